@@ -44,7 +44,7 @@ class Shown:
 
 
 def shown_on(page: Path) -> list[Shown]:
-    return [Shown(page, found["command"], found["output"]) for found in _SHOWN.finditer(page.read_text())]
+    return [Shown(page, match["command"], match["output"]) for match in _SHOWN.finditer(page.read_text())]
 
 
 def rewritten(page: Path, command: str, output: str) -> str:
@@ -57,7 +57,7 @@ def rewritten(page: Path, command: str, output: str) -> str:
 
 
 def links_of(page: Path) -> list[str]:
-    return [found["target"] for found in _LINK.finditer(page.read_text())]
+    return [match["target"] for match in _LINK.finditer(page.read_text())]
 
 
 def targets_named_on(page: Path) -> set[str]:
@@ -66,10 +66,10 @@ def targets_named_on(page: Path) -> set[str]:
 
 def paths_named_on(page: Path) -> set[str]:
     """Files and folders of this repository in backticks: `facts/bundle`, `app.py`, `tests/rules`."""
-    return {found["path"] for found in _PATH.finditer(page.read_text())}
+    return {match["path"] for match in _PATH.finditer(page.read_text())}
 
 
 def code_named_on(page: Path) -> set[str]:
     """Modules, functions and classes in backticks by their dotted names below whysync: `app.cases`."""
-    dotted = {found["name"] for found in _DOTTED.finditer(page.read_text())} - paths_named_on(page)
+    dotted = {match["name"] for match in _DOTTED.finditer(page.read_text())} - paths_named_on(page)
     return {name for name in dotted if find_spec(f"whysync.{name.partition('.')[0]}") is not None}

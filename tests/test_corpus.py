@@ -56,11 +56,11 @@ def test_real_cases_are_explained_and_seldom_wrongly(
     )
     score.main()
     out = capsys.readouterr().out
-    found = _HEADLINE.search(out)
-    assert found, out
-    assert found[3] == "0", out
-    assert float(found[1]) >= BOUNDS[name].accepted, out
-    assert float(found[2]) <= BOUNDS[name].wrong, out
+    match = _HEADLINE.search(out)
+    assert match, out
+    assert match[3] == "0", out
+    assert float(match[1]) >= BOUNDS[name].accepted, out
+    assert float(match[2]) <= BOUNDS[name].wrong, out
 
 
 def _in_this_process() -> Any:

@@ -58,9 +58,9 @@ def test_every_example_is_listed_in_the_readme_of_examples() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_of_the_readme_of_examples_run(command: str) -> None:
-    ran = process(*shlex.split(command), environ={"COLUMNS": "80"})
-    assert (ran.code, ran.err) == (1, "")
-    assert ran.out
+    result = process(*shlex.split(command), environ={"COLUMNS": "80"})
+    assert (result.code, result.err) == (1, "")
+    assert result.out
 
 
 def test_the_readme_of_examples_has_a_command_for_each() -> None:

@@ -178,13 +178,13 @@ _TEXT_BRANCHES = {
 
 def test_no_code_branches_on_a_sentence() -> None:
     """Sentences are for reading: what code branches on has a kind."""
-    found = {
+    names = {
         name
         for path in SOURCE.rglob("*.py")
         if not (name := path.relative_to(SOURCE).as_posix()).startswith(_READS_TEXT)
         and any(map(_branches_on_a_sentence, ast.walk(ast.parse(path.read_text()))))
     }
-    assert found == _TEXT_BRANCHES.keys()
+    assert names == _TEXT_BRANCHES.keys()
 
 
 def _branches_on_a_sentence(node: ast.AST) -> bool:

@@ -26,17 +26,17 @@ def test_every_public_name_is_there(name: str) -> None:
 @pytest.mark.parametrize("name", PACKAGES)
 def test_the_example_prints_what_its_readme_shows(name: str) -> None:
     page = (ROOT / "src/whysync" / name / "README.md").read_text()
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
-    assert found is not None
+    match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
+    assert match is not None
     done = subprocess.run(
-        [sys.executable, "-c", found[1]],
+        [sys.executable, "-c", match[1]],
         capture_output=True,
         env=small_environment(),
         timeout=120,
         check=False,
     )
     assert done.stderr.decode() == ""
-    assert done.stdout.decode() == found[2]
+    assert done.stdout.decode() == match[2]
 
 
 @pytest.mark.parametrize("name", PACKAGES)

@@ -39,12 +39,12 @@ SHOWN = [shown for page in PAGES for shown in shown_on(page)]
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: f"{shown.page.name}: {shown.command}")
 def test_a_page_shows_what_the_command_prints(shown: Shown, golden: Golden) -> None:
-    ran = process(*shown.arguments, environ={"COLUMNS": "80"})
-    assert ran.err == ""
+    result = process(*shown.arguments, environ={"COLUMNS": "80"})
+    assert result.err == ""
     if golden.accept:
-        shown.page.write_text(rewritten(shown.page, shown.command, ran.out))
+        shown.page.write_text(rewritten(shown.page, shown.command, result.out))
     else:
-        assert shown.output == ran.out, f"{shown.page.name} shows an old answer: make accept, and read it"
+        assert shown.output == result.out, f"{shown.page.name} shows an old answer: make accept, and read it"
 
 
 def test_the_readme_shows_a_real_answer() -> None:
@@ -79,8 +79,8 @@ def test_commands_on_pages_are_commands(page: Path) -> None:
 @pytest.mark.parametrize("page", ABOUT_THE_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_files_and_functions_named_on_pages_exist(page: Path) -> None:
     roots = (ROOT, SOURCE, page.parent)
-    named = {path for path in paths_named_on(page) if not OF_AN_EXAMPLE.search(path)}
-    assert {path for path in named if not any((root / path).exists() for root in roots)} == set()
+    paths = {path for path in paths_named_on(page) if not OF_AN_EXAMPLE.search(path)}
+    assert {path for path in paths if not any((root / path).exists() for root in roots)} == set()
     for name in code_named_on(page):
         resolve_name(f"whysync.{name}")  # raises where there is no such name
 

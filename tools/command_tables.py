@@ -86,14 +86,14 @@ def _subcommands(text: str) -> list[str]:
             inside = True
         elif not line.strip() or not line.startswith("  "):
             inside = False
-        elif inside and (found := _SUBCOMMAND.match(line)):
-            names.append(found[1])
+        elif inside and (match := _SUBCOMMAND.match(line)):
+            names.append(match[1])
     return names
 
 
 def _aliases(text: str) -> list[str]:
-    found = re.search(r"^Aliases:\n\s*(.+)$", text, re.MULTILINE)
-    return [name.strip() for name in found[1].split(",")] if found else []
+    match = re.search(r"^Aliases:\n\s*(.+)$", text, re.MULTILINE)
+    return [name.strip() for name in match[1].split(",")] if match else []
 
 
 def _flags(program: str, text: str) -> set[str]:

@@ -103,25 +103,25 @@ def read_file(package: Package, text: str) -> None:
                 members = None
             elif line.strip().startswith("//"):
                 comments.append(line)
-            elif found := MEMBER.match(line):
+            elif match := MEMBER.match(line):
                 names, kind, tags = (
-                    found[1] or found[2].rpartition(".")[2].lstrip("*"),
-                    found[2],
-                    found[3] or "",
+                    match[1] or match[2].rpartition(".")[2].lstrip("*"),
+                    match[2],
+                    match[3] or "",
                 )
                 marks = [(m[1], m[2].strip()) for c in comments if (m := MARK.match(c))]
                 member = Member(names, kind, dict(TAG.findall(tags)), marks)
                 members.append(member)
                 comments = []
             continue
-        if found := IMPORT.match(line):
-            path = found[2]
-            package.imports[found[1] or path.rpartition("/")[2]] = package_of(path)
+        if match := IMPORT.match(line):
+            path = match[2]
+            package.imports[match[1] or path.rpartition("/")[2]] = package_of(path)
         elif line.startswith("//"):
             comments.append(line)
             continue
-        elif found := TYPE.match(line):
-            name, what = found[1], found[2].strip()
+        elif match := TYPE.match(line):
+            name, what = match[1], match[2].strip()
             package.marks[name] = {m[1]: m[2].strip() for c in comments if (m := MARK.match(c))}
             if what == "struct {":
                 members = package.structs[name] = []
@@ -129,8 +129,8 @@ def read_file(package: Package, text: str) -> None:
                 package.structs[name] = []
             elif not what.startswith("interface"):
                 package.aliases[name] = what.partition(" //")[0].strip()
-        elif found := CONST.match(line):
-            package.consts[found[1]] = found[2]
+        elif match := CONST.match(line):
+            package.consts[match[1]] = match[2]
         comments = []
 
 
@@ -278,8 +278,8 @@ def main(root: Path) -> None:
         if old.name != "releases.json":  # that is `tools.releases`
             old.unlink()
     index: dict[str, object] = {}
-    wanted = [name for name, p in packages.items() if p.in_scheme or name in OTHERS]
-    for name in wanted:
+    names = [name for name, p in packages.items() if p.in_scheme or name in OTHERS]
+    for name in names:
         package = packages[name]
         table = tables.table(package)
         if name != "meta/v1":

@@ -14,5 +14,5 @@ def test_the_table_is_what_the_program_says() -> None:
     binary = os.environ.get("WHYSYNC_ARGOCD")
     if binary is None:
         pytest.skip("WHYSYNC_ARGOCD names no argocd")
-    made = command_tables.table_of("argocd", binary, table_of("argocd")["version"])
-    assert command_tables.written(made) == (TABLES / "argocd.json").read_text()
+    table = command_tables.table_of("argocd", binary, table_of("argocd")["version"])
+    assert command_tables.written(table) == (TABLES / "argocd.json").read_text()

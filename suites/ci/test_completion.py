@@ -90,11 +90,11 @@ def last_word_after_tab(command: list[str], home: Path, script: str, typed: str)
 def _until(terminal: int, pattern: str) -> str:
     text = ""
     deadline = time.monotonic() + 120
-    while not (found := re.search(pattern, text.replace("\r", ""))):
+    while not (match := re.search(pattern, text.replace("\r", ""))):
         assert time.monotonic() < deadline, text
         if select.select([terminal], [], [], 1)[0]:
             text += os.read(terminal, 65536).decode("utf-8", "replace")
-    return found[0]
+    return match[0]
 
 
 @pytest.mark.parametrize("typed", [*TYPED, FILE])
@@ -109,8 +109,8 @@ def test_bash_and_zsh(home: Path, name: str, typed: str) -> None:
 def test_fish(home: Path, typed: str) -> None:
     wanted = TYPED.get(typed, BUNDLE)
     script = f"source {home}/fish; complete -C '{typed.replace('KUBE', f'{home}/kube')}'"
-    ran = subprocess.run(
+    result = subprocess.run(
         [shell("fish"), "--no-config", "-c", script],
         env=environment(home), cwd=ROOT, capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    assert wanted in [line.partition("\t")[0].rstrip("/") for line in ran.stdout.splitlines()], ran
+    assert wanted in [line.partition("\t")[0].rstrip("/") for line in result.stdout.splitlines()], result

@@ -61,5 +61,5 @@ def _walk(real: Json, model: Json, where: str) -> list[str]:
 
 
 def _shown(value: Json, limit: int = 700) -> str:
-    told = json.dumps(value, ensure_ascii=False)
-    return told if len(told) <= limit else f"{told[:limit]}… ({len(told)} characters)"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -31,10 +31,10 @@ def known_differences() -> tuple[Known, ...]:
 
 
 def read_known(file: Path) -> tuple[Known, ...]:
-    told = tomllib.loads(file.read_text(encoding="utf-8"))
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
     return tuple(
         Known(id=name, why=entry["why"], where=tuple(entry["where"]), what=entry.get("what", ""))
-        for name, entry in told.items()
+        for name, entry in document.items()
     )
 
 

@@ -60,10 +60,14 @@ def obj(what: str, rest: str = "") -> Object:
 @cache
 def _served() -> dict[tuple[str, str], ServedKind]:
     return {
-        (one.api_version, one.kind): ServedKind(
-            group=one.group, version=one.version, kind=one.kind, plural=one.plural, namespaced=one.namespaced
+        (value.api_version, value.kind): ServedKind(
+            group=value.group,
+            version=value.version,
+            kind=value.kind,
+            plural=value.plural,
+            namespaced=value.namespaced,
         )
-        for one in built_in().values()
+        for value in built_in().values()
     }
 
 

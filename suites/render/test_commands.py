@@ -26,7 +26,7 @@ _USAGE = 129
 @cache
 def printed() -> tuple[tuple[str, ...], ...]:
     """The different command lines, without pipes."""
-    return tuple(dict.fromkeys(tuple(words) for line in _lines() for words in commands_in(line)))
+    return tuple(dict.fromkeys(tuple(command) for line in _lines() for command in commands_in(line)))
 
 
 def _lines() -> Iterator[str]:

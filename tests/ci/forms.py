@@ -50,10 +50,10 @@ def check_junit(written: str) -> ElementTree.Element:
     for suite in root:
         assert suite.tag == "testsuite"
         cases = list(suite)
-        assert all(one.tag == "testcase" and one.get("name") and one.get("classname") for one in cases)
+        assert all(case.tag == "testcase" and case.get("name") and case.get("classname") for case in cases)
         assert int(suite.get("tests", "")) == len(cases)
-        assert int(suite.get("failures", "")) == sum(1 for one in cases if one.find("failure") is not None)
-        assert int(suite.get("skipped", "")) == sum(1 for one in cases if one.find("skipped") is not None)
+        assert int(suite.get("failures", "")) == sum(1 for case in cases if case.find("failure") is not None)
+        assert int(suite.get("skipped", "")) == sum(1 for case in cases if case.find("skipped") is not None)
     return root
 
 

@@ -33,16 +33,18 @@ def test_what_must_be_there_and_what_may() -> None:
 
 def test_inputs_and_outputs() -> None:
     for name, raw in fields(ACTION["inputs"]).items():
-        one = fields(raw)
+        document = fields(raw)
         assert NAME.fullmatch(name), name
-        assert text(one.get("description")), name
-        assert one.keys() <= {"description", "required", "default", "deprecationMessage"}, name
-        assert isinstance(one.get("default"), str), f"{name}: a default that is no text becomes another one"
+        assert text(document.get("description")), name
+        assert document.keys() <= {"description", "required", "default", "deprecationMessage"}, name
+        assert isinstance(document.get("default"), str), (
+            f"{name}: a default that is no text becomes another one"
+        )
     for name, raw in fields(ACTION["outputs"]).items():
-        one = fields(raw)
+        document = fields(raw)
         assert NAME.fullmatch(name), name
-        assert text(one.get("description")), name
-        assert "value" in one, "a composite action says where its outputs come from"
+        assert text(document.get("description")), name
+        assert "value" in document, "a composite action says where its outputs come from"
 
 
 def test_steps() -> None:
@@ -67,7 +69,7 @@ def test_steps() -> None:
             assert step.get("shell") in SHELLS, "a step of a composite action names its shell"
         else:
             assert re.fullmatch(r"[\w.-]+/[\w./-]+@[\w.-]+", text(step["uses"]))
-        assert all(isinstance(one, str) for one in fields(step.get("env")).values())
+        assert all(isinstance(value, str) for value in fields(step.get("env")).values())
     ids = [text(step["id"]) for step in STEPS if "id" in step]
     assert len(ids) == len(set(ids))
 

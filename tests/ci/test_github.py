@@ -43,12 +43,12 @@ class GitHub:
 
             def _given(self) -> Object:
                 assert self.headers["Authorization"] == f"Bearer {TOKEN}"
-                given = fields(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                document = fields(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 if outer.read_only:
                     self._answer(403, {"message": "Resource not accessible by integration"})
                     return {}
-                self._answer(201, given)
-                return given
+                self._answer(201, document)
+                return document
 
             def _answer(self, status: int, body: object) -> None:
                 data = json.dumps(body).encode()
@@ -72,12 +72,12 @@ class GitHub:
 
 @pytest.fixture
 def github() -> Iterator[GitHub]:
-    made = GitHub()
-    thread = threading.Thread(target=made.server.serve_forever, args=(0.01,), daemon=True)
+    server = GitHub()
+    thread = threading.Thread(target=server.server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
+    yield server
+    server.server.shutdown()
+    server.server.server_close()
     thread.join()
 
 

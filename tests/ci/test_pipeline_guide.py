@@ -44,8 +44,8 @@ def ready(machine: Machine) -> Machine:
 def argocd(machine: Machine) -> Iterator[ArgoCD]:
     """The app runs the commit of the checkout already."""
     app = application("shop", status={"sync": {"status": "Synced", "revision": machine.head}})
-    with ArgoCD(of(app)) as there:
-        yield there
+    with ArgoCD(of(app)) as server:
+        yield server
 
 
 def test_all_of_them_are_run() -> None:
@@ -73,9 +73,9 @@ def test_the_workflow_gives_inputs_that_there_are() -> None:
     (workflow,) = [one for one in YAML if "jobs" in one]
     steps = [fields(step) for step in items(dig(workflow, "jobs", "whysync", "steps"))]
     (own,) = [step for step in steps if text(step["uses"]).startswith("whysync/whysync@")]
-    given = fields(own["with"])
-    assert given.keys() <= inputs.keys()
-    written = {text(given["sarif"]), text(given["html"])}
+    document = fields(own["with"])
+    assert document.keys() <= inputs.keys()
+    written = {text(document["sarif"]), text(document["html"])}
     assert written == {text(dig(step, "with", key)) for step in steps for key in ("sarif_file", "path")} - {
         ""
     }

@@ -49,9 +49,9 @@ def test_only_metrics_and_labels_that_argocd_has(alert: Alert) -> None:
 
 @pytest.mark.parametrize("alert", ALERTS, ids=by_name)
 def test_the_text_names_labels_that_the_answer_has(alert: Alert) -> None:
-    kept = {label for group in re.findall(r"by \((.*?)\)", alert.expr) for label in group.split(", ")}
-    named = set(re.findall(r"\$labels\.(\w+)", alert.summary + alert.description))
-    assert named <= kept
+    labels = {label for group in re.findall(r"by \((.*?)\)", alert.expr) for label in group.split(", ")}
+    matches = set(re.findall(r"\$labels\.(\w+)", alert.summary + alert.description))
+    assert matches <= labels
 
 
 @pytest.mark.parametrize("alert", ALERTS, ids=by_name)
@@ -61,9 +61,9 @@ def test_likely_causes_are_rules(alert: Alert) -> None:
 
 
 def test_each_alert_has_all_that_a_person_needs(whysync: Whysync) -> None:
-    ran = whysync("alerts")
-    assert ran.code == 0
-    rules = rules_in(ran.out)
+    result = whysync("alerts")
+    assert result.code == 0
+    rules = rules_in(result.out)
     assert [rule["alert"] for rule in rules] == [alert.name for alert in ALERTS]
     for rule in rules:
         notes = fields(rule["annotations"])
@@ -81,10 +81,10 @@ def rules_in(out: str) -> list[dict[str, Json]]:
 
 
 def test_limits_and_choices(whysync: Whysync) -> None:
-    ran = whysync(
+    result = whysync(
         "alerts", "--alert", "ArgoCDSyncStuck", "--stuck", "90m", "-n", "argocd", "--project", "a.b"
     )
-    (rule,) = rules_in(ran.out)
+    (rule,) = rules_in(result.out)
     assert rule["for"] == "1h30m"
     assert 'namespace="argocd",project="a.b",operation="sync"' in text(rule["expr"])
     names = {text(rule["alert"]) for rule in rules_in(whysync("alerts", "--skip", "ArgoCDSyncStuck").out)}
@@ -113,11 +113,11 @@ def test_alerts_on_argocd_itself_are_for_all_apps() -> None:
 
 
 def test_the_object_of_the_operator(whysync: Whysync) -> None:
-    ran = whysync("alerts", "-o", "prometheusrule", "--rule-namespace", "monitoring")
-    made = fields(yaml.safe_load(ran.out))
-    assert (made["kind"], made["apiVersion"]) == ("PrometheusRule", "monitoring.coreos.com/v1")
-    assert made["metadata"] == {"name": "argocd", "namespace": "monitoring"}
-    assert fields(made["spec"])["groups"]
+    result = whysync("alerts", "-o", "prometheusrule", "--rule-namespace", "monitoring")
+    document = fields(yaml.safe_load(result.out))
+    assert (document["kind"], document["apiVersion"]) == ("PrometheusRule", "monitoring.coreos.com/v1")
+    assert document["metadata"] == {"name": "argocd", "namespace": "monitoring"}
+    assert fields(document["spec"])["groups"]
 
 
 def test_links_lead_to_the_page(whysync: Whysync) -> None:
@@ -131,9 +131,9 @@ def test_links_lead_to_the_page(whysync: Whysync) -> None:
 
 
 def test_of_one_app_with_its_diagnosis(whysync: Whysync) -> None:
-    ran = whysync("alerts", "--for-app", "my-api-service", "--bundle", EXAMPLE, "--no-proof")
-    assert ran.code == 0, ran.err
-    for rule in rules_in(ran.out):
+    result = whysync("alerts", "--for-app", "my-api-service", "--bundle", EXAMPLE, "--no-proof")
+    assert result.code == 0, result.err
+    for rule in rules_in(result.out):
         assert 'name="' in text(rule["expr"])
         book = text(fields(rule["annotations"])["runbook"])
         assert "whysync reported for" in book
@@ -147,9 +147,11 @@ def test_words_of_a_cluster_are_no_template(whysync: Whysync) -> None:
         sync="Unknown",
         status={"conditions": [{"type": "ComparisonError", "message": message}]},
     )
-    ran = whysync("alerts", "--for-app", "odd", "--bundle", "-", "--no-proof", stdin=json.dumps(odd).encode())
-    assert ran.code == 0, ran.err
-    for rule in rules_in(ran.out):
+    result = whysync(
+        "alerts", "--for-app", "odd", "--bundle", "-", "--no-proof", stdin=json.dumps(odd).encode()
+    )
+    assert result.code == 0, result.err
+    for rule in rules_in(result.out):
         book = text(fields(rule["annotations"])["runbook"])
         assert "{{ template" not in book
         assert '{{ "{{" }} template' in book

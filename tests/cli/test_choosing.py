@@ -31,9 +31,9 @@ def test_a_verb_wins_over_an_app_of_that_name(whysync: Whysync, tmp_path: Path) 
     ("typed", "verb"), [("diagnos", "diagnose"), ("lsit", "list"), ("diag", "diagnose"), ("lint2", "lint")]
 )
 def test_a_verb_with_a_slip_in_it_is_suggested(whysync: Whysync, typed: str, verb: str) -> None:
-    ran = whysync(typed, "--bundle", DOCS)
-    assert ran.code == 2
-    assert f"hint   did you mean whysync {verb}? {typed} is not a command" in ran.err
+    result = whysync(typed, "--bundle", DOCS)
+    assert result.code == 2
+    assert f"hint   did you mean whysync {verb}? {typed} is not a command" in result.err
 
 
 def test_an_app_with_a_name_like_a_verb_is_an_app(whysync: Whysync, tmp_path: Path) -> None:
@@ -107,16 +107,16 @@ def test_an_archive_says_the_same_as_its_folder(whysync: Whysync, tmp_path: Path
 def test_nonsense_is_a_clear_error(whysync: Whysync, tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "bundle.yaml"
     path.write_bytes(content)
-    ran = whysync("diagnose", "--bundle", str(path))
-    assert ran.code == 2
-    assert says in ran.err
-    assert "Traceback" not in ran.err
+    result = whysync("diagnose", "--bundle", str(path))
+    assert result.code == 2
+    assert says in result.err
+    assert "Traceback" not in result.err
 
 
 def test_an_empty_folder_is_a_clear_error(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diagnose", "--bundle", str(tmp_path))
-    assert ran.code == 2
-    assert "it is empty" in ran.err
+    result = whysync("diagnose", "--bundle", str(tmp_path))
+    assert result.code == 2
+    assert "it is empty" in result.err
 
 
 def names(whysync: Whysync, *arguments: str) -> list[str]:
@@ -156,8 +156,8 @@ def test_filters_by_any_column(whysync: Whysync, flags: list[str], wanted: list[
 
 
 def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
-    ran = whysync("diagnose", *ALL, "--cause", "repo-auth", "-o", "name")
-    assert ran.out == "argocd/checkout\n"
+    result = whysync("diagnose", *ALL, "--cause", "repo-auth", "-o", "name")
+    assert result.out == "argocd/checkout\n"
     assert whysync("diagnose", *ALL, "--project", "nobody").code == 0
 
 
@@ -238,9 +238,9 @@ def test_flags_come_from_the_environment_and_the_line_wins(whysync: Whysync) -> 
 
 
 def test_a_bad_value_in_the_environment_is_named(whysync: Whysync) -> None:
-    ran = whysync("list", "--bundle", DOCS, WHYSYNC_SORT="colour")
-    assert ran.code == 2
-    assert "invalid WHYSYNC_SORT 'colour'" in ran.err
+    result = whysync("list", "--bundle", DOCS, WHYSYNC_SORT="colour")
+    assert result.code == 2
+    assert "invalid WHYSYNC_SORT 'colour'" in result.err
 
 
 def test_flags_are_not_guessed_from_their_beginning(whysync: Whysync) -> None:
@@ -262,9 +262,9 @@ def test_get_shows_one_app(whysync: Whysync) -> None:
 
 
 def test_a_list_of_nothing(whysync: Whysync) -> None:
-    ran = whysync("list", *ALL, "--project", "nobody")
-    assert ran.code == 0
-    assert "0 of 0 need attention" in ran.out
+    result = whysync("list", *ALL, "--project", "nobody")
+    assert result.code == 0
+    assert "0 of 0 need attention" in result.out
 
 
 def test_standard_input_that_is_an_archive(whysync: Whysync) -> None:
@@ -276,8 +276,8 @@ def test_standard_input_that_is_an_archive(whysync: Whysync) -> None:
 
 def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
     """`name` is no output of diff, and `critical` no severity of health: list does not mind."""
-    ran = whysync("list", "--bundle", DOCS, WHYSYNC_OUTPUT="name", WHYSYNC_FAIL_ON="critical")
-    assert (ran.code, ran.out) == (0, "argocd/docs\n")
+    result = whysync("list", "--bundle", DOCS, WHYSYNC_OUTPUT="name", WHYSYNC_FAIL_ON="critical")
+    assert (result.code, result.out) == (0, "argocd/docs\n")
     assert whysync("diff", "--bundle", DOCS, WHYSYNC_OUTPUT="name").code == 2
 
 
@@ -291,9 +291,9 @@ def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
     ],
 )
 def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str], says: str) -> None:
-    ran = whysync("list", "--bundle", str(ROOT / "examples" / "autoscaler-loop"), *flags)
-    assert ran.code == 2
-    assert says in ran.err
+    result = whysync("list", "--bundle", str(ROOT / "examples" / "autoscaler-loop"), *flags)
+    assert result.code == 2
+    assert says in result.err
 
 
 def test_list_sorts_by_severity_unless_told_otherwise(whysync: Whysync) -> None:
@@ -325,6 +325,6 @@ def test_broken_leaves_out_what_is_fine_or_in_progress(whysync: Whysync, tmp_pat
 def test_a_piped_list_cuts_nothing(whysync: Whysync, tmp_path: Path) -> None:
     name = "a-very-long-name-of-an-application-" * 5 + "x"
     path = bundle(tmp_path, application(name, health="Degraded"))
-    ran = whysync("list", *ALL, "--bundle", path)
-    assert name in ran.out
-    assert "…" not in ran.out
+    result = whysync("list", *ALL, "--bundle", path)
+    assert name in result.out
+    assert "…" not in result.out

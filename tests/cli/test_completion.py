@@ -100,8 +100,8 @@ def test_names_that_a_shell_would_run_are_not_offered(tmp_path: Path) -> None:
 
 
 def test_errors_are_never_shown(whysync: Whysync) -> None:
-    ran = whysync("__complete", "list", "--kubeconfig", "/nowhere", "--context", "")
-    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    result = whysync("__complete", "list", "--kubeconfig", "/nowhere", "--context", "")
+    assert (result.code, result.out, result.err) == (0, "", "")
     assert whysync("__complete").out.split()[0] == "diagnose"
 
 

@@ -49,15 +49,15 @@ CHANGED = (
 
 
 def test_nothing_differs_is_0(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *SAME))
-    assert ran.code == 0
-    assert ran.out.splitlines()[0] == "✓ shop   no difference in 1 resource"
+    result = whysync("diff", "--bundle", bundle(tmp_path, *SAME))
+    assert result.code == 0
+    assert result.out.splitlines()[0] == "✓ shop   no difference in 1 resource"
 
 
 def test_a_difference_is_1_with_path_values_writer_and_yaml(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diff", "shop", "--bundle", bundle(tmp_path, *CHANGED))
-    assert ran.code == 1
-    assert ran.out == (
+    result = whysync("diff", "shop", "--bundle", bundle(tmp_path, *CHANGED))
+    assert result.code == 1
+    assert result.out == (
         "✗ shop   1 differs, of 1 resource\n"
         "\n"
         "  compared by  three-way diff: Git, live, and last applied (two-way if that is unknown)\n"
@@ -88,23 +88,23 @@ def test_all_managers_are_shown_on_demand(whysync: Whysync, tmp_path: Path) -> N
 
 
 def test_the_example(whysync: Whysync) -> None:
-    ran = whysync("diff", "--bundle", AUTOSCALER)
-    assert ran.code == 1
-    assert "spec.replicas   Git 1 → live 3" in ran.out
-    assert "an autoscaler (kube-controller-manager, subresource scale)" in ran.out
-    assert "the rendered manifest is not in" in ran.out
+    result = whysync("diff", "--bundle", AUTOSCALER)
+    assert result.code == 1
+    assert "spec.replicas   Git 1 → live 3" in result.out
+    assert "an autoscaler (kube-controller-manager, subresource scale)" in result.out
+    assert "the rendered manifest is not in" in result.out
 
 
 def test_missing_and_extra_objects(whysync: Whysync, tmp_path: Path) -> None:
     rows: Json = [row("ConfigMap", "old", "OutOfSync", requiresPruning=True)]
     facts = (application(status={"resources": rows}), wanted("new"), live("old"))
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *facts))
-    assert ran.code == 1
-    assert ran.out.startswith("✗ shop   1 is missing, 1 is extra, of 2 resources\n")
-    assert "missing: in Git, but not in the cluster" in ran.out
-    assert "extra: in the cluster, but not in Git (a sync with --prune deletes it)" in ran.out
-    assert "+  name: new" in ran.out
-    assert "-  name: old" in ran.out
+    result = whysync("diff", "--bundle", bundle(tmp_path, *facts))
+    assert result.code == 1
+    assert result.out.startswith("✗ shop   1 is missing, 1 is extra, of 2 resources\n")
+    assert "missing: in Git, but not in the cluster" in result.out
+    assert "extra: in the cluster, but not in Git (a sync with --prune deletes it)" in result.out
+    assert "+  name: new" in result.out
+    assert "-  name: old" in result.out
 
 
 def test_side_by_side(whysync: Whysync, tmp_path: Path) -> None:
@@ -137,21 +137,21 @@ def test_resources_are_chosen_as_with_argocd(
     whysync: Whysync, tmp_path: Path, given: str, names: list[str]
 ) -> None:
     facts = (application(), wanted(), wanted("other"), live(), live("other"))
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *facts), "--resource", given, "-o", "json")
-    assert [load["name"] for load in json.loads(ran.out)["apps"][0]["resources"]] == names
+    result = whysync("diff", "--bundle", bundle(tmp_path, *facts), "--resource", given, "-o", "json")
+    assert [load["name"] for load in json.loads(result.out)["apps"][0]["resources"]] == names
 
 
 @pytest.mark.parametrize("given", ["a:b", ":", "apps::x", "apps:Deployment:", ""])
 def test_a_resource_that_cannot_be_read_is_an_error(whysync: Whysync, tmp_path: Path, given: str) -> None:
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", given)
-    assert ran.code == 2
-    assert "invalid --resource" in ran.err
+    result = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", given)
+    assert result.code == 2
+    assert "invalid --resource" in result.err
 
 
 def test_a_resource_that_is_not_there_is_an_error(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", "nobody")
-    assert ran.code == 2
-    assert "no resource matches nobody" in ran.err
+    result = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", "nobody")
+    assert result.code == 2
+    assert "no resource matches nobody" in result.err
 
 
 def ignoring(*rules: Json) -> Object:
@@ -176,43 +176,45 @@ def test_what_is_ignored_is_counted_and_shown_on_demand(whysync: Whysync, tmp_pa
 
 def test_another_opinion_of_argo_cd_is_said(whysync: Whysync, tmp_path: Path) -> None:
     rows: Json = [row("ConfigMap", "settings", "OutOfSync")]
-    ran = whysync(
+    result = whysync(
         "diff", "--bundle", bundle(tmp_path, application(status={"resources": rows}), wanted(), live())
     )
-    assert ran.code == 0
-    assert "Argo CD reports OutOfSync, but this comparison finds no difference" in " ".join(ran.out.split())
+    assert result.code == 0
+    assert "Argo CD reports OutOfSync, but this comparison finds no difference" in " ".join(
+        result.out.split()
+    )
 
 
 def test_the_other_way_round_too(whysync: Whysync, tmp_path: Path) -> None:
     rows: Json = [row("ConfigMap", "settings", "Synced")]
     facts = (application(status={"resources": rows}), wanted(), live(data={"a": "x"}))
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *facts))
-    assert ran.code == 1
-    assert "Argo CD reports Synced, but this comparison finds a difference" in " ".join(ran.out.split())
+    result = whysync("diff", "--bundle", bundle(tmp_path, *facts))
+    assert result.code == 1
+    assert "Argo CD reports Synced, but this comparison finds a difference" in " ".join(result.out.split())
 
 
 def test_an_app_without_manifests_cannot_be_compared(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diff", "--bundle", bundle(tmp_path, application(), live()))
-    assert ran.code == 2
-    assert ran.out.startswith("? shop   cannot be compared: the facts have no rendered manifests")
-    assert "next" in ran.out
+    result = whysync("diff", "--bundle", bundle(tmp_path, application(), live()))
+    assert result.code == 2
+    assert result.out.startswith("? shop   cannot be compared: the facts have no rendered manifests")
+    assert "next" in result.out
 
 
 def test_a_comparison_that_fails_is_2_and_says_why(whysync: Whysync, tmp_path: Path) -> None:
     app = ignoring({"kind": "ConfigMap", "jqPathExpressions": [".data["]})
-    ran = whysync("diff", "--bundle", bundle(tmp_path, app, wanted(), live()))
-    assert ran.code == 2
-    assert ran.out.startswith("✗ shop   Unknown: the comparison fails")
-    assert "failed to create diff normalizer" in " ".join(ran.out.split())
+    result = whysync("diff", "--bundle", bundle(tmp_path, app, wanted(), live()))
+    assert result.code == 2
+    assert result.out.startswith("✗ shop   Unknown: the comparison fails")
+    assert "failed to create diff normalizer" in " ".join(result.out.split())
 
 
 def test_settings_that_cannot_be_read_are_named(whysync: Whysync, tmp_path: Path) -> None:
     config: Object = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"resource.customizations": "no map"}}
     config["metadata"] = {"name": "argocd-cm", "namespace": "argocd"}
     for format in ("text", "json", "markdown"):
-        ran = whysync("diff", "--bundle", bundle(tmp_path, *CHANGED, config), "-o", format)
-        assert ran.code == 2
-        assert "resource.customizations cannot be read" in " ".join(ran.out.split())
+        result = whysync("diff", "--bundle", bundle(tmp_path, *CHANGED, config), "-o", format)
+        assert result.code == 2
+        assert "resource.customizations cannot be read" in " ".join(result.out.split())
 
 
 def test_metadata_of_the_namespace_alone(whysync: Whysync, tmp_path: Path) -> None:
@@ -220,16 +222,16 @@ def test_metadata_of_the_namespace_alone(whysync: Whysync, tmp_path: Path) -> No
         spec={"syncPolicy": {"managedNamespaceMetadata": {"labels": {"a": "b"}}}},
         status={"operationState": {"syncResult": {}}},
     )
-    ran = whysync("diff", "--bundle", bundle(tmp_path, app, wanted(), live()))
-    assert ran.code == 1
-    assert "managedNamespaceMetadata changed since the last sync" in ran.out
+    result = whysync("diff", "--bundle", bundle(tmp_path, app, wanted(), live()))
+    assert result.code == 1
+    assert "managedNamespaceMetadata changed since the last sync" in result.out
 
 
 def test_json_is_data_and_yaml_says_the_same(whysync: Whysync, tmp_path: Path) -> None:
     path = bundle(tmp_path, *CHANGED)
-    found = json.loads(whysync("diff", "--bundle", path, "-o", "json").out)
-    app = found["apps"][0]
-    assert (found["version"], app["differs"], app["sync"], app["strategy"]) == (
+    document = json.loads(whysync("diff", "--bundle", path, "-o", "json").out)
+    app = document["apps"][0]
+    assert (document["version"], app["differs"], app["sync"], app["strategy"]) == (
         1,
         True,
         "OutOfSync",
@@ -239,16 +241,16 @@ def test_json_is_data_and_yaml_says_the_same(whysync: Whysync, tmp_path: Path) -
     assert (change["pointer"], change["desired"], change["live"]) == ("/data/a", "b", "x")
     assert [writer["manager"] for writer in change["writers"]] == ["kubectl-edit", "argocd-controller"]
     assert "-  a: x" in app["resources"][0]["diff"].splitlines()
-    assert load(whysync("diff", "--bundle", path, "-o", "yaml").out) == found
+    assert load(whysync("diff", "--bundle", path, "-o", "yaml").out) == document
 
 
 def test_markdown_cannot_be_broken_out_of(whysync: Whysync, tmp_path: Path) -> None:
     facts = (application(), wanted(), live(data={"a": "```\n# <script>|"}))
-    ran = whysync("diff", "--bundle", bundle(tmp_path, *facts), "-o", "markdown")
-    assert ran.code == 1
-    assert ran.out.startswith("# ✗ shop 1 differs, of 1 resource\n")
-    assert "````diff" in ran.out
-    assert "| field | Git | live | written by |" in ran.out
+    result = whysync("diff", "--bundle", bundle(tmp_path, *facts), "-o", "markdown")
+    assert result.code == 1
+    assert result.out.startswith("# ✗ shop 1 differs, of 1 resource\n")
+    assert "````diff" in result.out
+    assert "| field | Git | live | written by |" in result.out
 
 
 def test_secrets_stay_masked_and_equal_ones_stay_equal(whysync: Whysync, tmp_path: Path) -> None:
@@ -292,9 +294,9 @@ def test_odd_facts_give_an_answer_and_no_traceback(whysync: Whysync, tmp_path: P
     app = application(spec={"destination": "nowhere"})
     wants = wanted("x")
     fields(wants["metadata"])["labels"] = {"n": 1}
-    ran = whysync("diff", "--bundle", bundle(tmp_path, app, wants, *odd))
-    assert ran.code in (0, 1, 2)
-    assert "Traceback" not in ran.err
+    result = whysync("diff", "--bundle", bundle(tmp_path, app, wants, *odd))
+    assert result.code in (0, 1, 2)
+    assert "Traceback" not in result.err
 
 
 def test_a_variable_that_another_verb_takes_is_an_error_for_this_one_alone(
@@ -302,9 +304,9 @@ def test_a_variable_that_another_verb_takes_is_an_error_for_this_one_alone(
 ) -> None:
     path = bundle(tmp_path, *SAME)
     assert whysync("list", "--bundle", path, WHYSYNC_OUTPUT="name").out == "argocd/shop\n"
-    ran = whysync("diff", "--bundle", path, WHYSYNC_OUTPUT="name")
-    assert ran.code == 2
-    assert "invalid WHYSYNC_OUTPUT 'name'" in ran.err
+    result = whysync("diff", "--bundle", path, WHYSYNC_OUTPUT="name")
+    assert result.code == 2
+    assert "invalid WHYSYNC_OUTPUT 'name'" in result.err
     assert whysync("diff", "--bundle", path, "-o", "text", WHYSYNC_OUTPUT="name").code == 0
 
 
@@ -319,7 +321,9 @@ def test_of_many_apps_those_without_a_difference_take_one_line(whysync: Whysync,
         (folder / "live" / f"{name}.yaml").write_text(
             json.dumps(config_map(f"{name}-settings", data={"a": value}))
         )
-    ran = whysync("diff", "--bundle", str(folder))
-    assert ran.code == 1
-    assert ran.out.startswith("✓ one   no difference in 1 resource\n\n✗ three   1 differs, of 1 resource\n")
-    assert ran.out.endswith("\n\n✓ two   no difference in 1 resource\n")
+    result = whysync("diff", "--bundle", str(folder))
+    assert result.code == 1
+    assert result.out.startswith(
+        "✓ one   no difference in 1 resource\n\n✗ three   1 differs, of 1 resource\n"
+    )
+    assert result.out.endswith("\n\n✓ two   no difference in 1 resource\n")

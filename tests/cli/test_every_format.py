@@ -24,23 +24,23 @@ BUNDLE = str(ROOT / "examples" / "migration-cannot-reach-database")
     ],
 )
 def test_facts_in_every_format(whysync: Whysync, verb: tuple[str, str], format: str) -> None:
-    ran = whysync(*verb, "--bundle", BUNDLE, "-o", format)
-    assert ran.code == 0
-    assert "shop" in ran.out
+    result = whysync(*verb, "--bundle", BUNDLE, "-o", format)
+    assert result.code == 0
+    assert "shop" in result.out
 
 
 @pytest.mark.parametrize("format", OUTPUTS)
 @pytest.mark.parametrize("name", ["hook-failed", None])
 def test_rules_in_every_format(whysync: Whysync, name: str | None, format: str) -> None:
-    ran = whysync("explain", *([name] if name else []), "-o", format)
-    assert ran.code == 0
-    assert "hook_failed" in ran.out
+    result = whysync("explain", *([name] if name else []), "-o", format)
+    assert result.code == 0
+    assert "hook_failed" in result.out
 
 
 def test_rules_as_data_are_all_of_them(whysync: Whysync) -> None:
-    told = fields(json.loads(whysync("explain", "-o", "json").out))
-    assert [fields(rule)["rule"] for rule in items(told["rules"])] == [rule.id for rule in registry()]
-    assert yaml.load(whysync("explain", "-o", "yaml").out) == told
+    document = fields(json.loads(whysync("explain", "-o", "json").out))
+    assert [fields(rule)["rule"] for rule in items(document["rules"])] == [rule.id for rule in registry()]
+    assert yaml.load(whysync("explain", "-o", "yaml").out) == document
 
 
 def test_get_as_markdown_holds_the_operation_and_each_resource(whysync: Whysync) -> None:

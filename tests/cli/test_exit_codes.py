@@ -49,8 +49,8 @@ def test_a_finding_is_1(whysync: Whysync, verb: str) -> None:
 def test_a_symptom_that_nothing_explains_is_1_whatever_fail_on_says(
     whysync: Whysync, tmp_path: Path, verb: str
 ) -> None:
-    ran = whysync(verb, "--bundle", bundle(tmp_path, BROKEN_POD), "--fail-on", "critical")
-    assert ran.code == 1
+    result = whysync(verb, "--bundle", bundle(tmp_path, BROKEN_POD), "--fail-on", "critical")
+    assert result.code == 1
 
 
 def test_fail_on_lets_smaller_findings_pass(whysync: Whysync) -> None:
@@ -59,15 +59,15 @@ def test_fail_on_lets_smaller_findings_pass(whysync: Whysync) -> None:
 
 
 def test_evidence_that_is_missing_is_3(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diagnose", "--bundle", bundle(tmp_path, FINE, GAP))
-    assert ran.code == 3
-    assert "pod logs: forbidden" in ran.out
+    result = whysync("diagnose", "--bundle", bundle(tmp_path, FINE, GAP))
+    assert result.code == 3
+    assert "pod logs: forbidden" in result.out
 
 
 def test_an_app_that_was_never_compared_is_3(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diagnose", "--bundle", bundle(tmp_path, NEVER_COMPARED))
-    assert ran.code == 3
-    assert "never compared" in ran.out
+    result = whysync("diagnose", "--bundle", bundle(tmp_path, NEVER_COMPARED))
+    assert result.code == 3
+    assert "never compared" in result.out
 
 
 def test_findings_count_before_gaps(whysync: Whysync, tmp_path: Path) -> None:
@@ -96,12 +96,12 @@ def test_exit_zero_is_0_for_findings_and_gaps_but_not_for_errors(whysync: Whysyn
     ],
 )
 def test_bad_usage_is_2_and_says_what_to_do_next(whysync: Whysync, arguments: list[str], says: str) -> None:
-    ran = whysync(*arguments)
-    assert ran.code == 2
-    assert says in ran.err
-    assert "  next   " in ran.err
-    assert ran.out == ""
-    assert "Traceback" not in ran.err
+    result = whysync(*arguments)
+    assert result.code == 2
+    assert says in result.err
+    assert "  next   " in result.err
+    assert result.out == ""
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(
@@ -109,25 +109,25 @@ def test_bad_usage_is_2_and_says_what_to_do_next(whysync: Whysync, arguments: li
 )
 def test_a_slip_in_a_flag(whysync: Whysync, flag: str, meant: str) -> None:
     """No guess is better than a bad one: --nonsense is not far from --insecure."""
-    ran = whysync("diagnose", flag, AUTOSCALER)
-    assert ran.code == 2
-    assert "next   see whysync diagnose --help" in ran.err
-    assert re.findall(r"did you mean (\S+)\?", ran.err) == ([meant] if meant else [])
+    result = whysync("diagnose", flag, AUTOSCALER)
+    assert result.code == 2
+    assert "next   see whysync diagnose --help" in result.err
+    assert re.findall(r"did you mean (\S+)\?", result.err) == ([meant] if meant else [])
 
 
 def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:
-    ran = whysync()
-    assert ran.code == 2
-    assert "exit codes:" in ran.out
+    result = whysync()
+    assert result.code == 2
+    assert "exit codes:" in result.out
     assert whysync("help").code == 0
     assert whysync("--help").code == 0
     assert "usage: whysync list" in whysync("help", "list").out
 
 
 def test_a_sync_that_goes_on_is_not_called_failed(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("diagnose", "--bundle", bundle(tmp_path, SYNCING))
-    assert "sync failed" not in ran.out
-    assert "sync running for" in ran.out
+    result = whysync("diagnose", "--bundle", bundle(tmp_path, SYNCING))
+    assert "sync failed" not in result.out
+    assert "sync running for" in result.out
 
 
 def test_a_fault_of_whysync_itself_is_2_and_no_finding(
@@ -137,7 +137,7 @@ def test_a_fault_of_whysync_itself_is_2_and_no_finding(
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("whysync.app.diagnose", broken)
-    ran = whysync("diagnose", "--bundle", AUTOSCALER)
-    assert ran.code == 2
-    assert "internal error: ZeroDivisionError: oops" in ran.err
-    assert "Traceback" not in ran.err
+    result = whysync("diagnose", "--bundle", AUTOSCALER)
+    assert result.code == 2
+    assert "internal error: ZeroDivisionError: oops" in result.err
+    assert "Traceback" not in result.err

@@ -22,8 +22,8 @@ REFUSED = "dial tcp 10.0.0.1:6379: connect: connection refused"
 
 
 def causes(whysync: Whysync, text: str) -> list[str]:
-    ran = whysync("explain", "-", "-o", "json", stdin=text.encode())
-    return [cause["cause"] for cause in json.loads(ran.out)["causes"]]
+    result = whysync("explain", "-", "-o", "json", stdin=text.encode())
+    return [cause["cause"] for cause in json.loads(result.out)["causes"]]
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_each_place_can_have_its_own_cause(whysync: Whysync) -> None:
 
 
 def test_an_answer_has_checks_a_fix_and_the_page(whysync: Whysync) -> None:
-    ran = whysync("explain", IMMUTABLE)
-    assert ran.code == 0
-    assert "immutable-field: Deployment web: spec.selector" in ran.out
-    assert "argocd app get APP --show-operation" in ran.out
-    assert "    fix          " in ran.out
-    assert "whysync explain immutable_field_changed" in ran.out
+    result = whysync("explain", IMMUTABLE)
+    assert result.code == 0
+    assert "immutable-field: Deployment web: spec.selector" in result.out
+    assert "argocd app get APP --show-operation" in result.out
+    assert "    fix          " in result.out
+    assert "whysync explain immutable_field_changed" in result.out
 
 
 def test_names_in_the_text_are_used_and_others_are_placeholders(whysync: Whysync) -> None:
@@ -90,10 +90,10 @@ def test_an_id_is_an_id_and_a_known_word_is_a_text(whysync: Whysync) -> None:
 
 def test_what_follows_from_the_place_alone_is_no_answer(whysync: Whysync) -> None:
     """Every text would be a degraded workload if it were the message of one."""
-    ran = whysync("explain", "the frobnicator is sad")
-    assert ran.code == 3
-    assert "not understood" in ran.out
-    assert "degraded-workload" not in ran.out
+    result = whysync("explain", "the frobnicator is sad")
+    assert result.code == 3
+    assert "not understood" in result.out
+    assert "degraded-workload" not in result.out
 
 
 def test_an_unknown_text_gets_its_side_and_who_reported_it(whysync: Whysync) -> None:
@@ -110,24 +110,24 @@ def test_secrets_are_masked(whysync: Whysync) -> None:
     token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
     text = f"Failed to load target state: https://bot:{token}@git.example.com/a.git: Authentication failed"
     for format in OUTPUTS:
-        ran = whysync("explain", text, "-o", format)
-        assert token not in ran.out + ran.err
+        result = whysync("explain", text, "-o", format)
+        assert token not in result.out + result.err
 
 
 @pytest.mark.parametrize("format", OUTPUTS)
 @pytest.mark.parametrize("text", [REFUSED, "the frobnicator is sad"])
 def test_text_in_every_format(whysync: Whysync, text: str, format: str) -> None:
-    ran = whysync("explain", text, "-o", format)
-    assert ran.code in (0, 3)
-    assert "Traceback" not in ran.err
+    result = whysync("explain", text, "-o", format)
+    assert result.code in (0, 3)
+    assert "Traceback" not in result.err
     if text == REFUSED:
-        assert "argocd_cache_unavailable" in ran.out
+        assert "argocd_cache_unavailable" in result.out
 
 
 def test_yaml_holds_the_same_as_json(whysync: Whysync) -> None:
-    told: Any = json.loads(whysync("explain", REFUSED, "-o", "json").out)
-    assert yaml.load(whysync("explain", REFUSED, "-o", "yaml").out) == told
-    assert told["causes"][0]["page"] == "docs/rules/argocd_cache_unavailable.md"
+    document: Any = json.loads(whysync("explain", REFUSED, "-o", "json").out)
+    assert yaml.load(whysync("explain", REFUSED, "-o", "yaml").out) == document
+    assert document["causes"][0]["page"] == "docs/rules/argocd_cache_unavailable.md"
 
 
 @pytest.mark.parametrize(
@@ -142,9 +142,9 @@ def test_yaml_holds_the_same_as_json(whysync: Whysync) -> None:
     ],
 )
 def test_bad_input(whysync: Whysync, stdin: bytes, says: str) -> None:
-    ran = whysync("explain", "-", stdin=stdin)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
+    result = whysync("explain", "-", stdin=stdin)
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err
 
 
 def test_control_characters_do_not_reach_the_terminal(whysync: Whysync) -> None:

@@ -77,26 +77,26 @@ def written(checkout: Path) -> str:
 
 
 def test_the_first_fix_of_the_first_finding_explains_itself(whysync: Whysync) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE)
-    assert (ran.code, ran.err) == (0, "")
-    head = [line for line in ran.out.splitlines() if line.startswith("# ")]
+    result = whysync("fix", APP, "--bundle", BUNDLE)
+    assert (result.code, result.err) == (0, "")
+    head = [line for line in result.out.splitlines() if line.startswith("# ")]
     assert "sets 3 replicas of Deployment production/my-api-service, but Git declares 1" in head[0]
     assert head[1] == "# fix 1 of 2: Let the autoscaler own it: remove replicas from Git"
-    assert "-  replicas: 1\n" in ran.out
+    assert "-  replicas: 1\n" in result.out
 
 
 @pytest.mark.parametrize("format", ["text", "patch"])
 def test_what_is_shown_applies_with_git(whysync: Whysync, checkout: Path, format: str) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "1", "--checkout", str(checkout), "-o", format)
-    assert ran.code == 0
-    git(checkout, "apply", stdin=ran.out)
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "1", "--checkout", str(checkout), "-o", format)
+    assert result.code == 0
+    git(checkout, "apply", stdin=result.out)
     assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
 
 
 def test_written_into_the_checkout_comments_and_all(whysync: Whysync, checkout: Path) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--local", str(checkout))
-    assert (ran.code, ran.err) == (0, "")
-    assert f"# wrote apps/{APP}/deployment.yaml\n" in ran.out
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--local", str(checkout))
+    assert (result.code, result.err) == (0, "")
+    assert f"# wrote apps/{APP}/deployment.yaml\n" in result.out
     assert written(checkout) == MANIFEST.replace("  replicas: 1   # scaled by hand before\n", "")
     again = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert again.code == 0
@@ -105,9 +105,9 @@ def test_written_into_the_checkout_comments_and_all(whysync: Whysync, checkout: 
 
 
 def test_a_dry_run_writes_nothing(whysync: Whysync, checkout: Path) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--dry-run", "--checkout", str(checkout))
-    assert ran.code == 0
-    assert "# would write" in ran.out
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--dry-run", "--checkout", str(checkout))
+    assert result.code == 0
+    assert "# would write" in result.out
     assert git(checkout, "status", "--short") == ""
 
 
@@ -123,17 +123,17 @@ def test_an_application_that_the_checkout_does_not_hold_is_patched_in_place(
     whysync: Whysync, checkout: Path
 ) -> None:
     arguments = ("fix", APP, "--bundle", BUNDLE, "--pick", "2", "--checkout", str(checkout))
-    ran = whysync(*arguments)
-    assert ran.code == 0
-    assert "kubectl -n argocd patch application my-api-service --type merge" in ran.out
+    result = whysync(*arguments)
+    assert result.code == 0
+    assert "kubectl -n argocd patch application my-api-service --type merge" in result.out
     refused = whysync(*arguments, "--write")
     assert refused.code == 2
     assert "no file of the checkout contains Application argocd/my-api-service" in refused.err
     commands = whysync(*arguments, "-o", "commands").out.splitlines()
     assert commands[0].startswith("kubectl -n argocd patch application my-api-service --type merge -p '{")
-    whole = fields(yaml.load(whysync(*arguments, "-o", "yaml").out))
-    assert "status" not in whole
-    assert dig(whole, "spec", "syncPolicy", "syncOptions") == ["RespectIgnoreDifferences=true"]
+    document = fields(yaml.load(whysync(*arguments, "-o", "yaml").out))
+    assert "status" not in document
+    assert dig(document, "spec", "syncPolicy", "syncOptions") == ["RespectIgnoreDifferences=true"]
 
 
 def test_an_application_in_the_checkout_is_edited(whysync: Whysync, checkout: Path) -> None:
@@ -142,18 +142,18 @@ def test_an_application_in_the_checkout_is_edited(whysync: Whysync, checkout: Pa
     body.pop("status", None)
     file = checkout / "apps.yaml"
     file.write_text("# all our apps\n" + yaml.dump({"apiVersion": "v1", "kind": "List", "items": [body]}))
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "2", "--write", "--checkout", str(checkout))
-    assert (ran.code, ran.err) == (0, "")
-    made = file.read_text()
-    assert made.startswith("# all our apps\n")
-    assert dig(yaml.load(made), "items", 0, "spec", "ignoreDifferences", 0, "jsonPointers") == [
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--pick", "2", "--write", "--checkout", str(checkout))
+    assert (result.code, result.err) == (0, "")
+    text = file.read_text()
+    assert text.startswith("# all our apps\n")
+    assert dig(yaml.load(text), "items", 0, "spec", "ignoreDifferences", 0, "jsonPointers") == [
         "/spec/replicas"
     ]
 
 
 def test_as_data(whysync: Whysync, checkout: Path) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "-o", "json", "--checkout", str(checkout))
-    (one,) = items(fields(json.loads(ran.out))["fixes"])
+    result = whysync("fix", APP, "--bundle", BUNDLE, "-o", "json", "--checkout", str(checkout))
+    (one,) = items(fields(json.loads(result.out))["fixes"])
     assert dig(one, "fix", "kind") == "manifest"
     assert dig(one, "file", "path") == f"apps/{APP}/deployment.yaml"
     assert dig(one, "file", "written") is False
@@ -183,22 +183,22 @@ def test_a_finding_goes_by_number_cause_and_rule(whysync: Whysync, finding: str)
     ],
 )
 def test_what_cannot_be_done_is_said(whysync: Whysync, flags: tuple[str, ...], words: str) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, *flags)
-    assert (ran.code, ran.out) == (2, "")
-    assert words in ran.err
+    result = whysync("fix", APP, "--bundle", BUNDLE, *flags)
+    assert (result.code, result.out) == (2, "")
+    assert words in result.err
 
 
 def test_what_writes_is_asked_for_on_the_line(whysync: Whysync, checkout: Path) -> None:
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout), WHYSYNC_WRITE="1")
-    assert ran.code == 0
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout), WHYSYNC_WRITE="1")
+    assert result.code == 0
     assert git(checkout, "status", "--short") == ""
 
 
 def test_commands_are_commands(whysync: Whysync) -> None:
     database = str(ROOT / "examples" / "migration-cannot-reach-database")
-    ran = whysync("fix", "--bundle", database, "-o", "commands")
-    assert ran.code == 0
-    assert ran.out.splitlines()[-1] == "argocd app sync shop"
+    result = whysync("fix", "--bundle", database, "-o", "commands")
+    assert result.code == 0
+    assert result.out.splitlines()[-1] == "argocd app sync shop"
     refused = whysync("fix", "--bundle", database, "-o", "patch")
     assert refused.code == 2
     assert "-o commands" in refused.err
@@ -210,16 +210,16 @@ def test_commands_are_commands(whysync: Whysync) -> None:
 @pytest.mark.parametrize(("health", "code"), [("Healthy", 0), ("Degraded", 1)])
 def test_no_shared_fix_is_still_a_document(whysync: Whysync, tmp_path: Path, health: str, code: int) -> None:
     facts = ("fix", "--for-all", "--bundle", str(bundle(tmp_path, application(health=health))))
-    ran = whysync(*facts, "-o", "json")
-    assert (ran.code, json.loads(ran.out)) == (code, {"version": 1, "fixes": []})
-    assert ("no fix for several apps" in ran.err) == bool(code)
+    result = whysync(*facts, "-o", "json")
+    assert (result.code, json.loads(result.out)) == (code, {"version": 1, "fixes": []})
+    assert ("no fix for several apps" in result.err) == bool(code)
     assert whysync(*facts, "-o", "yaml").code == code
 
 
 def test_nothing_wrong_is_nothing_to_fix(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("fix", "--bundle", bundle(tmp_path, application(status={"resources": []})))
-    assert (ran.code, ran.out) == (0, "")
-    assert "nothing to fix" in ran.err
+    result = whysync("fix", "--bundle", bundle(tmp_path, application(status={"resources": []})))
+    assert (result.code, result.out) == (0, "")
+    assert "nothing to fix" in result.err
 
 
 # --- what is refused -----------------------------------------------------------------------------------
@@ -231,36 +231,36 @@ def test_data_without_a_fix_is_still_a_document(
 ) -> None:
     """Nothing is wrong, or nothing explains it: whoever reads the output finds no fix in it."""
     facts = str(bundle(tmp_path, application(health=health)))
-    ran = whysync("fix", "--bundle", facts, "-o", "json")
-    assert (ran.code, json.loads(ran.out)) == (code, {"version": 1, "fixes": []})
-    ran = whysync("fix", "--bundle", facts, "-o", "yaml")
-    assert (ran.code, yaml.load(ran.out)) == (code, {"apiVersion": "v1", "kind": "List", "items": []})
+    result = whysync("fix", "--bundle", facts, "-o", "json")
+    assert (result.code, json.loads(result.out)) == (code, {"version": 1, "fixes": []})
+    result = whysync("fix", "--bundle", facts, "-o", "yaml")
+    assert (result.code, yaml.load(result.out)) == (code, {"apiVersion": "v1", "kind": "List", "items": []})
     assert whysync("fix", "--bundle", facts, "-o", "patch").out == ""
 
 
 def test_a_kustomization_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "kustomization.yaml").write_text("resources: [deployment.yaml]\n")
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    assert ran.code == 2
-    assert "rendered by Kustomize" in ran.err
-    assert f"apps/{APP}/deployment.yaml:6" in ran.err, "where it starts from"
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert result.code == 2
+    assert "rendered by Kustomize" in result.err
+    assert f"apps/{APP}/deployment.yaml:6" in result.err, "where it starts from"
     assert written(checkout) == MANIFEST
 
 
 def test_a_chart_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "Chart.yaml").write_text("name: api\n")
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout))
-    assert ran.code == 2
-    assert "rendered by Helm" in ran.err
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--checkout", str(checkout))
+    assert result.code == 2
+    assert "rendered by Helm" in result.err
 
 
 def test_two_places_ask_for_a_choice(whysync: Whysync, checkout: Path) -> None:
     copy = checkout / "apps" / APP / "copy.yml"
     copy.write_text(MANIFEST)
     arguments = ("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    ran = whysync(*arguments)
-    assert ran.code == 2
-    assert "declared in 2 places" in ran.err
+    result = whysync(*arguments)
+    assert result.code == 2
+    assert "declared in 2 places" in result.err
     assert whysync(*arguments, "--file", f"./apps/{APP}/copy.yml").code == 0
     assert written(checkout) == MANIFEST
     assert "replicas" not in copy.read_text()
@@ -269,9 +269,9 @@ def test_two_places_ask_for_a_choice(whysync: Whysync, checkout: Path) -> None:
 
 def test_another_commit_is_told(whysync: Whysync, checkout: Path) -> None:
     (checkout / "apps" / APP / "deployment.yaml").write_text(MANIFEST.replace("replicas: 1", "replicas: 7"))
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    assert ran.code == 2
-    assert "differs at /spec/replicas" in ran.err
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert result.code == 2
+    assert "differs at /spec/replicas" in result.err
 
 
 def test_links_are_not_followed_out_of_the_checkout(whysync: Whysync, checkout: Path, tmp_path: Path) -> None:
@@ -280,8 +280,8 @@ def test_links_are_not_followed_out_of_the_checkout(whysync: Whysync, checkout: 
     file = checkout / "apps" / APP / "deployment.yaml"
     file.unlink()
     file.symlink_to(outside)
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    assert ran.code == 2
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert result.code == 2
     assert outside.read_text() == MANIFEST
     named = ("--file", f"apps/{APP}/deployment.yaml")
     assert whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout), *named).code == 2
@@ -292,8 +292,8 @@ def test_a_linked_folder_is_not_entered(whysync: Whysync, checkout: Path, tmp_pa
     folder = checkout / "apps" / APP
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    assert ran.code == 2
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert result.code == 2
     assert (tmp_path / "elsewhere" / "deployment.yaml").read_text() == MANIFEST
 
 
@@ -324,9 +324,9 @@ def edited_by_hand(path: str = "deploy") -> tuple[Object, ...]:
 def test_a_path_that_leads_out_is_refused(whysync: Whysync, tmp_path: Path) -> None:
     (tmp_path / "c").mkdir()
     facts = bundle(tmp_path, *edited_by_hand("../../etc"))
-    ran = whysync("fix", "--bundle", facts, "--write", "--checkout", str(tmp_path / "c"))
-    assert ran.code == 2
-    assert "is outside the repository" in ran.err
+    result = whysync("fix", "--bundle", facts, "--write", "--checkout", str(tmp_path / "c"))
+    assert result.code == 2
+    assert "is outside the repository" in result.err
 
 
 def test_secrets_of_the_file_do_not_come_along(whysync: Whysync, tmp_path: Path) -> None:
@@ -340,10 +340,10 @@ def test_secrets_of_the_file_do_not_come_along(whysync: Whysync, tmp_path: Path)
     settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: git}\n"
     (folder / "all.yaml").write_text(secret + settings)
     arguments = ("fix", "--bundle", facts, "--checkout", str(tmp_path / "c"))
-    ran = whysync(*arguments)
-    assert ran.code == 0
-    assert "hunter2" not in ran.out
-    assert '+data: {a: "live"}' in ran.out
+    result = whysync(*arguments)
+    assert result.code == 0
+    assert "hunter2" not in result.out
+    assert '+data: {a: "live"}' in result.out
     (folder / "all.yaml").write_text(
         settings.replace("{a: git}", "\n  password: hunter2hunter2\n  a: git") + "---\n" + secret
     )
@@ -373,9 +373,9 @@ def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
         (folder / "live" / f"{name}.yaml").write_text(json.dumps(live))
     (tmp_path / "c").mkdir()
     assert whysync("fix", "--bundle", str(folder)).out.count("# fix 1 of") == 2
-    ran = whysync("fix", "--bundle", str(folder), "--write", "--checkout", str(tmp_path / "c"))
-    assert ran.code == 2
-    assert "needs a single app" in ran.err
+    result = whysync("fix", "--bundle", str(folder), "--write", "--checkout", str(tmp_path / "c"))
+    assert result.code == 2
+    assert "needs a single app" in result.err
 
 
 EVIL = "\x1b]0;x\x07\x9b31m\u202e\n$(touch pwned); `id` 'q' \"d\" | ../../etc"
@@ -391,12 +391,12 @@ def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, fo
         fields(one["metadata"])["name"] = f"settings{EVIL}"
         fields(one["data"])[EVIL] = EVIL
     fields(items(dig(app, "status", "resources"))[0])["name"] = f"settings{EVIL}"
-    ran = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", format, "--pick", pick)
-    assert ran.code in (0, 2)
-    assert sorted({c for c in ran.out + ran.err if not c.isprintable() and c != "\n"}) == []
+    result = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", format, "--pick", pick)
+    assert result.code in (0, 2)
+    assert sorted({c for c in result.out + result.err if not c.isprintable() and c != "\n"}) == []
     if format == "commands":
         shell = "set -f; argocd() { :; }; kubectl() { :; }; git() { :; }\n"
-        done = subprocess.run(["bash", "-c", shell + ran.out], cwd=tmp_path, check=False, timeout=300)
+        done = subprocess.run(["bash", "-c", shell + result.out], cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0
         assert not (tmp_path / "pwned").exists()
 
@@ -407,8 +407,8 @@ def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, fo
 def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout: Path, text: str) -> None:
     odd = checkout / "apps" / APP / "a-first.yaml"
     odd.write_bytes(f"# Deployment {APP}\n{text}".encode("latin-1"))
-    ran = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
-    assert (ran.code, ran.err) == (0, "")
+    result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
+    assert (result.code, result.err) == (0, "")
     assert "replicas" not in written(checkout)
 
 
@@ -422,8 +422,8 @@ def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path
     folder.symlink_to(ROOT / "examples/autoscaler-loop")
     told = taken_by(whysync("diagnose", "--bundle", str(folder)).out)
     assert told == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR | git apply"
-    words = shlex.split(told.partition(" --checkout")[0])
-    assert "proven" in whysync(*words[1:]).out
+    parts = shlex.split(told.partition(" --checkout")[0])
+    assert "proven" in whysync(*parts[1:]).out
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,12 @@ def shown(out: str) -> list[str]:
 
 
 def test_only_what_is_broken_and_each_cause_once(whysync: Whysync, fleet: str) -> None:
-    ran = whysync("diagnose", "--bundle", fleet)
-    assert shown(ran.out) == ["c-git", "e-other-git", "b-degraded"]
-    assert "same in 1 other app: d-git\n" in ran.out
-    assert "4 of 6 need attention · 0 in progress · 2 fine" in ran.out
-    assert "a-fine" not in ran.out
-    assert ran.code == 1
+    result = whysync("diagnose", "--bundle", fleet)
+    assert shown(result.out) == ["c-git", "e-other-git", "b-degraded"]
+    assert "same in 1 other app: d-git\n" in result.out
+    assert "4 of 6 need attention · 0 in progress · 2 fine" in result.out
+    assert "a-fine" not in result.out
+    assert result.code == 1
 
 
 def test_two_hosts_are_not_called_one_cause(whysync: Whysync, fleet: str) -> None:
@@ -95,8 +95,8 @@ def test_an_app_with_another_cause_in_addition_is_shown(whysync: Whysync, tmp_pa
 
 def test_a_fleet_without_problems(whysync: Whysync, tmp_path: Path) -> None:
     path = bundle(tmp_path, application("one"), application("two"))
-    ran = whysync("diagnose", "--bundle", path)
-    assert (ran.code, ran.out) == (0, "✓ 0 of 2 need attention · 0 in progress · 2 fine\n")
+    result = whysync("diagnose", "--bundle", path)
+    assert (result.code, result.out) == (0, "✓ 0 of 2 need attention · 0 in progress · 2 fine\n")
 
 
 def test_what_could_not_be_read_is_said_even_if_nothing_is_broken(whysync: Whysync, tmp_path: Path) -> None:
@@ -107,9 +107,9 @@ def test_what_could_not_be_read_is_said_even_if_nothing_is_broken(whysync: Whysy
     }
     path = bundle(tmp_path, application("one"), application("two"), header)
     for format in ("text", "html"):
-        ran = whysync("diagnose", "--bundle", path, "-o", format)
-        assert "logs of web: forbidden" in ran.out
-        assert ran.code == 3
+        result = whysync("diagnose", "--bundle", path, "-o", format)
+        assert "logs of web: forbidden" in result.out
+        assert result.code == 3
 
 
 @pytest.mark.parametrize("verb", ["diagnose", "list"])

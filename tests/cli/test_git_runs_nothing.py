@@ -259,7 +259,11 @@ class Hostile(Made):
         self.canary = folder / "bin/canary"
         self.canary.parent.mkdir()
         (folder / "hooks").mkdir()
-        for path in (self.canary, folder / "bin/git-remote-evil", *(folder / "hooks" / one for one in HOOKS)):
+        for path in (
+            self.canary,
+            folder / "bin/git-remote-evil",
+            *(folder / "hooks" / hook for hook in HOOKS),
+        ):
             self._program(path, f"#!/bin/sh\ntouch {self.mark}\nexit 1\n")
 
     def _program(self, path: Path, text: str) -> None:
@@ -407,14 +411,14 @@ def test_the_table_has_every_key_that_names_a_program() -> None:
         r"askpass|browser|clean|cmd>?|command>?|driver|editor|external|fsmonitor|gitproxy|helper|hook|hookspath|httpd|"
         r"insteadof|pager|\.path|process|program|receivepack|smudge|textconv|tool|tunnel|uploadpack|vcs"
     )
-    named = [
+    keys = [
         key
         for key in listed.split()
         if re.search(rf"(?:{words})$", key, re.IGNORECASE) and not key.startswith("advice.")
     ]
     known = {_shape(key) for row in TABLE for key in row.settings}
-    assert len(named) > 40
-    assert [key for key in named if key not in NO_PROGRAMS and _shape(key) not in known] == []
+    assert len(keys) > 40
+    assert [key for key in keys if key not in NO_PROGRAMS and _shape(key) not in known] == []
 
 
 def _shape(key: str) -> str:

@@ -69,10 +69,10 @@ def test_exit_codes(whysync: Whysync, tmp_path: Path, obj: Object, fail_on: str,
 
 
 def test_the_first_line_is_the_answer_and_the_worst_comes_first(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync(
+    result = whysync(
         "health", written(tmp_path, CONFIG, pod("Succeeded", "a"), pod("Failed", "b", message="evicted"))
     )
-    lines = ran.out.splitlines()
+    lines = result.out.splitlines()
     assert lines[0] == "✗ Pod shop/b is Degraded; 3 objects: 1 Degraded, 1 Healthy, 1 without a health check"
     assert [line.split() for line in lines[2:]] == [
         ["KIND", "NAMESPACE/NAME", "HEALTH", "MESSAGE"],
@@ -83,19 +83,19 @@ def test_the_first_line_is_the_answer_and_the_worst_comes_first(whysync: Whysync
 
 
 def test_wide_says_who_judged(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", written(tmp_path, CONFIG, pod("Succeeded")), "-o", "wide")
-    assert "JUDGED BY" in ran.out
-    assert "built-in" in ran.out
-    assert "none" in ran.out
+    result = whysync("health", written(tmp_path, CONFIG, pod("Succeeded")), "-o", "wide")
+    assert "JUDGED BY" in result.out
+    assert "built-in" in result.out
+    assert "none" in result.out
 
 
 def test_a_list_on_standard_input(whysync: Whysync) -> None:
     body: Object = {"apiVersion": "v1", "kind": "List", "items": [pod("Failed"), CONFIG]}
-    ran = whysync("health", "-o", "json", stdin=json.dumps(body).encode())
-    found = json.loads(ran.out)
-    assert ran.code == 1
-    assert (found["version"], found["failed"]) == (1, 1)
-    assert [(one["kind"], one["health"], one["judgedBy"]) for one in found["objects"]] == [
+    result = whysync("health", "-o", "json", stdin=json.dumps(body).encode())
+    document = json.loads(result.out)
+    assert result.code == 1
+    assert (document["version"], document["failed"]) == (1, 1)
+    assert [(one["kind"], one["health"], one["judgedBy"]) for one in document["objects"]] == [
         ("Pod", {"status": "Degraded", "message": ""}, "built-in"),
         ("ConfigMap", None, "none"),
     ]
@@ -109,67 +109,67 @@ def test_yaml_says_the_same_as_json(whysync: Whysync, tmp_path: Path) -> None:
 
 
 def test_names_are_those_that_fail(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", written(tmp_path, PAUSED, pod("Failed")), "-o", "name")
-    assert ran.out == "pod/shop/p\n"
+    result = whysync("health", written(tmp_path, PAUSED, pod("Failed")), "-o", "name")
+    assert result.out == "pod/shop/p\n"
     more = whysync("health", written(tmp_path, PAUSED), "-o", "name", "--fail-on", "suspended")
     assert more.out == "deployment.apps/shop/web\n"
 
 
 def test_ones_own_lua(whysync: Whysync, tmp_path: Path) -> None:
     lua = 'return {status = "Degraded", message = "because I say so"}'
-    ran = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, lua), "-o", "wide")
-    assert ran.code == 1
-    assert "because I say so" in ran.out
-    assert "your Lua" in ran.out
+    result = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, lua), "-o", "wide")
+    assert result.code == 1
+    assert "because I say so" in result.out
+    assert "your Lua" in result.out
 
 
 def test_an_argocd_cm_among_the_objects_counts_too(whysync: Whysync, tmp_path: Path) -> None:
     lua = 'return {status = "Degraded"}'
-    ran = whysync("health", written(tmp_path, CONFIG), settings(tmp_path, lua))
-    assert ran.code == 1
+    result = whysync("health", written(tmp_path, CONFIG), settings(tmp_path, lua))
+    assert result.code == 1
 
 
 def test_lua_that_fails_is_unknown_with_its_error(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, "error('no')"))
-    assert ran.code == 1
-    assert "Unknown" in ran.out
+    result = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, "error('no')"))
+    assert result.code == 1
+    assert "Unknown" in result.out
 
 
 def test_settings_without_an_argocd_cm_are_an_error(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, "", name="other"))
-    assert ran.code == 2
-    assert "argocd-cm not found" in ran.err
+    result = whysync("health", written(tmp_path, CONFIG), "--settings", settings(tmp_path, "", name="other"))
+    assert result.code == 2
+    assert "argocd-cm not found" in result.err
 
 
 def test_settings_that_argo_cd_cannot_read_are_an_error(whysync: Whysync, tmp_path: Path) -> None:
     path = tmp_path / "cm.yaml"
     config: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"}}
     path.write_text(documents({**config, "data": {"resource.customizations": "no map"}}))
-    ran = whysync("health", written(tmp_path, CONFIG), "--settings", str(path))
-    assert ran.code == 2
-    assert "resource.customizations" in ran.err
+    result = whysync("health", written(tmp_path, CONFIG), "--settings", str(path))
+    assert result.code == 2
+    assert "resource.customizations" in result.err
 
 
 def test_a_broken_part_is_said_and_is_not_fine(whysync: Whysync, tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text(f"{documents(pod('Succeeded'))}---\na: [1\n")
-    ran = whysync("health", str(path))
-    assert ran.code == 2
-    assert "not read: part of broken.yaml" in ran.out
+    result = whysync("health", str(path))
+    assert result.code == 2
+    assert "not read: part of broken.yaml" in result.out
 
 
 @pytest.mark.parametrize("text", ["", "just words", "[1, 2]", "a: 1"])
 def test_what_holds_no_object_is_an_error(whysync: Whysync, text: str) -> None:
-    ran = whysync("health", "-", stdin=text.encode())
-    assert ran.code == 2
-    assert "Traceback" not in ran.err
-    assert ran.out == ""
+    result = whysync("health", "-", stdin=text.encode())
+    assert result.code == 2
+    assert "Traceback" not in result.err
+    assert result.out == ""
 
 
 def test_settings_alone_are_nothing_to_judge(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", settings(tmp_path, ""))
-    assert ran.code == 2
-    assert "no objects found" in ran.err
+    result = whysync("health", settings(tmp_path, ""))
+    assert result.code == 2
+    assert "no objects found" in result.err
 
 
 def test_a_file_that_is_not_there(whysync: Whysync) -> None:
@@ -177,9 +177,9 @@ def test_a_file_that_is_not_there(whysync: Whysync) -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync("health", written(tmp_path, pod("Failed", message="\x1b[31mred\x07")))
-    assert "\x1b" not in ran.out
-    assert "\x07" not in ran.out
+    result = whysync("health", written(tmp_path, pod("Failed", message="\x1b[31mred\x07")))
+    assert "\x1b" not in result.out
+    assert "\x07" not in result.out
 
 
 def test_odd_shapes_are_judged_without_a_traceback(whysync: Whysync, tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_odd_shapes_are_judged_without_a_traceback(whysync: Whysync, tmp_path: P
             "status": {"conditions": [1, None]},
         },
     ]
-    ran = whysync("health", written(tmp_path, *odd))
-    assert ran.code in (0, 1)
-    assert "Traceback" not in ran.err
+    result = whysync("health", written(tmp_path, *odd))
+    assert result.code in (0, 1)
+    assert "Traceback" not in result.err
 
 
 def test_the_variable_of_findings_does_not_disturb(whysync: Whysync, tmp_path: Path) -> None:
@@ -209,5 +209,7 @@ def test_secret_values_are_not_shown(whysync: Whysync, tmp_path: Path) -> None:
         "metadata": {"name": "s"},
         "stringData": {"p": "hunter22"},
     }
-    ran = whysync("health", written(tmp_path, secret, pod("Failed", message="cannot log in with hunter22")))
-    assert "hunter22" not in ran.out
+    result = whysync(
+        "health", written(tmp_path, secret, pod("Failed", message="cannot log in with hunter22"))
+    )
+    assert "hunter22" not in result.out

@@ -23,60 +23,60 @@ from whysync.errors import SourceError
 
 @pytest.fixture
 def argocd() -> Iterator[ArgoCD]:
-    with ArgoCD(shop()) as there:
-        yield there
+    with ArgoCD(shop()) as server:
+        yield server
 
 
 class TestVerbs:
     def test_diagnose(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("shop", *at(argocd))
-        assert ran.code == 1
-        assert "panic: no database" in ran.out
+        result = whysync("shop", *at(argocd))
+        assert result.code == 1
+        assert "panic: no database" in result.out
 
     def test_list(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("list", *at(argocd), "-o", "name")
-        assert (ran.code, ran.err) == (1, "")
-        assert ran.out.split() == ["argocd/shop", "argocd/quiet"]
+        result = whysync("list", *at(argocd), "-o", "name")
+        assert (result.code, result.err) == (1, "")
+        assert result.out.split() == ["argocd/shop", "argocd/quiet"]
         assert "1 of 2 need attention" in whysync("list", *at(argocd)).out
 
     def test_get(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("get", "shop", *at(argocd))
-        assert ran.code == 0
-        assert "Deployment" in ran.out
+        result = whysync("get", "shop", *at(argocd))
+        assert result.code == 0
+        assert "Deployment" in result.out
 
     def test_diff(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("diff", "shop", *at(argocd))
-        assert ran.code == 1
-        assert "Secret" in ran.out
+        result = whysync("diff", "shop", *at(argocd))
+        assert result.code == 1
+        assert "Secret" in result.out
 
     def test_fix(self, whysync: Whysync, argocd: ArgoCD) -> None:
         assert whysync("fix", "shop", *at(argocd)).code in (0, 1)
 
     def test_health(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("health", "--app", "shop", *at(argocd), "-o", "name")
-        assert ran.code == 1
-        assert ran.out == "pod/shop/web-1\n"
+        result = whysync("health", "--app", "shop", *at(argocd), "-o", "name")
+        assert result.code == 1
+        assert result.out == "pod/shop/web-1\n"
 
     def test_an_app_that_is_not_there(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("shpo", *at(argocd))
-        assert ran.code == 2
-        assert "does not show an Application 'shpo'" in ran.err
+        result = whysync("shpo", *at(argocd))
+        assert result.code == 2
+        assert "does not show an Application 'shpo'" in result.err
 
     def test_a_gap_is_told_and_counts(self, whysync: Whysync) -> None:
         with ArgoCD(of(application("fine"))) as argocd:
             argocd.fault("/managed-resources", Fault.FORBIDDEN)
-            ran = whysync("fine", *at(argocd))
-        assert ran.code == 3, ran
-        assert "permission denied" in ran.out
+            result = whysync("fine", *at(argocd))
+        assert result.code == 3, result
+        assert "permission denied" in result.out
 
 
 class TestCollect:
     def test_it_says_what_it_took(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         out = str(tmp_path / "shop.tar.gz")
-        ran = whysync("collect", "shop", *at(argocd), "-o", out)
-        assert (ran.code, ran.err) == (0, "")
-        assert "1  Applications" in ran.out
-        assert f"whysync diagnose --bundle {out}" in ran.out
+        result = whysync("collect", "shop", *at(argocd), "-o", out)
+        assert (result.code, result.err) == (0, "")
+        assert "1  Applications" in result.out
+        assert f"whysync diagnose --bundle {out}" in result.out
         live, home = (
             whysync("shop", *at(argocd), "-o", "json"),
             whysync("shop", "--bundle", out, "-o", "json"),
@@ -85,16 +85,16 @@ class TestCollect:
 
     def test_what_could_not_be_had(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         argocd.fault("/pods/", Fault.FORBIDDEN)
-        ran = whysync("collect", *at(argocd), "-o", str(tmp_path / "out"))
-        assert ran.code == 3
-        assert "not readable" in ran.out
-        assert "kubectl -n shop logs web-1 -c web --previous" in ran.out
+        result = whysync("collect", *at(argocd), "-o", str(tmp_path / "out"))
+        assert result.code == 3
+        assert "not readable" in result.out
+        assert "kubectl -n shop logs web-1 -c web --previous" in result.out
         assert "permission denied" in (tmp_path / "out/bundle.yaml").read_text()
 
     def test_nothing_is_overwritten(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         (tmp_path / "out.tar.gz").write_text("mine")
-        ran = whysync("collect", *at(argocd), "-o", str(tmp_path / "out.tar.gz"))
-        assert ran.code == 2
+        result = whysync("collect", *at(argocd), "-o", str(tmp_path / "out.tar.gz"))
+        assert result.code == 2
         assert (tmp_path / "out.tar.gz").read_text() == "mine"
         assert argocd.log == []
 
@@ -113,9 +113,9 @@ class TestCollect:
             broken = whysync("collect", *at(argocd), "-o", out)
             assert broken.code == 2
             asked = argocd.asked("managed-resources")
-            ran = whysync("collect", *at(argocd), "-o", out)
-            assert ran.code == 0
-            assert "resumed: 20 Applications" in ran.out
+            result = whysync("collect", *at(argocd), "-o", out)
+            assert result.code == 0
+            assert "resumed: 20 Applications" in result.out
             assert argocd.asked("managed-resources") - asked == 25
         listed = whysync("list", "--bundle", out, "-o", "json")
         assert len(json.loads(listed.out)["apps"]) == 45
@@ -125,15 +125,15 @@ class TestWhere:
     """The first that there is: the line, ARGOCD_OPTS, ARGOCD_SERVER, argocd's config, the kubeconfig."""
 
     def test_nowhere(self, whysync: Whysync) -> None:
-        ran = whysync("list")
-        assert ran.code == 2
-        assert all(word in ran.err for word in ("--bundle", "--server", "--kubeconfig"))
+        result = whysync("list")
+        assert result.code == 2
+        assert all(word in result.err for word in ("--bundle", "--server", "--kubeconfig"))
 
     def test_the_environment_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync(
+        result = whysync(
             "list", "-o", "name", ARGOCD_SERVER=argocd.url, ARGOCD_AUTH_TOKEN=TOKEN, ARGOCD_OPTS="--plaintext"
         )
-        assert ran.out.split() == ["argocd/shop", "argocd/quiet"]
+        assert result.out.split() == ["argocd/shop", "argocd/quiet"]
 
     def test_options_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
         opts = f"--server {argocd.url} --auth-token={TOKEN} --plaintext --grpc-web"
@@ -141,10 +141,10 @@ class TestWhere:
         assert "ARGOCD_OPTS" in whysync("list", ARGOCD_OPTS="server x").err
 
     def test_our_own_variables(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync(
+        result = whysync(
             "list", "-o", "name", WHYSYNC_SERVER=argocd.url, WHYSYNC_AUTH_TOKEN=TOKEN, WHYSYNC_PLAINTEXT="1"
         )
-        assert ran.code == 1
+        assert result.code == 1
 
     def test_refreshing_is_never_the_environments_wish(self, whysync: Whysync, argocd: ArgoCD) -> None:
         whysync("shop", *at(argocd), WHYSYNC_REFRESH="true", WHYSYNC_HARD_REFRESH="true")
@@ -156,8 +156,8 @@ class TestWhere:
         config(tmp_path, argocd.url.partition("://")[2], TOKEN)
         for given in ((), ("--argocd-context", "here")):
             assert whysync("list", *given, "-o", "name", ARGOCD_CONFIG_DIR=str(tmp_path)).code == 1
-        ran = whysync("list", "--argocd-context", "there", ARGOCD_CONFIG_DIR=str(tmp_path))
-        assert "no context 'there'" in ran.err
+        result = whysync("list", "--argocd-context", "there", ARGOCD_CONFIG_DIR=str(tmp_path))
+        assert "no context 'there'" in result.err
         assert whysync("list", "--config", str(tmp_path / "config"), "-o", "name").code == 1
 
     def test_a_token_is_for_its_own_server_only(
@@ -165,39 +165,39 @@ class TestWhere:
     ) -> None:
         """argocd itself sends the current context's token to whatever --server names."""
         config(tmp_path, "argocd.example.com", TOKEN)
-        ran = whysync("list", "--server", argocd.url, "--plaintext", ARGOCD_CONFIG_DIR=str(tmp_path))
-        assert ran.code == 2
-        assert "rejects these credentials" in ran.err
+        result = whysync("list", "--server", argocd.url, "--plaintext", ARGOCD_CONFIG_DIR=str(tmp_path))
+        assert result.code == 2
+        assert "rejects these credentials" in result.err
 
     def test_a_bundle_comes_first(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync(
+        result = whysync(
             "list", "--bundle", str(ROOT / "examples/push-not-seen"), "-o", "name", ARGOCD_SERVER=argocd.url
         )
-        assert ran.out.split() == ["argocd/docs"]
+        assert result.out.split() == ["argocd/docs"]
         assert argocd.log == []
 
     def test_a_kubeconfig_on_the_line_beats_argocds_config(self, whysync: Whysync, tmp_path: Path) -> None:
         config(tmp_path, "argocd.example.com", TOKEN)
         for given in (("--kubeconfig", str(tmp_path / "none")), ("--core",)):
-            ran = whysync("list", *given, ARGOCD_CONFIG_DIR=str(tmp_path))
-            assert ran.code == 2
-            assert "argocd.example.com" not in ran.err
-            assert "kubeconfig" in ran.err
+            result = whysync("list", *given, ARGOCD_CONFIG_DIR=str(tmp_path))
+            assert result.code == 2
+            assert "argocd.example.com" not in result.err
+            assert "kubeconfig" in result.err
 
     def test_without_tls_only_when_that_is_said(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("list", "--server", argocd.url, "--auth-token", TOKEN)
-        assert "--plaintext" in ran.err
+        result = whysync("list", "--server", argocd.url, "--auth-token", TOKEN)
+        assert "--plaintext" in result.err
         assert argocd.log == []
 
     def test_a_token_with_a_line_break(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("list", "--server", argocd.url, "--plaintext", "--auth-token", "ab\ncd")
-        assert ran.code == 2
-        assert "cd" not in ran.err.replace("code", "").replace("argocd", "").replace("Argo CD", "")
+        result = whysync("list", "--server", argocd.url, "--plaintext", "--auth-token", "ab\ncd")
+        assert result.code == 2
+        assert "cd" not in result.err.replace("code", "").replace("argocd", "").replace("Argo CD", "")
 
     def test_port_forward_needs_kubectl(self, whysync: Whysync, tmp_path: Path) -> None:
-        ran = whysync("list", "--port-forward", PATH=str(tmp_path))
-        assert ran.code == 2
-        assert "needs kubectl" in ran.err
+        result = whysync("list", "--port-forward", PATH=str(tmp_path))
+        assert result.code == 2
+        assert "needs kubectl" in result.err
 
     def test_port_forward(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         """With a kubectl that tells the port of the server of the tests."""
@@ -210,13 +210,13 @@ class TestWhere:
             f"else: print('Forwarding from 127.0.0.1:{port} -> 8080', flush=True); time.sleep(60)\n"
         )
         kubectl.chmod(0o755)
-        ran = whysync(
+        result = whysync(
             "list", "--port-forward-namespace", "cd", "--plaintext", "--auth-token", TOKEN, "-o", "name",
             PATH=f"{tmp_path}:{os.environ['PATH']}",
         )  # fmt: skip
-        assert (ran.out, ran.err) == ("argocd/shop\nargocd/quiet\n", "")
-        said = (tmp_path / "said").read_text()
-        assert "--namespace cd port-forward --address 127.0.0.1 pod/argocd-server-1 :8080" in said
+        assert (result.out, result.err) == ("argocd/shop\nargocd/quiet\n", "")
+        text = (tmp_path / "said").read_text()
+        assert "--namespace cd port-forward --address 127.0.0.1 pod/argocd-server-1 :8080" in text
 
 
 def config(folder: Path, server: str, token: str) -> None:
@@ -259,10 +259,10 @@ class TestInterrupted:
     def test_the_time_that_is_given(self, whysync: Whysync, argocd: ArgoCD) -> None:
         argocd.fault("/managed-resources", Fault.SILENT)
         begun = steady_time.monotonic()
-        ran = whysync("shop", *at(argocd), "--timeout", "1s")
+        result = whysync("shop", *at(argocd), "--timeout", "1s")
         assert steady_time.monotonic() - begun < 8
-        assert ran.code in (1, 3)
-        assert "live objects and their diff" in ran.out
+        assert result.code in (1, 3)
+        assert "live objects and their diff" in result.out
 
     def test_a_time_that_is_none(self, whysync: Whysync) -> None:
         assert "invalid duration" in whysync("list", "--timeout", "soon").err

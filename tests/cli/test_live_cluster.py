@@ -40,8 +40,8 @@ def test_by_a_flag_or_by_the_environment(
     if flags:
         monkeypatch.setenv("ARGOCD_SERVER", "argocd.example.com")
     given = [flag.format(cluster) for flag in flags]
-    ran = whysync("list", "-o", "name", "--argocd-namespace", "argocd", *given)
-    assert (ran.code, ran.out, ran.err) == (1, "argocd/my-api-service\n", "")
+    result = whysync("list", "-o", "name", "--argocd-namespace", "argocd", *given)
+    assert (result.code, result.out, result.err) == (1, "argocd/my-api-service\n", "")
 
 
 def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
@@ -53,11 +53,11 @@ def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path
     }
     (tmp_path / "argocd").mkdir()
     (tmp_path / "argocd/config").write_text(json.dumps(told))
-    ran = whysync(
+    result = whysync(
         "list", "-o", "name", "--argocd-namespace", "argocd",
         KUBECONFIG=cluster, ARGOCD_CONFIG_DIR=str(tmp_path / "argocd"),
     )  # fmt: skip
-    assert ran.out == "argocd/my-api-service\n", ran.err
+    assert result.out == "argocd/my-api-service\n", result.err
 
 
 def test_collected_from_a_cluster_it_is_the_same(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
@@ -74,16 +74,18 @@ def test_collected_from_a_cluster_it_is_the_same(whysync: Whysync, cluster: str,
 
 def test_a_server_and_a_kubeconfig_are_both_asked(whysync: Whysync, cluster: str) -> None:
     with ArgoCD(of_lab("crash-loop")) as argocd:
-        ran = whysync("my-api-service", *at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
+        result = whysync(
+            "my-api-service", *at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd"
+        )
         assert argocd.asked("managed-resources")
-    assert ran.code == 1
-    assert "panic" in ran.out
+    assert result.code == 1
+    assert "panic" in result.out
 
 
 def test_a_cluster_cannot_be_asked_to_refresh(whysync: Whysync, cluster: str) -> None:
-    ran = whysync("list", "--kubeconfig", cluster, "--refresh")
-    assert ran.code == 2
-    assert "--server" in ran.err
+    result = whysync("list", "--kubeconfig", cluster, "--refresh")
+    assert result.code == 2
+    assert "--server" in result.err
 
 
 def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
         assert not Path(out).exists()
         argocd.log.clear()
         argocd.heal()
-        ran = whysync("collect", *at(argocd), "-o", out)
-        assert (ran.code, argocd.asked("/managed-resources")) == (0, 10), ran
-    assert "resumed: 20 Applications" in ran.out
+        result = whysync("collect", *at(argocd), "-o", out)
+        assert (result.code, argocd.asked("/managed-resources")) == (0, 10), result
+    assert "resumed: 20 Applications" in result.out
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]

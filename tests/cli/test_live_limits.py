@@ -54,23 +54,23 @@ def is_clear(ran: Ran, *words: str) -> None:
 
 @pytest.fixture
 def argocd() -> Iterator[ArgoCD]:
-    with ArgoCD(shop(), token=CANARIES["token"]) as made:
-        made.cookie = CANARIES["cookie"]
-        yield made
+    with ArgoCD(shop(), token=CANARIES["token"]) as server:
+        server.cookie = CANARIES["cookie"]
+        yield server
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_no_credential_is_shown_with_an_argocd_server(
     whysync: Whysync, argocd: ArgoCD, tmp_path: Path, verb: str
 ) -> None:
-    given = verb.format(tmp_path / "out").split()
-    ran = whysync(
-        *given, "-vv", "--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"],
+    parts = verb.format(tmp_path / "out").split()
+    result = whysync(
+        *parts, "-vv", "--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"],
         "-H", f"X-Pass: {CANARIES['header']}", NO_PROXY=f"u:{CANARIES['proxy']}@x,127.0.0.1",
     )  # fmt: skip
-    assert "/api/v1/" in ran.err, "the log names what was asked for"
-    assert "itself failed" not in ran.err
-    assert seen(ran) == []
+    assert "/api/v1/" in result.err, "the log names what was asked for"
+    assert "itself failed" not in result.err
+    assert seen(result) == []
     collected = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(canary in one for one in collected for canary in CANARIES.values())
 
@@ -126,9 +126,9 @@ def test_no_credential_is_shown_with_a_cluster(
         return says({"message": sent}, 401 if how == "wrong" else 400)
 
     with serving(answering) as server:
-        ran = whysync("diagnose", "-vv", "--kubeconfig", config_of(tmp_path, server.url, user))
-    assert "itself failed" not in ran.err
-    assert seen(ran) == []
+        result = whysync("diagnose", "-vv", "--kubeconfig", config_of(tmp_path, server.url, user))
+    assert "itself failed" not in result.err
+    assert seen(result) == []
 
 
 # --- addresses and proxies -------------------------------------------------------------------------------
@@ -153,17 +153,17 @@ def test_an_address_that_cannot_be_used(
     shown = address if "//" in address else ""
     match setting:
         case "--server":
-            ran = whysync("list", "--server", address, "--plaintext")
+            result = whysync("list", "--server", address, "--plaintext")
         case "ARGOCD_SERVER":
-            ran = whysync("list", "--plaintext", ARGOCD_SERVER=address)
+            result = whysync("list", "--plaintext", ARGOCD_SERVER=address)
         case "ARGOCD_OPTS":
-            ran = whysync("list", "--plaintext", ARGOCD_OPTS=f"--server '{address}'")
+            result = whysync("list", "--plaintext", ARGOCD_OPTS=f"--server '{address}'")
         case "kubeconfig":
-            ran = whysync("list", "--kubeconfig", config_of(tmp_path, address, {}))
+            result = whysync("list", "--kubeconfig", config_of(tmp_path, address, {}))
         case _:
             url = "http://127.0.0.1:1"
-            ran = whysync("list", "--kubeconfig", config_of(tmp_path, url, {}, **{"proxy-url": address}))
-    is_clear(ran, shown.rstrip("/"), setting)
+            result = whysync("list", "--kubeconfig", config_of(tmp_path, url, {}, **{"proxy-url": address}))
+    is_clear(result, shown.rstrip("/"), setting)
 
 
 PROXIES = {
@@ -182,9 +182,9 @@ def test_a_proxy_that_cannot_be_used(
     address = proxy.format(CANARIES["proxy"])
     given = ("--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"])
     monkeypatch.setenv(setting, address)
-    ran = whysync("list", *given)
-    is_clear(ran, setting, "127.0.0.1" if "127" in proxy else "[::1")
-    assert seen(ran) == []
+    result = whysync("list", *given)
+    is_clear(result, setting, "127.0.0.1" if "127" in proxy else "[::1")
+    assert seen(result) == []
 
 
 @pytest.mark.parametrize("listed", ["[::1", "http://[", "10.0.0.0/99", ":::", "\u2603", ",,;", "*.[x]:0"])
@@ -235,8 +235,8 @@ def test_login_programs_end_with_the_timeout(
 ) -> None:
     seconds = "50s" if "MiB" in words else "1s"
     config = config_of(tmp_path, "http://127.0.0.1:9", login_program(script))
-    ran = whysync("list", "--core", "--kubeconfig", config, "--timeout", seconds)
-    is_clear(ran, "exec plugin", words)
+    result = whysync("list", "--core", "--kubeconfig", config, "--timeout", seconds)
+    is_clear(result, "exec plugin", words)
 
 
 def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:
@@ -248,16 +248,16 @@ def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:
         return api(asked)
 
     with serving(answering) as server:
-        ran = whysync("list", "--core", "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
-    is_clear(ran, "does not end", "same continue token")
+        result = whysync("list", "--core", "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
+    is_clear(result, "does not end", "same continue token")
 
 
 @pytest.mark.parametrize("how", ["hang", "drip", "drip-head", "informational"])
 def test_a_server_that_takes_its_time(whysync: Whysync, tmp_path: Path, how: str) -> None:
     with serving(lambda _: Says(body=b" " * 100_000, how=how)) as server:
         config = str(kubeconfig(tmp_path, server.url))
-        ran = whysync("list", "--core", "--kubeconfig", config, "--timeout", "0.5s")
-    is_clear(ran, "time", "--timeout")
+        result = whysync("list", "--core", "--kubeconfig", config, "--timeout", "0.5s")
+    is_clear(result, "time", "--timeout")
 
 
 def test_nothing_is_tried_after_the_deadline() -> None:

@@ -191,6 +191,6 @@ def test_the_order_of_files_changes_nothing(whysync: Whysync, heap: Path, tmp_pa
     random.Random(seed).shuffle(documents)
     shuffled = tmp_path / "shuffled.yaml"
     shuffled.write_text("---\n".join(documents))
-    wanted = whysync("diagnose", "--bundle", str(heap), "-o", "json")
-    assert wanted.code == 1
-    assert whysync("diagnose", "--bundle", str(shuffled), "-o", "json") == wanted
+    result = whysync("diagnose", "--bundle", str(heap), "-o", "json")
+    assert result.code == 1
+    assert whysync("diagnose", "--bundle", str(shuffled), "-o", "json") == result

@@ -32,9 +32,9 @@ def failing(shop: Shop) -> Shop:
 
 @pytest.mark.usefixtures("failing")
 def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync) -> None:
-    ran = whysync("plan", "apps/shop", "--base", "main")
-    assert (ran.code, ran.err) == (1, "")
-    first = " ".join(ran.out.split())
+    result = whysync("plan", "apps/shop", "--base", "main")
+    assert (result.code, result.err) == (1, "")
+    first = " ".join(result.out.split())
     assert first.startswith(
         "Would fail. shop: hook Job shop/smoke-test (PreSync, wave -1) needs Service shop"
     )
@@ -45,28 +45,28 @@ def test_the_verdict_comes_first_and_the_fix_is_proven_on_both(whysync: Whysync)
     assert "− Secret old-token (pruned! its data is deleted with it)" in first
     assert "Run the hook after the sync: as a PostSync hook ✓ proven" in first
     assert "with it the sync passes on an empty cluster and on one with the base" in first
-    assert PASSWORD not in ran.out
-    assert "    apply  " not in ran.out, "whysync fix would look at a cluster, and this is none"
+    assert PASSWORD not in result.out
+    assert "    apply  " not in result.out, "whysync fix would look at a cluster, and this is none"
 
 
 @pytest.mark.usefixtures("failing")
 def test_as_data(whysync: Whysync) -> None:
-    ran = whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof")
-    told = json.loads(ran.out)
-    assert told["plan"]["verdict"] == "fail"
-    (app,) = told["plan"]["apps"]
+    result = whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof")
+    document = json.loads(result.out)
+    assert document["plan"]["verdict"] == "fail"
+    (app,) = document["plan"]["apps"]
     assert [(run["cluster"], run["verdict"]) for run in app["runs"]] == [("base", "pass"), ("empty", "fail")]
     assert {one["change"] for one in app["changes"]} == {"create", "change", "prune", "hook"}
-    assert told["apps"][0]["findings"][0]["cause"] == "hook-deadlock"
-    assert ran.out == whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof").out
+    assert document["apps"][0]["findings"][0]["cause"] == "hook-deadlock"
+    assert result.out == whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof").out
 
 
 @pytest.mark.usefixtures("failing")
 def test_as_a_comment(whysync: Whysync) -> None:
-    ran = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof")
-    assert ran.out.startswith("## ❌ Would fail\n")
-    assert len(ran.out) <= LONGEST
-    assert "| − | Secret old-token" in ran.out
+    result = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof")
+    assert result.out.startswith("## ❌ Would fail\n")
+    assert len(result.out) <= LONGEST
+    assert "| − | Secret old-token" in result.out
 
 
 def test_a_comment_fits_whatever_changes(whysync: Whysync, shop: Shop) -> None:
@@ -76,10 +76,10 @@ def test_a_comment_fits_whatever_changes(whysync: Whysync, shop: Shop) -> None:
     }
     maps = "---\n".join(CONFIG.replace("name: shop", f"name: {'x' * 200}{n}") for n in range(60))
     shop.commit({**apps, **{f"apps/a{n}/a.yaml": maps for n in range(30)}})
-    ran = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof", "--empty")
-    assert ran.code == 0
-    assert 20_000 < len(ran.out) <= LONGEST
-    assert "There is no room here" in ran.out
+    result = whysync("plan", "--base", "main", "-o", "markdown", "--no-proof", "--empty")
+    assert result.code == 0
+    assert 20_000 < len(result.out) <= LONGEST
+    assert "There is no room here" in result.out
 
 
 def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop: Shop) -> None:
@@ -95,9 +95,9 @@ def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop
 
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
     shop.commit({"README.md": "x"})
-    ran = whysync("plan", "--base", "main")
-    assert (ran.code, ran.out.splitlines()[0]) == (0, "Would pass.  Nothing changes.")
-    assert "1 app is not touched: shop" in ran.out
+    result = whysync("plan", "--base", "main")
+    assert (result.code, result.out.splitlines()[0]) == (0, "Would pass.  Nothing changes.")
+    assert "1 app is not touched: shop" in result.out
 
 
 def test_an_app_by_its_name_and_by_its_file(whysync: Whysync, shop: Shop) -> None:
@@ -116,19 +116,19 @@ def test_facts_of_a_cluster(whysync: Whysync, shop: Shop, tmp_path: Path) -> Non
     assert snapshot is not None
     write_bundle(snapshot, tmp_path / "bundle")
     shop.put("hook.yaml", HOOK)
-    ran = whysync("plan", "--base", "main", "--live", str(tmp_path / "bundle"), "--no-proof")
-    flat = " ".join(ran.out.split())
-    assert ran.code == 1
+    result = whysync("plan", "--base", "main", "--live", str(tmp_path / "bundle"), "--no-proof")
+    flat = " ".join(result.out.split())
+    assert result.code == 1
     assert "on the cluster as it is now would pass" in flat
     assert "on an empty cluster would fail" in flat
 
 
 def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
     shop.put("config.yaml", f"{CONFIG}  bad: [\n")
-    ran = whysync("plan", "--base", "main")
-    assert ran.code == 1
-    assert "config.yaml is not a valid Kubernetes object" in " ".join(ran.out.split())
-    assert "on any cluster" in ran.out
+    result = whysync("plan", "--base", "main")
+    assert result.code == 1
+    assert "config.yaml is not a valid Kubernetes object" in " ".join(result.out.split())
+    assert "on any cluster" in result.out
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown"])
@@ -138,9 +138,9 @@ def test_a_broken_manifest(whysync: Whysync, shop: Shop) -> None:
 def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str, values: str) -> None:
     head = "apiVersion: v1\nkind: Secret\nmetadata: {name: new}\n"
     shop.put("new.yaml", f"{head}{values.replace('%s', PASSWORD)}\n")
-    ran = whysync("plan", "--base", "main", "-o", format, "--no-proof")
-    assert ran.code == 1
-    assert PASSWORD not in ran.out
+    result = whysync("plan", "--base", "main", "-o", format, "--no-proof")
+    assert result.code == 1
+    assert PASSWORD not in result.out
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,6 @@ def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str
 )
 @pytest.mark.usefixtures("shop")
 def test_bad_usage(whysync: Whysync, arguments: list[str], says: str) -> None:
-    ran = whysync("plan", *arguments)
-    assert (ran.code, ran.out) == (2, "")
-    assert says in ran.err
+    result = whysync("plan", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert says in result.err

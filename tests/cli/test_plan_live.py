@@ -36,16 +36,16 @@ def deployed(shop: Shop) -> Snapshot:
     """The base, as it runs; beside it an app in trouble that the commit does not touch."""
     empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
     with open_checkout(str(shop.folder), base=empty) as checkout:
-        found = plan(checkout, keep=True).apps[0].runs[-1].snapshot
-    assert found is not None
+        snapshot = plan(checkout, keep=True).apps[0].runs[-1].snapshot
+    assert snapshot is not None
     shop.put("hook.yaml", HOOK)
-    return replace(found, applications=(*found.applications, TROUBLED))
+    return replace(snapshot, applications=(*snapshot.applications, TROUBLED))
 
 
 @pytest.fixture
 def argocd(deployed: Snapshot) -> Iterator[ArgoCD]:
-    with ArgoCD(deployed) as there:
-        yield there
+    with ArgoCD(deployed) as server:
+        yield server
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ class TestArgoCD:
 
     def test_nothing_changes_and_nothing_is_asked(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
         shop.remove("hook.yaml")
-        ran = whysync("plan", "--base", "main", "--live", *at(argocd))
-        assert ran.code == 0
+        result = whysync("plan", "--base", "main", "--live", *at(argocd))
+        assert result.code == 0
         assert argocd.asked("managed-resources") == 0
 
     def test_a_flag_that_names_a_place_is_enough(self, whysync: Whysync, argocd: ArgoCD) -> None:
@@ -87,21 +87,21 @@ class TestArgoCD:
         assert argocd.asked("/applications/other") == 0
 
     def test_not_with_empty(self, whysync: Whysync, argocd: ArgoCD) -> None:
-        ran = whysync("plan", "--base", "main", *at(argocd), "--empty", "--no-proof")
-        assert "on the cluster as it is now" not in ran.out
+        result = whysync("plan", "--base", "main", *at(argocd), "--empty", "--no-proof")
+        assert "on the cluster as it is now" not in result.out
         assert argocd.log == []
 
     def test_an_app_that_only_argocd_knows(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
         (shop.folder / "argocd/shop.yaml").unlink()
-        ran = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
-        assert "on the cluster as it is now" in ran.out
+        result = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
+        assert "on the cluster as it is now" in result.out
 
     def test_a_new_app_is_on_no_cluster(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
         new = APP.replace("name: shop", "name: new").replace("apps/shop", "apps/new")
         shop.commit({"argocd/new.yaml": new, "apps/new/a.yaml": CONFIG})
-        ran = whysync("plan", "new", "--base", "main", "--live", *at(argocd))
-        assert ran.code == 0
-        assert "it is planned as a new one" in " ".join(ran.out.split())
+        result = whysync("plan", "new", "--base", "main", "--live", *at(argocd))
+        assert result.code == 0
+        assert "it is planned as a new one" in " ".join(result.out.split())
         assert argocd.asked("/applications/new") == 0
 
     def test_what_cannot_be_read_is_named(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
@@ -109,13 +109,13 @@ class TestArgoCD:
         shop.remove("hook.yaml")
         shop.put("config.yaml", CONFIG.replace("hello", "bye"))
         argocd.fault("/managed-resources|/resource-tree|/resource[?]", Fault.FORBIDDEN)
-        ran = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
-        flat = " ".join(ran.out.split())
+        result = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
+        flat = " ".join(result.out.split())
         assert "not available: " in flat
         assert "permission denied" in flat
-        assert ran.code == 3, ran.out
-        told = json.loads(whysync("plan", "--base", "main", *at(argocd), "--no-proof", "-o", "json").out)
-        assert any("permission denied" in gap["why"] for gap in told["plan"]["apps"][0]["gaps"])
+        assert result.code == 3, result.out
+        document = json.loads(whysync("plan", "--base", "main", *at(argocd), "--no-proof", "-o", "json").out)
+        assert any("permission denied" in gap["why"] for gap in document["plan"]["apps"][0]["gaps"])
 
     @pytest.mark.parametrize("fault", [Fault.FORBIDDEN, Fault.UNAUTHENTICATED, Fault.A_PAGE])
     def test_errors_are_those_of_diagnose(self, whysync: Whysync, argocd: ArgoCD, fault: Fault) -> None:
@@ -134,11 +134,11 @@ class TestCluster:
 
     @pytest.mark.parametrize("flags", [(), ("--core",), ("--context", "real")])
     def test_of_the_environment(self, whysync: Whysync, cluster: str, flags: tuple[str, ...]) -> None:
-        ran = whysync(
+        result = whysync(
             "plan", "--base", "main", "--live", *flags, "--argocd-namespace", "argocd", "--no-proof",
             KUBECONFIG=cluster,
         )  # fmt: skip
-        would_pass_there(ran)
+        would_pass_there(result)
 
     def test_argocd_and_the_cluster(self, whysync: Whysync, argocd: ArgoCD, cluster: str) -> None:
         flags = (*at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
@@ -155,9 +155,9 @@ class TestCluster:
         there.forbidden = _secrets
         with serving(there) as server:
             flags = ("--kubeconfig", str(kubeconfig(tmp_path, server.url)), "--argocd-namespace", "argocd")
-            ran = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
-        flat = " ".join(ran.out.split())
-        assert ran.code == 3, ran
+            result = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
+        flat = " ".join(result.out.split())
+        assert result.code == 3, result
         assert "not available: live secrets in namespace shop: forbidden" in flat
 
     def test_a_context_that_is_not_there(self, whysync: Whysync, cluster: str) -> None:
@@ -175,7 +175,7 @@ def test_nowhere(whysync: Whysync) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_a_folder_of_the_checkout_is_no_bundle(whysync: Whysync) -> None:
-    ran = whysync("plan", "--base", "main", "--live", "apps/shop")
-    assert ran.code == 2
-    assert "--live apps/shop was read as a bundle" in ran.err
-    assert "put --live after the path" in ran.err
+    result = whysync("plan", "--base", "main", "--live", "apps/shop")
+    assert result.code == 2
+    assert "--live apps/shop was read as a bundle" in result.err
+    assert "put --live after the path" in result.err

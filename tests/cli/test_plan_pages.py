@@ -85,8 +85,8 @@ class TestGoldens:
         """Into files and onto the screen, and the same bytes each time."""
         names = ("html", "svg", "junit", "github")
         files = [f"-o{format}={tmp_path / 'out' / format}" for format in names]
-        ran = whysync("plan", "apps/shop", "--base", "main", *files)
-        assert (ran.code, ran.out, ran.err) == (1, "", "")
+        result = whysync("plan", "apps/shop", "--base", "main", *files)
+        assert (result.code, result.out, result.err) == (1, "", "")
         made = {format: (tmp_path / "out" / format).read_text(encoding="utf-8") for format in names}
         for format in ("svg", "junit", "github"):
             golden(HERE / f"shop.{format}", made[format])

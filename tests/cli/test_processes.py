@@ -21,8 +21,8 @@ ALL = [word for path in EXAMPLES for word in ("--bundle", str(path))]
 
 @pytest.mark.parametrize("flag", ["--version", "-V", "version"])
 def test_version(flag: str) -> None:
-    ran = process(flag)
-    assert (ran.code, ran.out, ran.err) == (0, f"whysync {__version__}\n", "")
+    result = process(flag)
+    assert (result.code, result.out, result.err) == (0, f"whysync {__version__}\n", "")
 
 
 @pytest.mark.parametrize("name", ["whysync", "kubectl-whysync"])
@@ -93,15 +93,17 @@ def test_what_the_log_says_is_asked_for(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_ascii_terminals_get_ascii_marks() -> None:
-    ran = process("diagnose", "--bundle", DOCS, environ={"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"})
-    assert ran.code == 1
-    assert ran.out.isascii()
-    assert "UnicodeEncodeError" not in ran.err
+    result = process(
+        "diagnose", "--bundle", DOCS, environ={"PYTHONIOENCODING": "ascii:strict", "LC_ALL": "C"}
+    )
+    assert result.code == 1
+    assert result.out.isascii()
+    assert "UnicodeEncodeError" not in result.err
 
 
 def test_every_verb_has_help_and_every_flag_a_word(whysync: Whysync) -> None:
     for verb in ("diagnose", "list", "get", "explain", "completion"):
-        ran = whysync(verb, "--help")
-        assert ran.code == 0
-        assert ran.out.startswith(f"usage: whysync {verb}")
-        assert "--no-color" in ran.out
+        result = whysync(verb, "--help")
+        assert result.code == 0
+        assert result.out.startswith(f"usage: whysync {verb}")
+        assert "--no-color" in result.out

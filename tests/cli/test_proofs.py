@@ -29,8 +29,8 @@ def test_the_timeline_is_shown_where_it_is_asked_for(whysync: Whysync) -> None:
 
 
 def test_nothing_is_tried_if_told_so(whysync: Whysync) -> None:
-    ran = whysync(*LOOP, "--no-proof", "-o", "json")
-    report = json.loads(ran.out)
+    result = whysync(*LOOP, "--no-proof", "-o", "json")
+    report = json.loads(result.out)
     fixes = items(dig(report, "apps", 0, "findings", 0, "fixes"))
     assert fixes
     for fix in fixes:

@@ -46,10 +46,10 @@ def test_names_of_files_in_notes_on_standard_error(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(NAME).write_text(BAD)
-    ran = whysync("lint", "--fix", ".")
-    assert ran.err.startswith("fixed a\N{REPLACEMENT CHARACTER}[31m")
-    assert ran.err.count("\n") == 1
-    check_text(ran.err)
+    result = whysync("lint", "--fix", ".")
+    assert result.err.startswith("fixed a\N{REPLACEMENT CHARACTER}[31m")
+    assert result.err.count("\n") == 1
+    check_text(result.err)
     Path(NAME).write_text(BAD)
     for format in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
         check(format, whysync("lint", ".", "-o", format).out)
@@ -59,22 +59,22 @@ def test_names_of_files_in_notes_on_standard_error(
     "arguments", [("diagnose", "--bundle", NAME), (NAME,), ("lint", NAME), ("lab", "run", NAME)]
 )
 def test_words_of_the_command_line_in_errors(whysync: Whysync, arguments: tuple[str, ...]) -> None:
-    ran = whysync(*arguments)
-    assert ran.code == 2
-    assert "\n::" not in ran.err
-    check_text(ran.err)
+    result = whysync(*arguments)
+    assert result.code == 2
+    assert "\n::" not in result.err
+    check_text(result.err)
 
 
 def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
     """Python keeps such bytes as halves of surrogate pairs, which no encoder takes."""
     (tmp_path / "a\udcff.yaml").write_text(BAD)
     for format in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown"):
-        ran = process("lint", str(tmp_path), "-o", format)
-        assert ran.code == 1, ran.err
-        assert "value_of_wrong_type" in ran.out.replace("\\", "")
+        result = process("lint", str(tmp_path), "-o", format)
+        assert result.code == 1, result.err
+        assert "value_of_wrong_type" in result.out.replace("\\", "")
 
 
 def test_what_is_logged_is_safe_too(whysync: Whysync, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("a: [")
-    ran = whysync("diagnose", "-vv", "--bundle", str(tmp_path))
-    check_text(ran.err)
+    result = whysync("diagnose", "-vv", "--bundle", str(tmp_path))
+    check_text(result.err)

@@ -84,33 +84,33 @@ def obeyed_by_a_terminal(text: str) -> list[str]:
 def test_control_characters_never_reach_the_terminal(
     whysync: Whysync, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    ran = whysync(*command, "--bundle", bundle(tmp_path, *hostile()))
-    assert ran.code in (0, 1, 3)
-    assert "shop" in ran.out
-    assert obeyed_by_a_terminal(ran.out) == []
-    assert obeyed_by_a_terminal(ran.err) == []
+    result = whysync(*command, "--bundle", bundle(tmp_path, *hostile()))
+    assert result.code in (0, 1, 3)
+    assert "shop" in result.out
+    assert obeyed_by_a_terminal(result.out) == []
+    assert obeyed_by_a_terminal(result.err) == []
 
 
 @pytest.mark.parametrize("format", GETS)
 def test_nor_by_get(whysync: Whysync, tmp_path: Path, format: str) -> None:
     path = bundle(tmp_path, *hostile())
-    ran = whysync("get", f"shop{EVIL}", "--bundle", path, "-o", format, "--show-operation")
-    assert ran.code == 0
-    assert obeyed_by_a_terminal(ran.out) == []
+    result = whysync("get", f"shop{EVIL}", "--bundle", path, "-o", format, "--show-operation")
+    assert result.code == 0
+    assert obeyed_by_a_terminal(result.out) == []
 
 
 def test_nor_by_an_error_that_names_apps(whysync: Whysync, tmp_path: Path) -> None:
-    ran = whysync(f"shoq{EVIL}", "--bundle", bundle(tmp_path, *hostile()))
-    assert ran.code == 2
-    assert "did you mean" in ran.err
-    assert obeyed_by_a_terminal(ran.err) == []
+    result = whysync(f"shoq{EVIL}", "--bundle", bundle(tmp_path, *hostile()))
+    assert result.code == 2
+    assert "did you mean" in result.err
+    assert obeyed_by_a_terminal(result.err) == []
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u202e", "\u2066"])
 def test_json_keeps_what_it_escapes(whysync: Whysync, tmp_path: Path, character: str) -> None:
     name = f"shop{character}x"
-    ran = whysync("list", "--bundle", bundle(tmp_path, application(name)), "-o", "json")
-    assert json.loads(ran.out)["apps"][0]["name"] == name
+    result = whysync("list", "--bundle", bundle(tmp_path, application(name)), "-o", "json")
+    assert json.loads(result.out)["apps"][0]["name"] == name
 
 
 def test_colour_only_where_it_is_wanted(whysync: Whysync) -> None:
@@ -135,8 +135,8 @@ def test_colour_changes_no_letter(whysync: Whysync) -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_80_columns_are_enough_for_prose(whysync: Whysync, example: Path) -> None:
     """Patches and commands stand as they are, to be copied; all else is wrapped."""
-    ran = whysync("diagnose", "--bundle", str(example), COLUMNS="80")
-    long = [line for line in ran.out.splitlines() if len(line) > 80]
+    result = whysync("diagnose", "--bundle", str(example), COLUMNS="80")
+    long = [line for line in result.out.splitlines() if len(line) > 80]
     kept_whole = [line for line in long if re.search(r"\b(kubectl|argocd|patch|whysync fix)\b", line)]
     assert long == kept_whole
 

@@ -202,9 +202,9 @@ class TestUsage:
 
     def test_filters_of_the_environment_are_not_its_flags(self, whysync: Whysync, bundle: Path) -> None:
         written(bundle, state(phase="Running"))()
-        ran = whysync("wait", "shop", "--bundle", str(bundle), "--timeout", "0.01s", WHYSYNC_SYNC="Synced")
-        assert ran.code == 1
-        assert "an operation is running" in ran.out
+        result = whysync("wait", "shop", "--bundle", str(bundle), "--timeout", "0.01s", WHYSYNC_SYNC="Synced")
+        assert result.code == 1
+        assert "an operation is running" in result.out
 
     def test_it_is_a_command(self, whysync: Whysync, bundle: Path) -> None:
         written(bundle, state())()

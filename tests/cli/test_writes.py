@@ -286,9 +286,9 @@ def test_collect_goes_on_after_kill_9(here: Path, facts: str, number: int) -> No
 def test_lint_fix_does_not_follow_a_link(whysync: Whysync, here: Path, tmp_path: Path) -> None:
     (tmp_path / "victim.yaml").write_text(CONFIG)
     (here / "a.yaml").symlink_to(tmp_path / "victim.yaml")
-    ran = whysync("lint", "--fix", "--no-render", "a.yaml")
-    assert ran.code == 1
-    assert "not fixed a.yaml: a.yaml is a symbolic link" in ran.err
+    result = whysync("lint", "--fix", "--no-render", "a.yaml")
+    assert result.code == 1
+    assert "not fixed a.yaml: a.yaml is a symbolic link" in result.err
     assert (tmp_path / "victim.yaml").read_text() == CONFIG
     assert (here / "a.yaml").is_symlink()
 
@@ -297,9 +297,9 @@ def test_lint_fix_leaves_hard_links_alone_and_goes_on(whysync: Whysync, here: Pa
     for name in ("a.yaml", "c.yaml"):
         (here / name).write_text(CONFIG)
     os.link(here / "a.yaml", here / "b.txt")
-    ran = whysync("lint", "--fix", "--no-render", "a.yaml", "c.yaml")
-    assert ran.code == 1
-    assert "not fixed a.yaml: a.yaml has 2 hard links" in ran.err
+    result = whysync("lint", "--fix", "--no-render", "a.yaml", "c.yaml")
+    assert result.code == 1
+    assert "not fixed a.yaml: a.yaml has 2 hard links" in result.err
     assert (here / "a.yaml").read_text() == (here / "b.txt").read_text() == CONFIG
     assert "sync-wave: '1'" in (here / "c.yaml").read_text()
 
@@ -330,8 +330,8 @@ def test_nothing_below_git_is_written(whysync: Whysync, here: Path, git: str) ->
         "x": DEPLOYMENT.encode()
     }
     (here / git / "b.yaml").write_text(CONFIG)
-    ran = whysync("lint", "--fix", "--no-render", f"{git}/b.yaml")
-    assert f"not fixed {git}/b.yaml: {git}/b.yaml is in a Git directory" in ran.err
+    result = whysync("lint", "--fix", "--no-render", f"{git}/b.yaml")
+    assert f"not fixed {git}/b.yaml: {git}/b.yaml is in a Git directory" in result.err
     assert (here / git / "b.yaml").read_text() == CONFIG
 
 
@@ -339,9 +339,9 @@ def test_an_output_is_not_written_through_a_link(whysync: Whysync, here: Path, t
     (here / "a.yaml").write_text(CONFIG)
     (tmp_path / "victim").write_text("precious")
     (here / "out.json").symlink_to(tmp_path / "victim")
-    ran = whysync("lint", "--no-render", "a.yaml", "-o", "json=out.json")
-    assert ran.code == 2
-    assert "it is a link" in ran.err
+    result = whysync("lint", "--no-render", "a.yaml", "-o", "json=out.json")
+    assert result.code == 2
+    assert "it is a link" in result.err
     assert (tmp_path / "victim").read_text() == "precious"
     assert whysync("lint", "--no-render", "a.yaml", "-o", "json=/dev/null").code == 1
 
@@ -353,9 +353,11 @@ def test_a_named_pipe_in_a_checkout_is_passed_over(whysync: Whysync, here: Path)
     (here / "apps/my-api-service").mkdir(parents=True)
     os.mkfifo(here / "apps/my-api-service/0.yaml")
     (here / "apps/my-api-service/a.yaml").write_text(DEPLOYMENT)
-    ran = whysync("fix", "my-api-service", "--bundle", EXAMPLE, "--no-proof", "--checkout", ".", "--dry-run")
-    assert ran.code == 0
-    assert "a.yaml" in ran.out
+    result = whysync(
+        "fix", "my-api-service", "--bundle", EXAMPLE, "--no-proof", "--checkout", ".", "--dry-run"
+    )
+    assert result.code == 0
+    assert "a.yaml" in result.out
 
 
 @pytest.mark.parametrize(
@@ -377,9 +379,9 @@ def test_a_named_pipe_is_refused_at_once(
     command: tuple[str, ...], code: int, whysync: Whysync, here: Path
 ) -> None:
     os.mkfifo(here / "pipe")
-    ran = whysync(*command, "pipe")
-    assert ran.code == code
-    assert "named pipe" in ran.err + ran.out
+    result = whysync(*command, "pipe")
+    assert result.code == code
+    assert "named pipe" in result.err + result.out
 
 
 def test_a_pipe_of_the_shell_is_read(here: Path, facts: str) -> None:
@@ -407,11 +409,11 @@ def test_errors_say_what_why_and_what_next(whysync: Whysync, here: Path, facts: 
     (here / "jd/notes.txt").write_text("important")
     (here / "jd/sub/n").write_text("x")
     before = files_below(here)
-    ran = whysync("collect", "--bundle", facts, "-o", "jd")
-    assert ran.code == 2
-    assert "jd is not a folder that whysync collect can use" in ran.err
-    assert "not a journal of whysync collect" in ran.err
-    assert "name a new folder with -o" in ran.err
+    result = whysync("collect", "--bundle", facts, "-o", "jd")
+    assert result.code == 2
+    assert "jd is not a folder that whysync collect can use" in result.err
+    assert "not a journal of whysync collect" in result.err
+    assert "name a new folder with -o" in result.err
     assert files_below(here) == before
 
 

@@ -253,8 +253,10 @@ def _global_projects(record: Object, expect: Object) -> list[str]:
         for name in items(record["existing_projects"])
     }
     project = _decoded(record["project"], AppProject)
-    found = projects.global_projects_of(project, settings, existing)
-    return mismatch("global_projects", expect["global_projects"], [one.metadata.name for one in found])
+    global_projects = projects.global_projects_of(project, settings, existing)
+    return mismatch(
+        "global_projects", expect["global_projects"], [one.metadata.name for one in global_projects]
+    )
 
 
 def _merge_global(record: Object, expect: Object) -> list[str]:

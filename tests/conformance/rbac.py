@@ -123,8 +123,8 @@ def _validate(record: Object, expect: Object) -> list[str]:
 
 
 def _line(record: Object, expect: Object) -> list[str]:
-    found = rbac.read_line(text(record["line"]), rbac.Origin(name="policy.csv", line=1))
-    return mismatch("valid", expect["valid"], not isinstance(found, rbac.BadLine))
+    line = rbac.read_line(text(record["line"]), rbac.Origin(name="policy.csv", line=1))
+    return mismatch("valid", expect["valid"], not isinstance(line, rbac.BadLine))
 
 
 def _resource_action(record: Object, expect: Object) -> list[str]:
@@ -138,8 +138,8 @@ def _group_subject(record: Object, expect: Object) -> list[str]:
 
 def _scopes(record: Object, expect: Object) -> list[str]:
     configured = record["configured"]
-    found = scopes_of("" if configured is None else f"[{', '.join(map(str, items(configured)))}]")
-    return [] if contains(list(found), expect["scopes"]) else [f"scopes: got {found}"]
+    scopes = scopes_of("" if configured is None else f"[{', '.join(map(str, items(configured)))}]")
+    return [] if contains(list(scopes), expect["scopes"]) else [f"scopes: got {scopes}"]
 
 
 def _project_from_request(record: Object, expect: Object) -> list[str]:

@@ -36,30 +36,30 @@ def _hooks(record: Object) -> tuple[Object, ...]:
 
 
 def request_of(record: Object, pairs: Json) -> Request:
-    given = fields(record.get("options"))
-    option = given.get("default_prune_option")
+    document = fields(record.get("options"))
+    option = document.get("default_prune_option")
     options = SyncOptions(
-        prune=given.get("prune") is True,
+        prune=document.get("prune") is True,
         prune_option=option if isinstance(option, str) else None,
-        prune_last=given.get("prune_last") is True,
-        validate=given.get("validate") is not False,
-        skip_hooks=given.get("skip_hooks") is True,
-        out_of_sync_only=given.get("apply_out_of_sync_only") is True,
-        skip_dry_run_on_missing=given.get("skip_dry_run_on_missing_resource") is True,
+        prune_last=document.get("prune_last") is True,
+        validate=document.get("validate") is not False,
+        skip_hooks=document.get("skip_hooks") is True,
+        out_of_sync_only=document.get("apply_out_of_sync_only") is True,
+        skip_dry_run_on_missing=document.get("skip_dry_run_on_missing_resource") is True,
     )
     refusal = record.get("permission_error")
     known = [fields(modification) for modification in items(record.get("modifications"))]
     return Request(
-        namespace=text(given.get("namespace")),
-        revision=text(given.get("revision")),
+        namespace=text(document.get("namespace")),
+        revision=text(document.get("revision")),
         pairs=pairs_of(pairs),
         hooks=_hooks(record),
         options=options,
         started_at=_NOW,
-        manager=text(given.get("server_side_apply_manager")),
+        manager=text(document.get("server_side_apply_manager")),
         modified={_key(one): one.get("modified") is True for one in known},
         permission_problem=lambda _obj, _kind: text(refusal) or None,
-        make_namespace=_namespace_maker(given),
+        make_namespace=_namespace_maker(document),
     )
 
 
@@ -69,14 +69,14 @@ def _key(raw: Object) -> Key:
 
 def _namespace_maker(given: Object) -> NamespaceMaker | None:
     """Argo CD's own tests take one that wants every Namespace as it is."""
-    told = fields(given.get("namespace_modifier"))
-    if given.get("create_namespace") is not True and not told:
+    document = fields(given.get("namespace_modifier"))
+    if given.get("create_namespace") is not True and not document:
         return None
 
     def make(namespace: Object, _live: Object | None) -> Object | None:
-        if "error" in told:
-            raise NamespaceProblem(text(told["error"]))
-        return None if told.get("returns") is False else namespace
+        if "error" in document:
+            raise NamespaceProblem(text(document["error"]))
+        return None if document.get("returns") is False else namespace
 
     return make
 

@@ -92,8 +92,8 @@ def _server_side(record: Object, expect: Object) -> list[str]:
 
 
 def _find_live(record: Object, expect: Object) -> list[str]:
-    found = request_of(record, record["pairs"]).live_of(fields(record["object"]))
-    return mismatch("found", expect["found"], found)
+    live = request_of(record, record["pairs"]).live_of(fields(record["object"]))
+    return mismatch("found", expect["found"], live)
 
 
 def _has_crd(record: Object, expect: Object) -> list[str]:
@@ -121,9 +121,9 @@ def _fail_phase(record: Object, expect: Object) -> list[str]:
     refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
     hooks: list[SyncTask] = []
     for at, told in _numbered(record["sync_fail_tasks"]):
-        given = fields(told)
-        hook = _work(f"hook-{at}", message=given.get("message"))
-        hook.state, hook.status = text(given.get("operation_state")), text(given.get("status"))
+        document = fields(told)
+        hook = _work(f"hook-{at}", message=document.get("message"))
+        hook.state, hook.status = text(document.get("operation_state")), text(document.get("status"))
         hooks.append(hook)
     execute_sync_fail_phase(now, hooks, refused, text(record["message"]))
     answers = {"phase": now.phase, "message": now.message}
@@ -147,22 +147,22 @@ def _needs_migration(record: Object, expect: Object) -> list[str]:
 
 def _migrate(record: Object, expect: Object) -> list[str]:
     live = fields(record["live"])
-    ground = StubClusterOps(
+    cluster_ops = StubClusterOps(
         objects={ref_of(live): live},
         patch_errors=[Refused("conflict", reason=Reason.CONFLICT)] * integer(record.get("patch_conflicts")),
     )
     error = False
     try:
         manager = text(record["server_side_apply_manager"])
-        migrate(ground, live, from_manager=text(record["manager"]), to_manager=manager)
+        migrate(cluster_ops, live, from_manager=text(record["manager"]), to_manager=manager)
     except Refused:
         error = True
     failures = mismatch("error", expect["error"], error)
     if "patch_attempts" in expect:
-        failures += mismatch("patch_attempts", expect["patch_attempts"], len(ground.patches))
+        failures += mismatch("patch_attempts", expect["patch_attempts"], len(cluster_ops.patches))
     if "no_managed_fields_entry" in expect:
         unwanted = fields(expect["no_managed_fields_entry"])
-        rows = items(dig(ground.patches[-1], 0, "value")) if ground.patches else [unwanted]
+        rows = items(dig(cluster_ops.patches[-1], 0, "value")) if cluster_ops.patches else [unwanted]
         failures += [f"managedFields: {row} is left" for row in rows if contains(row, unwanted)]
     return failures
 

@@ -97,8 +97,8 @@ def _get(record: Object) -> Object:
 
 
 def _parse_tracking_id(record: Object) -> Object:
-    found = tracking.TrackingId.parse(text(record["tracking_id"]))
-    return {"error": True} if found is None else {"error": False, "app_name": found.app, **found._asdict()}
+    tree = tracking.TrackingId.parse(text(record["tracking_id"]))
+    return {"error": True} if tree is None else {"error": False, "app_name": tree.app, **tree._asdict()}
 
 
 def _normalize(record: Object) -> Object:

@@ -103,8 +103,8 @@ def from_cluster(name: str) -> Snapshot:
             namespace="argocd",
         )
         # Where Argo CD does not look by itself, somebody has to say where to look.
-        wanted = Selection(local=str(Path(home) / "git") if scene.desired else "", all_namespaces=True)
-        return read_kubernetes(access, wanted, everything=True)
+        selection = Selection(local=str(Path(home) / "git") if scene.desired else "", all_namespaces=True)
+        return read_kubernetes(access, selection, everything=True)
 
 
 # The app goes to a cluster to which no context of the kubeconfig leads, and that is said.
@@ -170,10 +170,10 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
     with ArgoCD(scene) as argocd, serving(Cluster(of_lab(name))) as server:
         config = str(kubeconfig(tmp_path, server.url))
         access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
-        place = FactSource(
+        source = FactSource(
             server=argocd.server(limits=STEADY), kube=access, selection=Selection(names=all_of(scene))
         )
-        found = snapshot(place)
+        found = snapshot(source)
     assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})
     assert (answer(found) == by_bundle(name)) is (name not in LEFT)
 

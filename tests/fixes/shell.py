@@ -64,7 +64,7 @@ def commands_in(line: str) -> list[list[str]]:
     reader.end_word()
     if not reader.commands[-1] and len(reader.commands) > 1:
         raise NotPasteable("it ends with an operator")
-    return [words for words in reader.commands if words]
+    return [command for command in reader.commands if command]
 
 
 def _closing(line: str, start: int) -> int:

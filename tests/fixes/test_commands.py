@@ -25,7 +25,10 @@ from whysync.lab.library import names
 def problems(line: str) -> list[str]:
     try:
         found = [
-            reason for words in commands_in(line) for reason in (refusal(words), *_unfit(words)) if reason
+            reason
+            for command in commands_in(line)
+            for reason in (refusal(command), *_unfit(command))
+            if reason
         ]
     except NotPasteable as unfit:
         found = [str(unfit)]

@@ -240,9 +240,9 @@ def test_an_unseen_argocd_cm_is_patched_not_replaced() -> None:
 
 
 def test_a_manifest_is_changed_in_git_not_in_the_cluster() -> None:
-    words = as_commands(DROP_B, the_case())
-    assert words[0] == "# in Git: remove /data/b of ConfigMap shop/settings"
-    assert not any(word.startswith("kubectl") for word in words)
+    commands = as_commands(DROP_B, the_case())
+    assert commands[0] == "# in Git: remove /data/b of ConfigMap shop/settings"
+    assert not any(word.startswith("kubectl") for word in commands)
 
 
 # --- fitting -------------------------------------------------------------------------------------------

@@ -205,9 +205,11 @@ def test_the_fix_for_all_can_be_had_alone(whysync: Whysync, tmp_path: Path) -> N
     relabelled(tmp_path / "facts", "one", "two", "three")
     settings(tmp_path / "facts", a="b")
     arguments = ("fix", "--for-all", "--cause", "controller-owned", "--bundle", str(tmp_path / "facts"))
-    ran = whysync(*arguments)
-    assert ran.code == 0
-    assert "one fix for 3 apps, simulated for each of them: argocd/one, argocd/three, argocd/two" in ran.out
+    result = whysync(*arguments)
+    assert result.code == 0
+    assert (
+        "one fix for 3 apps, simulated for each of them: argocd/one, argocd/three, argocd/two" in result.out
+    )
     data = fields(json.loads(whysync(*arguments, "-o", "json").out))
     assert dig(items(data["fixes"])[0], "apps") == ["argocd/one", "argocd/three", "argocd/two"]
     file = tmp_path / "checkout" / "argocd" / "cm.yaml"

@@ -229,9 +229,9 @@ def test_files_and_folders(tmp_path: Path, whysync: Whysync) -> None:
     (tmp_path / "notes.txt").write_text("no scenario")
     assert [one.name for one in find(str(tmp_path))] == ["mine", "other"]
     assert whysync("lab", "list", str(tmp_path)).out.count("\n") == 5
-    ran = whysync("lab", "run", str(tmp_path / "mine.yaml"))
-    assert (ran.code, ran.err) == (1, "")
-    assert "mine   A ConfigMap" in ran.out
+    result = whysync("lab", "run", str(tmp_path / "mine.yaml"))
+    assert (result.code, result.err) == (1, "")
+    assert "mine   A ConfigMap" in result.out
     empty = tmp_path / "empty"
     empty.mkdir()
     assert "there is no scenario in" in whysync("lab", "run", str(empty)).err
@@ -245,7 +245,7 @@ def test_manifests_from_a_folder_beside_it(tmp_path: Path, whysync: Whysync) -> 
     (tmp_path / "repo/web/link.yaml").symlink_to("/etc/hostname")
     text = GOOD[: GOOD.index("  files:")] + "  folder: repo\nends: 1m\n"
     (tmp_path / "mine.yaml").write_text(text)
-    ran = whysync("lab", "run", str(tmp_path / "mine.yaml"), "-o", "json")
-    assert '"sync": "OutOfSync"' in ran.out
+    result = whysync("lab", "run", str(tmp_path / "mine.yaml"), "-o", "json")
+    assert '"sync": "OutOfSync"' in result.out
     (tmp_path / "bad.yaml").write_text(text.replace("folder: repo", "folder: rope"))
     assert "bad.yaml line 8: there is no folder rope" in whysync("lab", "run", str(tmp_path / "bad.yaml")).err

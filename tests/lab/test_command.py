@@ -19,9 +19,9 @@ from whysync.lab.library import names
 
 
 def test_list(whysync: Whysync) -> None:
-    ran = whysync("lab", "list")
-    assert ran.code == 0
-    lines = ran.out.splitlines()
+    result = whysync("lab", "list")
+    assert result.code == 0
+    lines = result.out.splitlines()
     assert lines[0].split() == ["NAME", "CAUSE", "WHAT", "HAPPENS"]
     assert [line.split()[0] for line in lines[1 : 1 + len(names())]] == list(names())
     assert max(map(len, lines)) <= 80
@@ -33,12 +33,12 @@ def test_list(whysync: Whysync) -> None:
 
 
 def test_show(whysync: Whysync) -> None:
-    ran = whysync("lab", "show", "hook-leftover")
-    assert ran.code == 0
-    assert "hook-leftover   The Job of a failed hook still exists" in ran.out
-    assert "    5m      the fix: git push: vat: add the column only where it is missing" in ran.out
-    assert "apps/billing/migrate.yaml" in ran.out
-    assert "from: GitOps Failure Modes" in ran.out
+    result = whysync("lab", "show", "hook-leftover")
+    assert result.code == 0
+    assert "hook-leftover   The Job of a failed hook still exists" in result.out
+    assert "    5m      the fix: git push: vat: add the column only where it is missing" in result.out
+    assert "apps/billing/migrate.yaml" in result.out
+    assert "from: GitOps Failure Modes" in result.out
 
 
 @pytest.mark.parametrize("name", names())
@@ -48,17 +48,17 @@ def test_every_page_can_be_shown_and_copied(name: str, whysync: Whysync, tmp_pat
     copy = whysync("lab", "show", name, "-o", "yaml")
     (tmp_path / f"{name}.yaml").write_text(copy.out)
     assert yaml.load(copy.out) == json.loads(whysync("lab", "show", name, "-o", "json").out)
-    told = whysync("lab", "list", str(tmp_path / f"{name}.yaml"), "-o", "name")
-    assert told.out == f"{name}\n"
+    result = whysync("lab", "list", str(tmp_path / f"{name}.yaml"), "-o", "name")
+    assert result.out == f"{name}\n"
 
 
 def test_test_says_what_differs(whysync: Whysync, tmp_path: Path) -> None:
     assert whysync("lab", "test", "quota", "rename").out == "✓ quota\n✓ rename\n\n2 of 2 passed\n"
     wrong = whysync("lab", "show", "quota", "-o", "yaml").out.replace("cause: quota", "cause: oom")
     (tmp_path / "wrong.yaml").write_text(wrong)
-    ran = whysync("lab", "test", str(tmp_path / "wrong.yaml"))
-    assert ran.code == 1
-    assert "renderer: cause is 'quota', expected 'oom'" in " ".join(ran.out.split())
+    result = whysync("lab", "test", str(tmp_path / "wrong.yaml"))
+    assert result.code == 1
+    assert "renderer: cause is 'quota', expected 'oom'" in " ".join(result.out.split())
     assert whysync("lab", "run", "--check", str(tmp_path / "wrong.yaml")).code == 1
     assert whysync("lab", "test", str(tmp_path / "wrong.yaml"), "quota", "-o", "name").out == "wrong\n"
 
@@ -104,16 +104,16 @@ def test_until_ends_earlier(whysync: Whysync) -> None:
     ],
 )
 def test_mistakes_are_told_kindly(arguments: tuple[str, ...], says: str, whysync: Whysync) -> None:
-    ran = whysync(*arguments)
-    assert ran.code == 2
-    assert says in ran.err
-    assert "Traceback" not in ran.err
+    result = whysync(*arguments)
+    assert result.code == 2
+    assert says in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_bundle_is_never_written_over(whysync: Whysync, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("precious")
-    ran = whysync("lab", "run", "quota", "--bundle", str(tmp_path))
-    assert (ran.code, "already exists" in ran.err) == (2, True)
+    result = whysync("lab", "run", "quota", "--bundle", str(tmp_path))
+    assert (result.code, "already exists" in result.err) == (2, True)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
@@ -135,9 +135,9 @@ def test_the_same_bytes_whatever_the_hash_seed() -> None:
 def test_without_colour_and_without_unicode(whysync: Whysync) -> None:
     assert "\x1b" not in whysync("lab", "run", "rename", NO_COLOR="1", FORCE_COLOR="1").out
     assert "\x1b[" in whysync("lab", "run", "rename", FORCE_COLOR="1").out
-    ran = process("lab", "run", "wave-stalled", environ={"PYTHONIOENCODING": "ascii"})
-    assert ran.err == ""
-    assert "~ StatefulSet kafka" in ran.out
+    result = process("lab", "run", "wave-stalled", environ={"PYTHONIOENCODING": "ascii"})
+    assert result.err == ""
+    assert "~ StatefulSet kafka" in result.out
 
 
 def on_a_terminal(*arguments: str, interrupt: bool = False) -> tuple[int, str]:
@@ -197,9 +197,9 @@ def test_what_a_file_says_cannot_take_over_a_terminal(whysync: Whysync, tmp_path
     )
     (tmp_path / "evil.yaml").write_text(text)
     for arguments in (("run",), ("show",), ("list",), ("test",)):
-        ran = whysync("lab", *arguments, str(tmp_path / "evil.yaml"))
-        assert ran.code in (0, 1), ran.err
-        assert not set("\x1b\x07\x9b\u202e") & set(ran.out + ran.err)
+        result = whysync("lab", *arguments, str(tmp_path / "evil.yaml"))
+        assert result.code in (0, 1), result.err
+        assert not set("\x1b\x07\x9b\u202e") & set(result.out + result.err)
 
 
 DELETED = """
@@ -231,10 +231,10 @@ expect: {gone: true}
 def test_a_scenario_may_end_without_an_application(whysync: Whysync, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(DELETED)
-    ran = whysync("lab", "run", str(mine))
-    assert (ran.code, ran.err) == (0, "")
-    assert "4:00    the Application is gone" in ran.out
-    assert ran.out.endswith("No Application is left to diagnose.\n")
+    result = whysync("lab", "run", str(mine))
+    assert (result.code, result.err) == (0, "")
+    assert "4:00    the Application is gone" in result.out
+    assert result.out.endswith("No Application is left to diagnose.\n")
     assert json.loads(whysync("lab", "run", str(mine), "-o", "json").out)["apps"] == []
     assert whysync("lab", "test", str(mine)).code == 0
     mine.write_text(DELETED.replace("argocd app delete shop", "argocd app get shop"))
@@ -246,8 +246,8 @@ def test_the_picture_knows_hooks_without_a_name(whysync: Whysync, tmp_path: Path
     """Those of an earlier sync are not part of the last one, and long names stay on their line."""
     mine = tmp_path / "mine.yaml"
     mine.write_text(DELETED)
-    ran = whysync("lab", "run", str(mine), "--until", "3m", COLUMNS="40")
-    waves = ran.out.partition("the end\n")[2].partition("\n\n✓ ")[0]
+    result = whysync("lab", "run", str(mine), "--until", "3m", COLUMNS="40")
+    waves = result.out.partition("the end\n")[2].partition("\n\n✓ ")[0]
     assert waves.count("Job ") == 1
     assert "✓ Job a-very-lon" in waves
     assert max(map(len, waves.splitlines())) <= 40

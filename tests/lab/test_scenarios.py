@@ -65,12 +65,12 @@ def lab_run_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("lab_run_once")
 @pytest.mark.parametrize("name", names())
 def test_what_a_pipe_sees(name: str, whysync: Whysync, golden: Golden) -> None:
-    ran = whysync("lab", "run", name)
-    assert ran.err == ""
-    assert "\x1b" not in ran.out
-    assert "unexplained" not in ran.out, "every symptom of a known failure has its finding"
-    assert ran.code == (0 if _is_quiet(name) else 1)
-    golden(GOLDENS / f"{name}.txt", up_to_the_answers(ran.out))
+    result = whysync("lab", "run", name)
+    assert result.err == ""
+    assert "\x1b" not in result.out
+    assert "unexplained" not in result.out, "every symptom of a known failure has its finding"
+    assert result.code == (0 if _is_quiet(name) else 1)
+    golden(GOLDENS / f"{name}.txt", up_to_the_answers(result.out))
 
 
 def up_to_the_answers(out: str) -> str:
@@ -104,10 +104,10 @@ def _is_quiet(name: str) -> bool:
 @pytest.mark.parametrize("name", names())
 def test_the_end_as_a_bundle_gives_the_same_answer(name: str, whysync: Whysync, tmp_path: Path) -> None:
     folder = tmp_path / "end"
-    told = whysync("lab", "run", name, "-o", "json", "--bundle", str(folder))
+    result = whysync("lab", "run", name, "-o", "json", "--bundle", str(folder))
     again = whysync("diagnose", "--bundle", str(folder), "-o", "json")
-    assert (again.code, again.err) == (told.code, "")
-    assert again.out == told.out
+    assert (again.code, again.err) == (result.code, "")
+    assert again.out == result.out
 
 
 @pytest.mark.parametrize("name", names())
@@ -167,8 +167,8 @@ def test_a_wrong_expectation_is_told(whysync: Whysync, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(text)
     for command in (("lab", "test", str(mine)), ("lab", "run", str(mine), "--check")):
-        ran = whysync(*command, COLUMNS="200")
-        assert (ran.code, told in ran.out) == (1, True), ran.out
+        result = whysync(*command, COLUMNS="200")
+        assert (result.code, told in result.out) == (1, True), result.out
 
 
 def test_what_a_proof_assumed_must_be_expected() -> None:
@@ -181,7 +181,7 @@ def test_what_a_proof_assumed_must_be_expected() -> None:
 
 
 def test_no_secret_leaves_the_lab(tmp_path: Path, whysync: Whysync) -> None:
-    ran = whysync("lab", "run", "migration-dead-database", "-o", "json", "--bundle", str(tmp_path / "b"))
+    result = whysync("lab", "run", "migration-dead-database", "-o", "json", "--bundle", str(tmp_path / "b"))
     written = "".join(path.read_text() for path in (tmp_path / "b").rglob("*") if path.is_file())
-    assert "not-so-secret" not in ran.out + written
+    assert "not-so-secret" not in result.out + written
     assert "DATABASE_URL" in written

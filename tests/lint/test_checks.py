@@ -35,8 +35,9 @@ def linted(folder: Path, check: Rule[Tree]) -> Outcome:
 
 def shown(findings: tuple[Finding, ...]) -> str:
     return "".join(
-        f"{one.place} {one.severity}: {one.verdict}{f' -> {one.hint}' if one.hint else ''}\n"
-        for one in findings
+        f"{finding.place} {finding.severity}: {finding.verdict}"
+        f"{f' -> {finding.hint}' if finding.hint else ''}\n"
+        for finding in findings
     )
 
 
@@ -98,5 +99,5 @@ def test_objects_too_large_to_apply(
     Path("app/big.yaml").write_text(
         f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: big}}\ndata: {{a: {'x' * size}}}\n"
     )
-    found = lint(["."], rules=(CHECKS["last_applied_too_long"],))[0].findings
-    assert bool(found) is speaks
+    findings = lint(["."], rules=(CHECKS["last_applied_too_long"],))[0].findings
+    assert bool(findings) is speaks

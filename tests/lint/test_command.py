@@ -50,19 +50,19 @@ def findings(out: str) -> list[dict[str, object]]:
 
 def test_good_files_are_quiet(whysync: Whysync) -> None:
     Path("a.yaml").write_text(GOOD)
-    ran = whysync("lint")
-    assert (ran.code, ran.out) == (0, "✓ nothing found: 1 object in 1 file\n")
+    result = whysync("lint")
+    assert (result.code, result.out) == (0, "✓ nothing found: 1 object in 1 file\n")
 
 
 def test_bad_files_say_where_what_and_how_to_mend_it(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
-    ran = whysync("lint")
-    assert ran.code == 1
-    assert "a.yaml" in ran.out
-    told = " ".join(ran.out.split())  # however wide the terminal
+    result = whysync("lint")
+    assert result.code == 1
+    assert "a.yaml" in result.out
+    told = " ".join(result.out.split())  # however wide the terminal
     assert "7 critical metadata.annotations.argocd.argoproj.io/sync-wave must be a string" in told
-    assert "put it in quotes" in ran.out
-    assert ran.out.endswith("✗ 2 critical: 1 object in 1 file\n")
+    assert "put it in quotes" in result.out
+    assert result.out.endswith("✗ 2 critical: 1 object in 1 file\n")
 
 
 def test_severity_decides_the_exit_code(whysync: Whysync) -> None:
@@ -77,9 +77,9 @@ def test_what_could_not_be_read_is_another_answer_than_nothing_found(
 ) -> None:
     monkeypatch.setattr("whysync.manifests.read_files.LARGEST", 10)
     Path("a.yaml").write_text(GOOD)
-    ran = whysync("lint")
-    assert ran.code == 3
-    assert "not checked  a.yaml: larger than" in ran.out
+    result = whysync("lint")
+    assert result.code == 3
+    assert "not checked  a.yaml: larger than" in result.out
 
 
 def test_wrong_usage(whysync: Whysync) -> None:
@@ -88,26 +88,26 @@ def test_wrong_usage(whysync: Whysync) -> None:
     assert whysync("lint", "-o", "yaml").code == 2
     assert whysync("lint", "--baseline", "nowhere.json").code == 2
     Path(".whysync.yaml").write_text("lint: {severitys: {}}\n")
-    ran = whysync("lint")
-    assert ran.code == 2
-    assert "severitys" in ran.err
+    result = whysync("lint")
+    assert result.code == 2
+    assert "severitys" in result.err
 
 
 def test_several_forms_at_once(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
-    ran = whysync("lint", "-o", "sarif=out/a.sarif", "-o", "gitlab=a.json", "-o", "github")
-    assert ran.code == 1
-    assert ran.out.startswith("::error file=a.yaml,line=7,title=value_of_wrong_type::")
+    result = whysync("lint", "-o", "sarif=out/a.sarif", "-o", "gitlab=a.json", "-o", "github")
+    assert result.code == 1
+    assert result.out.startswith("::error file=a.yaml,line=7,title=value_of_wrong_type::")
     assert json.loads(Path("out/a.sarif").read_text())["version"] == "2.1.0"
     assert json.loads(Path("a.json").read_text())[0]["location"]["path"] == "a.yaml"
 
 
 def test_fix_mends_what_keeps_its_meaning_and_leaves_comments(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
-    ran = whysync("lint", "--fix")
-    assert "fixed a.yaml:7 value_of_wrong_type: Put it in quotes" in ran.err
+    result = whysync("lint", "--fix")
+    assert "fixed a.yaml:7 value_of_wrong_type: Put it in quotes" in result.err
     assert Path("a.yaml").read_text() == BAD.replace("sync-wave: 1", "sync-wave: '1'")
-    assert ran.code == 1  # dta is not called data by anybody but its author
+    assert result.code == 1  # dta is not called data by anybody but its author
 
 
 def test_only_some_checks(whysync: Whysync) -> None:
@@ -122,9 +122,9 @@ def test_a_baseline_hides_what_was_there_and_shows_what_is_new(whysync: Whysync)
     Path("a.yaml").write_text(FLOATS)
     assert whysync("lint", "--write-baseline", "base.json").code == 0
     Path("a.yaml").write_text(f"# moved by a line\n{FLOATS}")
-    ran = whysync("lint", "--baseline", "base.json")
-    assert ran.code == 0
-    assert "1 in the baseline" in ran.out
+    result = whysync("lint", "--baseline", "base.json")
+    assert result.code == 0
+    assert "1 in the baseline" in result.out
     Path("b.yaml").write_text(FLOATS.replace("name: web}", "name: other}", 1))
     new = whysync("lint", "--baseline", "base.json", "-o", "json")
     assert [finding["path"] for finding in findings(new.out)] == ["b.yaml"]
@@ -136,9 +136,9 @@ def test_a_baseline_hides_what_was_there_and_shows_what_is_new(whysync: Whysync)
 def test_no_baseline_but_a_broken_one(whysync: Whysync) -> None:
     Path("base.json").write_text('{"version": 7}')
     Path("a.yaml").write_text(GOOD)
-    ran = whysync("lint", "--baseline", "base.json")
-    assert ran.code == 2
-    assert "version 7" in ran.err
+    result = whysync("lint", "--baseline", "base.json")
+    assert result.code == 2
+    assert "version 7" in result.err
 
 
 @pytest.mark.parametrize(
@@ -159,12 +159,12 @@ def test_no_baseline_but_a_broken_one(whysync: Whysync) -> None:
 )
 def test_a_suppression_with_a_reason_counts(written: str, whysync: Whysync) -> None:
     Path("a.yaml").write_text(written)
-    ran = whysync("lint", "-o", "json")
-    assert ran.code == 0
-    told = json.loads(ran.out)
-    assert told["findings"] == []
-    assert [one["check"] for one in told["suppressed"]] == ["image_without_fixed_tag"]
-    assert "toy" in told["suppressed"][0]["reason"]
+    result = whysync("lint", "-o", "json")
+    assert result.code == 0
+    document = json.loads(result.out)
+    assert document["findings"] == []
+    assert [one["check"] for one in document["suppressed"]] == ["image_without_fixed_tag"]
+    assert "toy" in document["suppressed"][0]["reason"]
 
 
 def test_a_suppression_for_one_document_does_not_reach_the_next(whysync: Whysync) -> None:
@@ -201,25 +201,25 @@ def test_the_version_of_kubernetes_says_which_fields_there_are(whysync: Whysync)
     Path("a.yaml").write_text(SINCE_1_34)
     assert whysync("lint").code == 0
     assert whysync("lint", "--kubernetes-version", "v1.34.1").code == 0
-    ran = whysync("lint", "--kubernetes-version", "1.30")
-    assert ran.code == 1
-    told = " ".join(ran.out.split())
+    result = whysync("lint", "--kubernetes-version", "1.30")
+    assert result.code == 1
+    told = " ".join(result.out.split())
     assert '"spec.hostnameOverride" of Pod exists only since Kubernetes 1.34, but the target is 1.30' in told
 
 
 @pytest.mark.parametrize(("version", "which"), [("1.20", "begin"), ("1.99", "end")])
 def test_a_release_without_schemas_is_said(version: str, which: str, whysync: Whysync) -> None:
     Path("a.yaml").write_text(GOOD)
-    ran = whysync("lint", "--kubernetes-version", version)
-    assert ran.code == 0
-    assert f"the schemas {which} with Kubernetes 1." in " ".join(ran.out.split())
+    result = whysync("lint", "--kubernetes-version", version)
+    assert result.code == 0
+    assert f"the schemas {which} with Kubernetes 1." in " ".join(result.out.split())
 
 
 def test_a_version_that_is_none(whysync: Whysync) -> None:
     Path("a.yaml").write_text(GOOD)
-    ran = whysync("lint", "--kubernetes-version", "latest")
-    assert ran.code == 2
-    assert "'latest' is not a Kubernetes version" in ran.err
+    result = whysync("lint", "--kubernetes-version", "latest")
+    assert result.code == 2
+    assert "'latest' is not a Kubernetes version" in result.err
     Path(".whysync.yaml").write_text("lint: {kubernetes: '2.0'}\n")
     assert "'2.0' is not a Kubernetes version" in whysync("lint").err
 
@@ -249,10 +249,10 @@ def test_values_of_secrets_are_never_shown(whysync: Whysync) -> None:
         "stringData: {pin: 123456789, nested: {a: s3cr3t-value}}\n"
     )
     for form in ("wide", "json", "sarif", "junit", "github", "gitlab", "markdown"):
-        ran = whysync("lint", "-o", form)
-        assert ran.code == 1
+        result = whysync("lint", "-o", form)
+        assert result.code == 1
         for secret in ("hunter2", "123456789", "s3cr3t-value"):
-            assert secret not in ran.out + ran.err
+            assert secret not in result.out + result.err
 
 
 def test_odd_files_are_clear_answers(whysync: Whysync, here: Path) -> None:
@@ -265,8 +265,8 @@ def test_odd_files_are_clear_answers(whysync: Whysync, here: Path) -> None:
     Path("b").mkdir()
     Path("a/kustomization.yaml").write_text("resources: [../b]\n")
     Path("b/kustomization.yaml").write_text("resources: [../a]\n")
-    ran = whysync("lint", "--no-render", "-o", "json")
-    told = findings(ran.out)
+    result = whysync("lint", "--no-render", "-o", "json")
+    told = findings(result.out)
     assert [(one["check"], one["path"]) for one in told] == [("manifest_yaml_invalid", "deep.json")]
     assert whysync("lint", "binary.yaml").code == 1
 

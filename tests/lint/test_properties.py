@@ -112,8 +112,8 @@ def test_globs_never_crash_and_names_match_themselves(pattern: str, path: str) -
 
 @given(TREES, st.text(alphabet="abc.[]0/", max_size=20))
 def test_paths_of_the_api_server_become_pointers(body: Json, path: str) -> None:
-    found = as_pointer(body, path)
-    assert not found or found.startswith("/")
+    pointer = as_pointer(body, path)
+    assert not pointer or pointer.startswith("/")
 
 
 @pytest.mark.parametrize(

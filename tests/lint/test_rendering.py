@@ -91,12 +91,12 @@ def test_default_values_that_nobody_deploys_weigh_little(
     written(chart, tmp_path)
     assert [finding.severity for finding in lint(["."], render=True)[0].findings] == [Severity.INFO]
     written({"app.yaml": APP}, tmp_path)
-    told = [
+    findings = [
         finding
         for finding in lint(["."], render=True)[0].findings
         if finding.rule == "image_without_fixed_tag"
     ]
-    assert [one.severity for one in told] == [Severity.WARNING]
+    assert [one.severity for one in findings] == [Severity.WARNING]
 
 
 @pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")

@@ -33,8 +33,8 @@ def body(text: str) -> Object:
 
 
 def told(before: str, after: str, *, prunes: bool = True) -> list[str]:
-    found = changes_of([body(before)], [body(after)], "shop", prunes=prunes)
-    return [f"{one.sort.value} {change_words(one)}" for one in found]
+    changes = changes_of([body(before)], [body(after)], "shop", prunes=prunes)
+    return [f"{one.sort.value} {change_words(one)}" for one in changes]
 
 
 def renamed(text: str, name: str = "store") -> str:

@@ -67,5 +67,5 @@ def test_what_every_sync_writes_anew_is_in_the_world() -> None:
         if meta["name"] == "settings-5":
             options = {"argocd.argoproj.io/sync-options": "Replace=true"}
             meta["annotations"] = {**fields(meta.get("annotations")), **options}
-    part = simulated(case_of(bundle(), app, *objects)).scope
-    assert {desired_object.ref.name for desired_object in part.desired} == {"shop-0", "settings-5"}
+    scope = simulated(case_of(bundle(), app, *objects)).scope
+    assert {desired_object.ref.name for desired_object in scope.desired} == {"shop-0", "settings-5"}

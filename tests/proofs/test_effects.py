@@ -57,10 +57,14 @@ def test_whose_work_a_field_is(
     kind: WriterKind | None, mechanism: Mechanism | None, by_hand: bool, is_work: bool, is_of_git: bool
 ) -> None:
     writer = None if kind is None else Writer(manager="somebody", kind=kind)
-    one = FieldChange(
+    field_change = FieldChange(
         ref=SHOP, pointer="/spec/replicas", before=3, after=2, writer=writer, mechanism=mechanism, age=None
     )
-    assert (one.by_hand, one.by_other_writer, one.from_new_commit) == (by_hand, is_work, is_of_git)
+    assert (field_change.by_hand, field_change.by_other_writer, field_change.from_new_commit) == (
+        by_hand,
+        is_work,
+        is_of_git,
+    )
 
 
 def test_a_scaling_without_a_time_is_as_old_as_the_status_that_followed_it() -> None:

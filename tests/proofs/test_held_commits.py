@@ -74,8 +74,8 @@ def test_where_no_commit_is_held_there_is_none(app: Object) -> None:
 def test_the_branch_has_moved_on_and_the_held_commit_can_still_be_rendered() -> None:
     app = operating()
     pinned = pinned_commit(app, [NEW], [live("shop")])
-    found = repositories_of(app, [NEW], Clock(datetime(2026, 3, 2, tzinfo=UTC)), pinned)
-    git = found.get("https://git.example.com/shop.git")
+    repositories = repositories_of(app, [NEW], Clock(datetime(2026, 3, 2, tzinfo=UTC)), pinned)
+    git = repositories.get("https://git.example.com/shop.git")
     assert git is not None
     assert git.resolve("main") == REVISION
     source = fields(dig(app, "spec", "source"))
@@ -101,13 +101,13 @@ def test_several_sources_each_with_its_commit() -> None:
             "sourceTypes": ["Directory", "Helm"],
         },
     )
-    found = sources_of(app)
-    assert [(one.path, one.branch, one.commit[:1], one.type, one.renders) for one in found.all] == [
+    sources = sources_of(app)
+    assert [(one.path, one.branch, one.commit[:1], one.type, one.renders) for one in sources.all] == [
         (".", "main", "a", "Directory", False),
         ("deploy", "v1", "c", "Helm", True),
         ("redis", "1.2.3", "", "Directory", True),
     ]
-    assert found.main is found.all[1]
+    assert sources.main is sources.all[1]
 
 
 def test_a_single_source_renders_wherever_it_lies() -> None:

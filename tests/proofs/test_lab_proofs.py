@@ -73,6 +73,6 @@ def test_a_retry_is_told_as_argo_cd_tells_it_now() -> None:
     """The model counts on, to attempts that nobody has seen."""
     (report,) = diagnosed("retry-holds-old-commit").apps
     assert report.case.operation is not None
-    said = report.case.operation.message
-    assert "Retrying attempt #3" in said
-    assert f"it is retried: {said}" in [reason.text for reason in report.safety.reasons]
+    message = report.case.operation.message
+    assert "Retrying attempt #3" in message
+    assert f"it is retried: {message}" in [reason.text for reason in report.safety.reasons]

@@ -82,9 +82,9 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
 
 def test_only_what_differs_is_loaded() -> None:
     case = case_of(*large_app(60, 1))
-    part = simulated(case).scope
-    assert part.left_out == 59
-    assert [desired_object.ref.name for desired_object in part.desired] == ["shop-0"]
+    scope = simulated(case).scope
+    assert scope.left_out == 59
+    assert [desired_object.ref.name for desired_object in scope.desired] == ["shop-0"]
     assert simulated(case, everything=True).scope.left_out == 0
 
 

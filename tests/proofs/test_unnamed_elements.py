@@ -17,10 +17,10 @@ from whysync.kubernetes.api.manifest import Manifest
 
 def with_element(one: Manifest, path: tuple[str, ...], element: Json) -> Manifest:
     body = copy.deepcopy(one.body)
-    place = fields(dig(body, *path[:-1]))
-    if path[-1] not in place:
+    document = fields(dig(body, *path[:-1]))
+    if path[-1] not in document:
         return one
-    place[path[-1]] = [*items(place[path[-1]]), element]
+    document[path[-1]] = [*items(document[path[-1]]), element]
     return Manifest(body, role=one.role, origin=one.origin, cluster=one.cluster)
 
 

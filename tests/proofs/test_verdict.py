@@ -250,9 +250,9 @@ def two_immutable_selectors() -> Case:
 
 def test_each_of_two_causes_is_judged_for_its_part() -> None:
     report = diagnose(two_immutable_selectors(), diagnosis_rules())
-    found = [finding for finding in prove(report).findings if finding.rule == "immutable_field_changed"]
-    assert [str(one.about) for one in found] == ["Deployment shop/one", "Deployment shop/two"]
-    for finding in found:
+    findings = [finding for finding in prove(report).findings if finding.rule == "immutable_field_changed"]
+    assert [str(one.about) for one in findings] == ["Deployment shop/one", "Deployment shop/two"]
+    for finding in findings:
         assert finding.rejected_fixes == ()
         assert finding.fixes[0].title == "Restore the live value of the field in Git"
         assert finding.fixes[0].proof.status is ProofStatus.PROVEN

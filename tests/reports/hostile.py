@@ -32,7 +32,11 @@ def check_text(text: str) -> None:
 @lru_cache(maxsize=100_000)  # most reports of one test differ in a few lines
 def _check_line(line: str) -> None:
     characters = set(line)
-    odd = {hex(ord(one)) for one in characters if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    odd = {
+        hex(ord(character))
+        for character in characters
+        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    }
     assert not odd, (odd, line[:300])
     assert not characters & set(_INVISIBLE), line[:300]
     assert not _OBEYED.search(line), line[:300]

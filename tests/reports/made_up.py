@@ -101,8 +101,8 @@ def _no_findings(_: Case) -> tuple[Finding, ...]:
 @cache
 def _hints(wanted: type) -> dict[str, Any]:
     names = tuple(_names(wanted))
-    found = typing.get_type_hints(wanted, localns=_LATE)
-    return {name: hint for name, hint in found.items() if name in names}
+    type_hints = typing.get_type_hints(wanted, localns=_LATE)
+    return {name: hint for name, hint in type_hints.items() if name in names}
 
 
 def _names(wanted: Any) -> Iterator[str]:

@@ -14,7 +14,7 @@ def shown(scenario: str) -> dict[str, list[str]]:
         format="text",
         show_operation=False,
     )
-    return {words[1]: words for line in text.splitlines() if len(words := line.split()) > 4}
+    return {parts[1]: parts for line in text.splitlines() if len(parts := line.split()) > 4}
 
 
 def test_health_of_each_resource() -> None:

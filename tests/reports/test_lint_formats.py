@@ -101,9 +101,9 @@ def test_github_gets_one_command_a_line_that_nothing_escapes_from() -> None:
 
 
 def test_gitlab_knows_the_severities() -> None:
-    told = json.loads(gitlab.render(lint_rows(OUTCOME)))
-    assert [one["severity"] for one in told] == ["info", "critical"]
-    assert set(told[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
+    document = json.loads(gitlab.render(lint_rows(OUTCOME)))
+    assert [one["severity"] for one in document] == ["info", "critical"]
+    assert set(document[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
 
 
 def test_markdown_leads_with_the_verdict_and_escapes_what_it_shows() -> None:
@@ -132,9 +132,9 @@ def test_nothing_found() -> None:
 
 
 def test_json_is_version_1() -> None:
-    told = json.loads(lint_json.render(OUTCOME))
-    assert told["version"] == 1
-    assert told["summary"] == {
+    document = json.loads(lint_json.render(OUTCOME))
+    assert document["version"] == 1
+    assert document["summary"] == {
         "critical": 1,
         "warning": 0,
         "info": 1,
@@ -143,8 +143,8 @@ def test_json_is_version_1() -> None:
         "files": 3,
         "objects": 4,
     }
-    assert told["findings"][1]["object"]["name"] == "web"
-    assert told["findings"][1]["fix"] == {"title": "Call it replicas", "safe": False}
+    assert document["findings"][1]["object"]["name"] == "web"
+    assert document["findings"][1]["fix"] == {"title": "Call it replicas", "safe": False}
 
 
 def test_the_terminal_gets_no_control_characters_and_knows_ascii() -> None:

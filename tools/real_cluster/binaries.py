@@ -177,14 +177,14 @@ def _go() -> str:
     )
     if go is None:
         raise NotAvailable(f"no Go here to build kube-apiserver with: {advice}")
-    said = subprocess.run(
+    text = subprocess.run(
         [go, "env", "GOVERSION"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    has = re.match(r"go(\d+)\.(\d+)", said)
+    has = re.match(r"go(\d+)\.(\d+)", text)
     major, minor = (int(has[1]), int(has[2])) if has else (0, 0)
     needed = tuple(int(part) for part in NEEDS_GO.split("."))
     # From 1.21 on, Go fetches a newer self where the settings let it.
     fetches = (major, minor) >= (1, 21) and os.environ.get("GOTOOLCHAIN", "auto") != "local"
     if (major, minor) < needed and not fetches:
-        raise NotAvailable(f"{said or 'this Go'} is too old for Kubernetes {KUBERNETES.version}: {advice}")
+        raise NotAvailable(f"{text or 'this Go'} is too old for Kubernetes {KUBERNETES.version}: {advice}")
     return go

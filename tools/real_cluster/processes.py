@@ -48,8 +48,8 @@ class Child:
 
 def free_ports(count: int) -> list[int]:
     """Ports of loopback that nobody listens on at the moment."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [int(socket.getsockname()[1]) for socket in sockets]

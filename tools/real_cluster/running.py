@@ -23,8 +23,8 @@ def real_cluster(binaries: Binaries) -> Generator[Wire]:
 
     No controllers run: nothing changes between two requests by itself.
     """
-    with tempfile.TemporaryDirectory(prefix="whysync-cluster-") as made, contextlib.ExitStack() as leaving:
-        home = Path(made)
+    with tempfile.TemporaryDirectory(prefix="whysync-cluster-") as folder, contextlib.ExitStack() as leaving:
+        home = Path(folder)
         store, peers, port = free_ports(3)
         etcd = Child(binaries.etcd, _etcd_arguments(home, store, peers), home / "etcd.log")
         leaving.callback(etcd.stop)

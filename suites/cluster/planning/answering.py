@@ -53,9 +53,9 @@ class Answering:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                asked = fields(cast(Json, json.loads(self.rfile.read(length))))
+                document = fields(cast(Json, json.loads(self.rfile.read(length))))
                 name = self.path.partition("?")[0].strip("/")
-                told = json.dumps(_reviewed(asked, judges.get(name))).encode()
+                told = json.dumps(_reviewed(document, judges.get(name))).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(told)))

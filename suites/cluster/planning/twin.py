@@ -90,13 +90,13 @@ class Twin:
             return
         place = resource.store, text(dig(obj, "metadata", "namespace")) if resource.namespaced else "", name
         before = self.copy.store.get(place)
-        kept = copy_object(obj)
+        copy = copy_object(obj)
         lived = fields(before).get("status") if before is not None else None
         if lived and resource.store != _DEFINITIONS:
-            kept["status"] = lived
+            copy["status"] = lived
         if before is not None and resource.store == ("", "persistentvolumeclaims"):
-            fields(kept.get("spec")).setdefault("volumeName", text(dig(before, "spec", "volumeName")))
-        self._marked(lambda: self.copy.load([kept]))
+            fields(copy.get("spec")).setdefault("volumeName", text(dig(before, "spec", "volumeName")))
+        self._marked(lambda: self.copy.load([copy]))
 
     def _deleted(self, request: Request) -> None:
         """The copy's own controllers do the rest, and the server is told of it."""
@@ -175,11 +175,11 @@ class Twin:
         self._real.send(Request(verb="create", path=f"{path}/binding", body=binding))
 
     def _lived(self, path: str, obj: Object) -> None:
-        found = self._real.send(Request(verb="get", path=path)).body
-        if found is None or not dig(found, "metadata", "uid"):
+        body = self._real.send(Request(verb="get", path=path)).body
+        if body is None or not dig(body, "metadata", "uid"):
             return
         volume = text(dig(obj, "spec", "volumeName"))
-        if volume and not dig(found, "spec", "volumeName"):
+        if volume and not dig(body, "spec", "volumeName"):
             change: Object = {"spec": {"volumeName": volume}}
             self._real.send(Request(verb="merge-patch", path=path, body=change, manager="controller"))
         status: Object = {"status": obj.get("status")}

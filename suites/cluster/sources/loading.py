@@ -101,21 +101,21 @@ def _check(body: Object) -> None:
 
 
 def _put(real: Cluster, body: Object) -> None:
-    wanted = copy_object(body)
-    meta = fields(wanted.get("metadata"))
+    copy = copy_object(body)
+    meta = fields(copy.get("metadata"))
     managers = meta.get("managedFields")
     for key in _ITS_OWN:
         meta.pop(key, None)
     if body.get("kind") == "Job":
-        _without_uid(wanted)
-    status = wanted.pop("status", None)
+        _without_uid(copy)
+    status = copy.pop("status", None)
     path = f"{collection(body)}/{name(body)}"
     custom = _keeps_status(real, body)
     if custom and status is not None:
-        wanted["status"] = status
-    answer = _sent(real, Request(verb="create", path=collection(body), body=wanted, manager="loading"))
+        copy["status"] = status
+    answer = _sent(real, Request(verb="create", path=collection(body), body=copy, manager="loading"))
     if answer.code == 409:
-        answer = _replaced(real, path, wanted)
+        answer = _replaced(real, path, copy)
     if not answer.ok:
         raise Unloadable(
             f"{ref_of(body)}: {answer.code} {text(fields(answer.body).get('message')) or answer.text}"

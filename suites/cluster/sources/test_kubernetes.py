@@ -145,14 +145,14 @@ def test_the_documented_role_is_enough(needy: Ground, tmp_path: Path) -> None:
 
 def test_no_line_of_the_documented_role_is_too_much(needy: Ground, tmp_path: Path) -> None:
     rules = documented_rules()
-    wanted = Selection(names=(NEEDY,))
-    whole = _facts(admitted(needy, tmp_path, wanted, needy.account("whole", rules)))
+    selection = Selection(names=(NEEDY,))
+    facts = _facts(admitted(needy, tmp_path, selection, needy.account("whole", rules)))
     useless: list[str] = []
     for number, (group, resource) in enumerate(permissions(rules)):
         if resource == "applications":
             continue  # nothing at all is seen without it
         token = needy.account(f"less-{number}", without(rules, group, resource))
-        if _facts(admitted(needy, tmp_path, wanted, token)) == whole:
+        if _facts(admitted(needy, tmp_path, selection, token)) == facts:
             useless.append(f"{resource}.{group}")
     assert useless == []
 

@@ -46,9 +46,9 @@ def deployed(shop: Shop) -> Snapshot:
     """The base as a model of the cluster has it after its sync."""
     empty = shop.git("commit-tree", "-m", "x", shop.git("hash-object", "-t", "tree", "/dev/null"))
     with open_checkout(str(shop.folder), base=empty) as checkout:
-        found = plan(checkout, keep=True).apps[0].runs[-1].snapshot
-    assert found is not None
-    return replace(found, events=())
+        snapshot = plan(checkout, keep=True).apps[0].runs[-1].snapshot
+    assert snapshot is not None
+    return replace(snapshot, events=())
 
 
 @pytest.mark.parametrize("token", ["", "reader"])

@@ -44,12 +44,12 @@ def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, s
     try:
         with loaded(real, objects):
             access = KubeAccess(kubeconfig=str(ground.kubeconfig(tmp_path)), namespace="argocd")
-            wanted = Selection(
+            selection = Selection(
                 names=tuple(app.ref.place for app in end.applications),
                 local=str(folder) if end.desired else "",
                 logs=False,
             )
-            live = read_kubernetes(access, wanted)
+            live = read_kubernetes(access, selection)
     except Unloadable as problem:
         pytest.skip(f"a real server does not take it: {problem}")
     live = replace(

@@ -74,8 +74,8 @@ def test_no_canary_is_collected_or_shown(whysync: Whysync, tmp_path: Path) -> No
     outputs: dict[str, str] = {}
     for verb, formats in verbs.items():
         for format in formats:
-            ran = whysync(*verb, "--bundle", str(bundle), "-o", format)
-            outputs[f"{' '.join(verb)} -o {format}"] = ran.out + ran.err
+            result = whysync(*verb, "--bundle", str(bundle), "-o", format)
+            outputs[f"{' '.join(verb)} -o {format}"] = result.out + result.err
     assert sum(len(text) > 1000 for text in outputs.values()) > 20
     assert leaks(mint, outputs) == []
 
@@ -92,8 +92,8 @@ def test_no_canary_of_a_checkout_is_shown(
     for verb, formats in (("plan", PLAN_FORMATS), ("lint", LINT_FORMATS)):
         wanted = [part for format in formats for part in ("-o", f"{format}={out / verb}-{format}")]
         where = ["apps/shop", "--base", "main", "--no-proof"] if verb == "plan" else ["."]
-        ran = whysync(verb, *where, *wanted)
-        outputs[verb] = ran.out + ran.err
+        result = whysync(verb, *where, *wanted)
+        outputs[verb] = result.out + result.err
     outputs |= {path.name: path.read_text() for path in out.iterdir()}
     assert len(outputs) == 2 + len(PLAN_FORMATS) + len(LINT_FORMATS)
     assert len(outputs["plan-html"]) > 10_000
@@ -109,6 +109,6 @@ def test_a_variable_whose_value_is_no_text_is_not_shown(
     shop.put("deployment.yaml", DEPLOYMENT.replace('image: "shop:1.0"', f'image: "shop:1.1", {env}'))
     monkeypatch.chdir(shop.folder)
     for format in PLAN_FORMATS:
-        ran = whysync("plan", "apps/shop", "--base", "main", "--no-proof", "-o", format)
-        assert ran.out
-        assert "Qz0001Kx9VwTr" not in ran.out + ran.err
+        result = whysync("plan", "apps/shop", "--base", "main", "--no-proof", "-o", format)
+        assert result.out
+        assert "Qz0001Kx9VwTr" not in result.out + result.err

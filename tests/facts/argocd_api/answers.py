@@ -83,7 +83,7 @@ class Answers:
     # --- Applications ------------------------------------------------------------------------------
 
     def applications(self, *, name: str, namespace: str, projects: list[str], selector: str) -> Object:
-        found = [
+        apps = [
             app
             for place, app in sorted(self.apps.items())
             if (not name or place.endswith(f"/{name}"))
@@ -91,7 +91,7 @@ class Answers:
             and (not projects or text(dig(app, "spec", "project")) in projects)
             and _fits(fields(dig(app, "metadata", "labels")), selector)
         ]
-        return {"metadata": {"resourceVersion": "77"}, **_listed(found)}
+        return {"metadata": {"resourceVersion": "77"}, **_listed(apps)}
 
     def application(self, place: str) -> Object | None:
         """With the health of its rows from the tree, as one Application is answered, but not a list."""

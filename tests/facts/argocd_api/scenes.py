@@ -19,16 +19,16 @@ NOW = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)
 def of_lab(name: str) -> Snapshot:
     """The end of a scenario with its secrets in the clear: whoever serves it has to mask them, or not."""
     done = played(name)
-    found = snapshot_of(done.simulation)
+    snapshot = snapshot_of(done.simulation)
     return replace(
-        found,
+        snapshot,
         argocd_version=done.scenario.argocd.version,
-        applications=_copies(found.applications),
-        projects=_copies(found.projects),
-        settings=_copies(found.settings),
-        desired={app: _copies(manifests) for app, manifests in found.desired.items()},
-        live=_copies(found.live),
-        events=_copies(found.events),
+        applications=_copies(snapshot.applications),
+        projects=_copies(snapshot.projects),
+        settings=_copies(snapshot.settings),
+        desired={app: _copies(manifests) for app, manifests in snapshot.desired.items()},
+        live=_copies(snapshot.live),
+        events=_copies(snapshot.events),
     )
 
 

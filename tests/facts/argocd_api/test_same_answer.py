@@ -139,8 +139,8 @@ def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
 def test_what_was_collected_gives_the_answer_of_the_api(name: str, tmp_path: Path) -> None:
     with ArgoCD(of_lab(name)) as argocd:
         live = asked(argocd)
-        place = app.FactSource(server=argocd.server(limits=STEADY), selection=Selection())
-        taken = app.collect(place, Target.of(str(tmp_path / "taken.tar.gz")))
+        source = app.FactSource(server=argocd.server(limits=STEADY), selection=Selection())
+        taken = app.collect(source, Target.of(str(tmp_path / "taken.tar.gz")))
     read = read_bundle([taken.path])
     assert read.unknown == ()
     assert read.gaps == live.gaps == taken.gaps

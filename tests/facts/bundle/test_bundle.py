@@ -95,28 +95,28 @@ def shown(snapshot: Snapshot) -> object:
 
 def test_a_folder(tmp_path: Path) -> None:
     heard: list[tuple[str, int]] = []
-    found = read_bundle([folder(tmp_path, FILES)], progress=lambda name, count: heard.append((name, count)))
-    assert found.collected_at == datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
-    assert found.argocd_version == "v3.6.0"
-    assert names(found.applications) == ["web"]
-    assert names(found.projects) == ["default"]
-    assert names(found.settings) == ["argocd-cm"]
-    assert {app: names(group) for app, group in found.desired.items()} == {"argocd/web": ["one", "two"]}
-    origins = [desired_object.origin for desired_object in found.desired["argocd/web"]]
+    bundle = read_bundle([folder(tmp_path, FILES)], progress=lambda name, count: heard.append((name, count)))
+    assert bundle.collected_at == datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
+    assert bundle.argocd_version == "v3.6.0"
+    assert names(bundle.applications) == ["web"]
+    assert names(bundle.projects) == ["default"]
+    assert names(bundle.settings) == ["argocd-cm"]
+    assert {app: names(group) for app, group in bundle.desired.items()} == {"argocd/web": ["one", "two"]}
+    origins = [desired_object.origin for desired_object in bundle.desired["argocd/web"]]
     assert origins == [
         "desired/web/all.yaml",
         "desired/web/all.yaml#2",
     ]
-    assert names(found.live) == ["one"]
-    assert names(found.events) == ["e"]
-    assert [(log.namespace, log.pod, log.container, log.lines, log.previous) for log in found.logs] == [
+    assert names(bundle.live) == ["one"]
+    assert names(bundle.events) == ["e"]
+    assert [(log.namespace, log.pod, log.container, log.lines, log.previous) for log in bundle.logs] == [
         ("shop", "web-1", "main", ("one", "two"), False),
         ("shop", "web-1", "main", ("boom",), True),
     ]
-    assert found.heads == (Head(repo="https://git.example.com/x.git", revision="main", commit="abc"),)
-    assert [(extra.name, extra.body) for extra in found.facts] == [("tree", {"nodes": []})]
-    assert [gap.what for gap in found.gaps] == ["pod logs"]
-    assert found.unknown == ("README.md",)
+    assert bundle.heads == (Head(repo="https://git.example.com/x.git", revision="main", commit="abc"),)
+    assert [(extra.name, extra.body) for extra in bundle.facts] == [("tree", {"nodes": []})]
+    assert [gap.what for gap in bundle.gaps] == ["pod logs"]
+    assert bundle.unknown == ("README.md",)
     assert "live/one.json" in [name for name, _ in heard]
 
 
@@ -134,9 +134,9 @@ def test_archives_say_the_same_as_the_folder(tmp_path: Path) -> None:
 
 
 def test_an_archive_with_a_folder_around_it(tmp_path: Path) -> None:
-    found = read_bundle([tar(tmp_path / "b.tgz", FILES, prefix="bundle-2026/")])
-    assert names(found.desired["argocd/web"]) == ["one", "two"]
-    assert found.logs[0].pod == "web-1"
+    bundle = read_bundle([tar(tmp_path / "b.tgz", FILES, prefix="bundle-2026/")])
+    assert names(bundle.desired["argocd/web"]) == ["one", "two"]
+    assert bundle.logs[0].pod == "web-1"
 
 
 def test_one_file_of_many_documents(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_one_file_of_many_documents(tmp_path: Path) -> None:
     )
     path = tmp_path / "case.yaml"
     path.write_text(text)
-    found = read_bundle([path])
-    assert names(found.applications) == ["web"]
-    assert [live_object.origin for live_object in found.live] == ["case.yaml#2"]
-    assert found.desired["argocd/web"][0].body == found.live[0].body
+    bundle = read_bundle([path])
+    assert names(bundle.applications) == ["web"]
+    assert [live_object.origin for live_object in bundle.live] == ["case.yaml#2"]
+    assert bundle.desired["argocd/web"][0].body == bundle.live[0].body
     again = read_bundle(["-"], stdin=io.BytesIO(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()))
     assert [live_object.origin for live_object in again.live] == ["stdin#2"]
     packed = tmp_path / "case.yaml.gz"
@@ -176,19 +176,19 @@ def test_lists_and_answers_of_argocd_are_unfolded(tmp_path: Path) -> None:
         "facts/managed-resources.json": json.dumps(managed),
         "tree.json": json.dumps({"nodes": [{"kind": "Pod", "name": "p"}]}),
     }
-    found = read_bundle([folder(tmp_path, files)])
-    assert [(live_object.ref.kind, live_object.origin) for live_object in found.live] == [
+    bundle = read_bundle([folder(tmp_path, files)])
+    assert [(live_object.ref.kind, live_object.origin) for live_object in bundle.live] == [
         ("Pod", "all.json"),
         ("Node", "all.json#2"),
     ]
-    assert found.applications[0].ref.group == "argoproj.io"
-    assert names(found.projects) == ["default"]
-    assert names(found.desired["argocd/web"]) == ["m"]
-    assert [(extra.name, list(extra.body)) for extra in found.facts] == [
+    assert bundle.applications[0].ref.group == "argoproj.io"
+    assert names(bundle.projects) == ["default"]
+    assert names(bundle.desired["argocd/web"]) == ["m"]
+    assert [(extra.name, list(extra.body)) for extra in bundle.facts] == [
         ("managed-resources", ["items"]),
         ("tree", ["nodes"]),
     ]
-    assert "targetState" not in str(found.facts)
+    assert "targetState" not in str(bundle.facts)
 
 
 def test_desired_objects_go_to_the_application_that_is_named(tmp_path: Path) -> None:
@@ -205,13 +205,13 @@ def test_desired_objects_go_to_the_application_that_is_named(tmp_path: Path) -> 
         "desired/loose.yaml": f"{tracked}---\n{labelled}---\n{CONFIG.replace('NAME', 'nobody')}",
         "desired/same/x.yaml": CONFIG.replace("NAME", "ambiguous"),
     }
-    found = read_bundle([folder(tmp_path, files)])
-    assert {app: names(group) for app, group in found.desired.items()} == {
+    bundle = read_bundle([folder(tmp_path, files)])
+    assert {app: names(group) for app, group in bundle.desired.items()} == {
         "argocd/one": ["d", "a"],
         "argocd/two": ["c", "e"],
         "team/same": ["b"],
     }
-    (gap,) = found.gaps
+    (gap,) = bundle.gaps
     assert "nobody" in gap.what
     assert "ambiguous" in gap.what
     assert "desired/<namespace>_<app>/" in gap.how_to_get
@@ -219,8 +219,8 @@ def test_desired_objects_go_to_the_application_that_is_named(tmp_path: Path) -> 
 
 def test_clusters_are_folders_below_live(tmp_path: Path) -> None:
     files = {"live/east/a.yaml": CONFIG.replace("NAME", "a"), "live/shop/b.yaml": CONFIG.replace("NAME", "b")}
-    found = read_bundle([folder(tmp_path, files)])
-    assert [live_object.ref.cluster for live_object in found.live] == ["east", ""]
+    bundle = read_bundle([folder(tmp_path, files)])
+    assert [live_object.ref.cluster for live_object in bundle.live] == ["east", ""]
     (tmp_path / "bundle.yaml").write_text(
         "apiVersion: whysync.dev/v1\nkind: Bundle\nclusters: [{name: shop}]\n"
     )
@@ -234,13 +234,13 @@ def test_settings_are_known_by_name_and_label(tmp_path: Path) -> None:
         "stringData: {url: https://git.example.com/x.git, password: hunter2hunter2}\n"
     )
     files = {"a.yaml": secret, "b.yaml": CONFIG.replace("NAME", "argocd-rbac-cm"), "c.yaml": CONFIG}
-    found = read_bundle([folder(tmp_path, files)])
-    assert names(found.settings) == ["r", "argocd-rbac-cm"]
-    assert found.settings[0].body["stringData"] == {
+    bundle = read_bundle([folder(tmp_path, files)])
+    assert names(bundle.settings) == ["r", "argocd-rbac-cm"]
+    assert bundle.settings[0].body["stringData"] == {
         "url": "https://git.example.com/x.git",
         "password": "<masked 1>",
     }
-    assert names(found.live) == ["NAME"]
+    assert names(bundle.live) == ["NAME"]
 
 
 def test_the_newer_of_two_equal_names_is_taken(tmp_path: Path) -> None:
@@ -248,9 +248,9 @@ def test_the_newer_of_two_equal_names_is_taken(tmp_path: Path) -> None:
         return CONFIG.replace("NAME, n", f"x, resourceVersion: '{number}', n").replace("a: b", data)
 
     files = {"live/a.yaml": version(10, "a: new"), "live/b.yaml": version(9, "a: old")}
-    found = read_bundle([folder(tmp_path, files)])
-    assert [live_object.body["data"] for live_object in found.live] == [{"a": "new"}]
-    (gap,) = found.gaps
+    bundle = read_bundle([folder(tmp_path, files)])
+    assert [live_object.body["data"] for live_object in bundle.live] == [{"a": "new"}]
+    (gap,) = bundle.gaps
     assert "live/a.yaml" in gap.why
     (tmp_path / "live/b.yaml").write_text(files["live/a.yaml"])
     assert read_bundle([tmp_path]).gaps == ()
@@ -260,15 +260,15 @@ def test_several_inputs_are_one_bundle(tmp_path: Path) -> None:
     one = folder(tmp_path / "one", {"live/a.yaml": CONFIG.replace("NAME", "a")})
     two = tar(tmp_path / "two.tgz", {"live/b.yaml": CONFIG.replace("NAME", "b")})
     three = folder(tmp_path, {"app.yaml": APP.replace("NAME", "web")}) / "app.yaml"
-    found = read_bundle([one, two, three])
-    assert [live_object.origin for live_object in found.live] == ["one/live/a.yaml", "two.tgz/live/b.yaml"]
-    assert names(found.applications) == ["web"]
+    bundle = read_bundle([one, two, three])
+    assert [live_object.origin for live_object in bundle.live] == ["one/live/a.yaml", "two.tgz/live/b.yaml"]
+    assert names(bundle.applications) == ["web"]
 
 
 def test_a_folder_of_a_bundle_alone_keeps_its_meaning(tmp_path: Path) -> None:
     folder(tmp_path, FILES)
-    found = read_bundle([tmp_path / "desired", tmp_path / "applications"])
-    assert {app: names(group) for app, group in found.desired.items()} == {"argocd/web": ["one", "two"]}
+    bundle = read_bundle([tmp_path / "desired", tmp_path / "applications"])
+    assert {app: names(group) for app, group in bundle.desired.items()} == {"argocd/web": ["one", "two"]}
 
 
 def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -280,13 +280,13 @@ def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
     }
     folder(tmp_path, files)
     (tmp_path / "live/latin.yaml").write_bytes(b"a: 1\nb: \xe9\n")
-    found = read_bundle([tmp_path])
-    assert names(found.live) == ["a", "c"]
-    told = {gap.what: gap.why for gap in found.gaps}
+    bundle = read_bundle([tmp_path])
+    assert names(bundle.live) == ["a", "c"]
+    told = {gap.what: gap.why for gap in bundle.gaps}
     assert told["part of live/a.yaml"].startswith("line ")
     assert told["part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
     assert any("Application" in what for what in told)
-    assert found.unknown == ("live/note.yaml",)
+    assert bundle.unknown == ("live/note.yaml",)
 
 
 def test_links_and_special_files_are_left_alone(tmp_path: Path) -> None:
@@ -295,9 +295,9 @@ def test_links_and_special_files_are_left_alone(tmp_path: Path) -> None:
     (inside / "live/link.yaml").symlink_to(outside / "secret.yaml")
     (inside / "folder").symlink_to(outside, target_is_directory=True)
     os.mkfifo(inside / "live/pipe.yaml")
-    found = read_bundle([inside])
-    assert names(found.live) == ["a"]
-    assert found.unknown == (
+    bundle = read_bundle([inside])
+    assert names(bundle.live) == ["a"]
+    assert bundle.unknown == (
         ".git/ (a hidden folder)",
         "folder (a link)",
         "live/link.yaml (a link)",
@@ -317,15 +317,15 @@ def test_archives_with_tricks(tmp_path: Path) -> None:
             info = tarfile.TarInfo(name)
             info.size = len(CONFIG)
             archive.addfile(info, io.BytesIO(CONFIG.encode()))
-    found = read_bundle([path])
-    assert names(found.live) == ["NAME"]
-    assert len(found.unknown) == 5
+    bundle = read_bundle([path])
+    assert names(bundle.live) == ["NAME"]
+    assert len(bundle.unknown) == 5
 
 
 def test_limits(tmp_path: Path) -> None:
     big = folder(tmp_path / "big", {"live/a.yaml": CONFIG + "#" * 5000, "live/b.yaml": CONFIG})
-    found = read_bundle([big], limits=BundleLimits(file_bytes=2000))
-    assert [(gap.what, gap.why) for gap in found.gaps] == [
+    bundle = read_bundle([big], limits=BundleLimits(file_bytes=2000))
+    assert [(gap.what, gap.why) for gap in bundle.gaps] == [
         ("live/a.yaml", "the file is larger than 1.95 KiB (--max-file-size)")
     ]
     with pytest.raises(TooLarge, match="more than 1 files"):
@@ -344,14 +344,14 @@ def test_limits(tmp_path: Path) -> None:
 def test_long_logs_keep_their_end(tmp_path: Path) -> None:
     lines = "".join(f"line {n}\n" for n in range(20_000))
     folder(tmp_path, {"logs/shop/p/c.log": lines, "logs/odd.log": "x"})
-    found = read_bundle([tmp_path])
-    assert len(found.logs[0].lines) == 5000
-    assert found.logs[0].lines[-1] == "line 19999"
-    assert found.gaps[0].what == "the beginning of logs/shop/p/c.log"
-    assert found.unknown == ("logs/odd.log",)
-    found = read_bundle([tmp_path], limits=BundleLimits(log_bytes=100))
-    assert found.logs[0].lines[0].startswith("line ")
-    assert sum(map(len, found.logs[0].lines)) < 100
+    bundle = read_bundle([tmp_path])
+    assert len(bundle.logs[0].lines) == 5000
+    assert bundle.logs[0].lines[-1] == "line 19999"
+    assert bundle.gaps[0].what == "the beginning of logs/shop/p/c.log"
+    assert bundle.unknown == ("logs/odd.log",)
+    bundle = read_bundle([tmp_path], limits=BundleLimits(log_bytes=100))
+    assert bundle.logs[0].lines[0].startswith("line ")
+    assert sum(map(len, bundle.logs[0].lines)) < 100
 
 
 def test_a_newer_bundle_is_refused(tmp_path: Path) -> None:
@@ -389,8 +389,8 @@ def test_nothing_there(tmp_path: Path) -> None:
 
 
 def test_truncated_archives(tmp_path: Path) -> None:
-    whole = tar(tmp_path / "b.tar.gz", FILES).read_bytes()
-    (tmp_path / "b.tar.gz").write_bytes(whole[: len(whole) // 2])
+    data = tar(tmp_path / "b.tar.gz", FILES).read_bytes()
+    (tmp_path / "b.tar.gz").write_bytes(data[: len(data) // 2])
     with pytest.raises(Unreadable, match="broken archive"):
         read_bundle([tmp_path / "b.tar.gz"])
 

@@ -246,11 +246,11 @@ class TestGoingOn:
     def test_a_server_that_fails_in_the_middle(self, tmp_path: Path) -> None:
         apps = [application(f"app-{at}", health="Degraded") for at in range(6)]
         with ArgoCD(of(*apps)) as argocd:
-            place = app.FactSource(server=argocd.server(), selection=Selection())
+            source = app.FactSource(server=argocd.server(), selection=Selection())
             argocd.fault("/applications/app-4\\?", Fault.RESET, times=6)
             with pytest.raises(SourceError):
-                self._collect(place, tmp_path)
-            taken = self._collect(place, tmp_path)
+                self._collect(source, tmp_path)
+            taken = self._collect(source, tmp_path)
         assert taken == 4
         assert len(read_bundle([tmp_path / "out"]).applications) == 6
 
@@ -326,11 +326,11 @@ def test_big_lists_are_cut_into_files_that_can_be_read(tmp_path: Path) -> None:
 def test_a_bundle_has_an_end(tmp_path: Path) -> None:
     apps = [application(f"app-{at}") for at in range(3)]
     with ArgoCD(of(*apps)) as argocd:
-        place = app.FactSource(server=argocd.server(), selection=Selection())
+        source = app.FactSource(server=argocd.server(), selection=Selection())
         bundle = Collection(Target.of(str(tmp_path / "out")), "x", most_bytes=100)
         found = read_argocd_in_pieces(argocd.server(), Selection(), masker=bundle.masker(), at_once=1)
         bundle.add(next(found))
-    assert place.server is not None
+    assert source.server is not None
     assert bundle.is_full
     assert "--project" in bundle.full_gap().how_to_get
 
@@ -343,8 +343,8 @@ def test_clusters_keep_their_names(tmp_path: Path) -> None:
     with ArgoCD(
         of(one, application("two"), live=live(obj("ConfigMap", "web")), projects=(project(),))
     ) as argocd:
-        place = app.FactSource(server=argocd.server(), selection=Selection())
-        app.collect(place, Target.of(str(tmp_path / "out")))
+        source = app.FactSource(server=argocd.server(), selection=Selection())
+        app.collect(source, Target.of(str(tmp_path / "out")))
     read = read_bundle([tmp_path / "out"])
     assert [found.cluster for found in read.live] == ["https://10.0.0.1:6443"]
 

@@ -402,8 +402,8 @@ def test_certificates_that_are_trusted_and_not(made: Certificates) -> None:
     assert over_tls(made, known) == {"ok": True}
     assert over_tls(made, Tls(ca_file=str(made.path("ca.crt")))) == {"ok": True}
     assert over_tls(made, Tls(insecure=True)) == {"ok": True}
-    named = Tls(ca_pem=made.text("ca.crt"), server_name="api.inside")
-    assert over_tls(made, named) == {"ok": True}
+    tls = Tls(ca_pem=made.text("ca.crt"), server_name="api.inside")
+    assert over_tls(made, tls) == {"ok": True}
     with pytest.raises(problems.NotTrusted, match="is not trusted"):
         over_tls(made, Tls())
     with pytest.raises(problems.NotTrusted, match="is not trusted"):

@@ -45,9 +45,9 @@ CHOSEN: dict[str, tuple[str, dict[str, str], str]] = {
 
 @pytest.mark.parametrize(("url", "environ", "expected"), CHOSEN.values(), ids=CHOSEN.keys())
 def test_the_proxy_of_an_address(url: str, environ: dict[str, str], expected: str) -> None:
-    found = proxy_for(url, environ=environ)
-    assert bool(found) == bool(expected)
-    assert found is None or expected in found.url
+    proxy = proxy_for(url, environ=environ)
+    assert bool(proxy) == bool(expected)
+    assert proxy is None or expected in proxy.url
 
 
 @pytest.mark.parametrize(

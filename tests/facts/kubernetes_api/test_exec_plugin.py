@@ -280,22 +280,22 @@ def test_a_relative_command_starts_from_the_kubeconfig(tmp_path: Path) -> None:
 
 
 def test_a_certificate_from_a_program(tmp_path: Path) -> None:
-    made = Certificates(tmp_path)
+    certificates = Certificates(tmp_path)
     status: Object = {
-        "clientCertificateData": made.text("client.crt"),
-        "clientKeyData": made.text("client.key"),
+        "clientCertificateData": certificates.text("client.crt"),
+        "clientKeyData": certificates.text("client.key"),
     }
 
     async def talk() -> Json:
         def answering(_: Asked) -> Says:
             return says({"ok": True})
 
-        async with faulty(answering, tls=made.serving(asks_clients=True)) as server:
+        async with faulty(answering, tls=certificates.serving(asks_clients=True)) as server:
             connection = Connection(
                 name="x",
                 url=f"https://127.0.0.1:{server.port}",
                 auth=plugin(tmp_path, giving(status)),
-                tls=Tls(ca_pem=made.text("ca.crt")),
+                tls=Tls(ca_pem=certificates.text("ca.crt")),
             )
             async with await connection.client(HttpLimits()) as client:
                 return await client.json("/")

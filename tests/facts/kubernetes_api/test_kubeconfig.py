@@ -69,12 +69,12 @@ def test_several_files_are_merged_and_the_first_word_counts(tmp_path: Path) -> N
         current="there",
     )
     listed = os.pathsep.join(map(str, ("", first, tmp_path / "absent", second)))
-    found = load_kubeconfig(environment={"KUBECONFIG": listed})
-    assert found.current == "here"
-    assert headers(connection_of(found.context())) == {"Authorization": "Bearer first"}
-    assert found.context("there").user.path("tokenFile") == str(tmp_path / "two" / "t")
-    assert found.context().namespace == "apps"
-    assert [context.name for context in found.usable()] == ["here", "there"]
+    kubeconfig = load_kubeconfig(environment={"KUBECONFIG": listed})
+    assert kubeconfig.current == "here"
+    assert headers(connection_of(kubeconfig.context())) == {"Authorization": "Bearer first"}
+    assert kubeconfig.context("there").user.path("tokenFile") == str(tmp_path / "two" / "t")
+    assert kubeconfig.context().namespace == "apps"
+    assert [context.name for context in kubeconfig.usable()] == ["here", "there"]
 
 
 def test_what_is_not_there() -> None:
@@ -206,10 +206,10 @@ def test_settings_of_a_cluster(tmp_path: Path) -> None:
 
 
 def test_certificates_inline_and_in_files(tmp_path: Path) -> None:
-    made = Certificates(tmp_path)
+    certificates = Certificates(tmp_path)
     inline: Object = {
-        "client-certificate-data": base64_of(made.text("client.crt")),
-        "client-key-data": base64_of(made.text("client.key")),
+        "client-certificate-data": base64_of(certificates.text("client.crt")),
+        "client-key-data": base64_of(certificates.text("client.key")),
     }
     files: Object = {"client-certificate": "client.crt", "client-key": "client.key"}
 
@@ -217,10 +217,10 @@ def test_certificates_inline_and_in_files(tmp_path: Path) -> None:
         def answering(_: Asked) -> Says:
             return says({"ok": True})
 
-        async with faulty(answering, tls=made.serving(asks_clients=True)) as server:
+        async with faulty(answering, tls=certificates.serving(asks_clients=True)) as server:
             cluster: Object = {
                 "server": f"https://127.0.0.1:{server.port}",
-                "certificate-authority-data": base64_of(made.text("ca.crt")),
+                "certificate-authority-data": base64_of(certificates.text("ca.crt")),
             }
             path = write(tmp_path / "config", user, cluster)
             async with await connected(path).client(QUICK) as client:
@@ -261,9 +261,9 @@ def test_hostile_kubeconfigs_have_a_clear_answer(body: Object) -> None:
         file.write(yaml.dump(body))
         file.flush()
         try:
-            found = load_kubeconfig(file.name)
-            assert isinstance(found, Kubeconfig)
-            for context in found.usable():
+            kubeconfig = load_kubeconfig(file.name)
+            assert isinstance(kubeconfig, Kubeconfig)
+            for context in kubeconfig.usable():
                 connection_of(context)
         except WhysyncError as problem:
             told = problem.what

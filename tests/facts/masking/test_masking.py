@@ -270,8 +270,8 @@ def test_names_in_pod_specs() -> None:
             "automountServiceAccountToken": True,
         },
     }
-    wanted = copy_object(body)
-    text = json.dumps(wanted).replace("tiger", "<masked 1>").replace("abcdefgh", "<masked 2>")
+    copy = copy_object(body)
+    text = json.dumps(copy).replace("tiger", "<masked 1>").replace("abcdefgh", "<masked 2>")
     assert masked(body) == json.loads(text)
 
 
@@ -483,12 +483,12 @@ def test_a_bundle_keeps_no_secret_in_any_part(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    found = read_bundle([tmp_path])
-    text = everything(found)
+    bundle = read_bundle([tmp_path])
+    text = everything(bundle)
     assert SECRET not in text
     assert b64(SECRET) not in text
-    assert found.desired["argocd/a"][0].body["stringData"] == found.live[-1].body["data"]
-    assert len(found.gaps) == 3
+    assert bundle.desired["argocd/a"][0].body["stringData"] == bundle.live[-1].body["data"]
+    assert len(bundle.gaps) == 3
 
 
 def test_marks_of_an_earlier_run_do_not_mix(tmp_path: Path) -> None:
@@ -499,8 +499,8 @@ def test_marks_of_an_earlier_run_do_not_mix(tmp_path: Path) -> None:
         return path
 
     one, two = write("one", "<masked 7>"), write("two", "<masked 7>")
-    found = read_bundle([one, two])
-    marks = [mark for at in (0, 1) for mark in _marks(found, at, "stringData")]
+    bundle = read_bundle([one, two])
+    marks = [mark for at in (0, 1) for mark in _marks(bundle, at, "stringData")]
     assert marks[0] == "<masked 7>"
     assert len(set(marks)) == 4
     assert all(map(is_mask, marks))

@@ -77,8 +77,8 @@ def test_a_scalar_in_the_place_of_a_scalar_changes_nothing_else(data: st.DataObj
     new = data.draw(st.one_of(st.integers(), st.booleans(), st.none(), LINES))
     made = rewritten(text, 0, edited(body, [Set(pointer=at, value=new)]))
     assert [comment for comment in comments if comment not in made] == []
-    kept = {line for line in made.splitlines() if line in text.splitlines()}
-    changed = [line for line in text.splitlines() if line not in kept]
+    lines = {line for line in made.splitlines() if line in text.splitlines()}
+    changed = [line for line in text.splitlines() if line not in lines]
     assert len(changed) <= 1, "only the line of that field is another"
 
 
