@@ -1,4 +1,7 @@
-"""The table by which tests check printed commands is that of the real argocd, named by WHYSYNC_ARGOCD."""
+"""The table of argocd's commands, which tests use to check printed commands, matches the real program.
+
+Not part of `.ci/run`: set WHYSYNC_ARGOCD to the path of an argocd binary to run it. It is skipped otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from tests.fixes.programs import TABLES, table_of
 from tools import command_tables
 
 
-def test_the_table_is_what_the_program_says() -> None:
+def test_table_matches_the_program() -> None:
     binary = os.environ.get("WHYSYNC_ARGOCD")
     if binary is None:
-        pytest.skip("WHYSYNC_ARGOCD names no argocd")
+        pytest.skip("WHYSYNC_ARGOCD is not set")
     table = command_tables.table_of("argocd", binary, table_of("argocd")["version"])
     assert command_tables.written(table) == (TABLES / "argocd.json").read_text()

@@ -44,8 +44,8 @@ def real(pytestconfig: pytest.Config) -> Iterator[Cluster]:
         binaries = find_or_build(say)
     except NotAvailable as problem:
         pytest.skip(f"no API server to compare with: {problem}")
-    with real_cluster(binaries) as wire:
-        yield wire
+    with real_cluster(binaries) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -112,7 +112,7 @@ def test_what_differs_goes_back_and_nothing_else(now: Object, then: Object, edit
     assert (list(before.edits), before.in_git) == (edits, False)
     after = found(then, now, then)
     assert after is not None
-    assert after.in_git, "Git says so by now"
+    assert after.in_git, "Git already declares it"
 
 
 def test_of_what_was_put_in_beside_git_nothing_is_said() -> None:

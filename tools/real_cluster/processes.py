@@ -1,4 +1,4 @@
-"""Child processes that never outlive us: stopped in order, killed if they will not, gone if we are killed."""
+"""Child processes that end with this process: terminated, then killed, also if this process is killed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Child:
-    """A program in the background, with its output in a file."""
+    """A program in the background, with its output in a log file."""
 
     def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
         self.log = log
         with log.open("wb") as out:
-            # A session of its own: Ctrl-C reaches only us, so that the order of stopping stays ours.
+            # A separate session, so that Ctrl-C does not stop the children in the wrong order.
             self._process = subprocess.Popen(
                 [program, *arguments],
                 stdin=subprocess.DEVNULL,
@@ -33,26 +33,26 @@ class Child:
     def running(self) -> bool:
         return self._process.poll() is None
 
-    def stop(self, patience: float = 20) -> None:
+    def stop(self, timeout: float = 20) -> None:
         if self.running:
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(patience)
+                self._process.wait(timeout)
         if self.running:
             self._process.kill()
             self._process.wait()
 
-    def last_words(self, lines: int = 15) -> str:
+    def log_tail(self, lines: int = 15) -> str:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody listens on at the moment."""
+    """Ports on loopback that are currently free."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(socket.getsockname()[1]) for socket in sockets]
+        for free_socket in sockets:
+            free_socket.bind(("127.0.0.1", 0))
+        return [int(free_socket.getsockname()[1]) for free_socket in sockets]
 
 
 def _die_with_parent() -> None:

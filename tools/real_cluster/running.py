@@ -1,4 +1,4 @@
-"""A real API server for the length of a `with` block: on loopback, as any user, leaving nothing behind."""
+"""A real API server for the duration of a `with` block, on loopback, without root and without leftovers."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from collections.abc import Generator
 from pathlib import Path
 
 from tools.real_cluster.binaries import Binaries, NotAvailable
+from tools.real_cluster.client import ApiServerClient
 from tools.real_cluster.processes import Child, free_ports
-from tools.real_cluster.wire import Wire
 
 _START_SECONDS = 120
 
 
 @contextlib.contextmanager
-def real_cluster(binaries: Binaries) -> Generator[Wire]:
-    """Start etcd and kube-apiserver, give a connection of an administrator, stop both in the right order.
+def real_cluster(binaries: Binaries) -> Generator[ApiServerClient]:
+    """Start etcd and kube-apiserver, yield a client with administrator access, then stop both.
 
-    No controllers run: nothing changes between two requests by itself.
+    No controllers run, so nothing changes between two requests.
     """
-    with tempfile.TemporaryDirectory(prefix="whysync-cluster-") as folder, contextlib.ExitStack() as leaving:
+    with tempfile.TemporaryDirectory(prefix="whysync-cluster-") as folder, contextlib.ExitStack() as stack:
         home = Path(folder)
         store, peers, port = free_ports(3)
         etcd = Child(binaries.etcd, _etcd_arguments(home, store, peers), home / "etcd.log")
-        leaving.callback(etcd.stop)
+        stack.callback(etcd.stop)
         token = secrets.token_urlsafe(24)
         tokens = home / "tokens.csv"
         tokens.touch(mode=0o600)
@@ -35,10 +35,10 @@ def real_cluster(binaries: Binaries) -> Generator[Wire]:
         server = Child(
             binaries.apiserver, _apiserver_arguments(home, store, port, tokens), home / "apiserver.log"
         )
-        leaving.callback(server.stop)  # runs before etcd's: a server without its store hangs
-        wire = _connected(home, port, token, etcd, server)
-        leaving.callback(wire.close)
-        yield wire
+        stack.callback(server.stop)  # before etcd: a server without its store hangs
+        client = _connected(home, port, token, etcd, server)
+        stack.callback(client.close)
+        yield client
 
 
 def _etcd_arguments(home: Path, store: int, peers: int) -> list[str]:
@@ -57,7 +57,7 @@ def _etcd_arguments(home: Path, store: int, peers: int) -> list[str]:
 
 def _apiserver_arguments(home: Path, store: int, port: int, tokens: Path) -> list[str]:
     certificates = home / "certificates"
-    key = certificates / "apiserver.key"  # the server makes it; service accounts may use the same
+    key = certificates / "apiserver.key"  # created by the server; also used for service accounts
     return [
         f"--etcd-servers=http://127.0.0.1:{store}",
         "--bind-address=127.0.0.1",
@@ -78,18 +78,20 @@ def _apiserver_arguments(home: Path, store: int, port: int, tokens: Path) -> lis
     ]
 
 
-def _connected(home: Path, port: int, token: str, etcd: Child, server: Child) -> Wire:
+def _connected(home: Path, port: int, token: str, etcd: Child, server: Child) -> ApiServerClient:
     certificate = home / "certificates" / "apiserver.crt"
     until = time.monotonic() + _START_SECONDS
-    wire: Wire | None = None
+    client: ApiServerClient | None = None
     while time.monotonic() < until:
         for child in (etcd, server):
             if not child.running:
-                raise NotAvailable(f"{child.log.stem} ended while it was starting:\n{child.last_words()}")
-        if wire is None and certificate.exists():
+                raise NotAvailable(f"{child.log.stem} ended while it was starting:\n{child.log_tail()}")
+        if client is None and certificate.exists():
             with contextlib.suppress(ssl.SSLError):  # half written
-                wire = Wire(port=port, token=token, trust=ssl.create_default_context(cafile=certificate))
-        if wire is not None and wire.ready():
-            return wire
+                client = ApiServerClient(
+                    port=port, token=token, trust=ssl.create_default_context(cafile=certificate)
+                )
+        if client is not None and client.ready():
+            return client
         time.sleep(0.1)
-    raise NotAvailable(f"not ready after {_START_SECONDS} s:\n{server.last_words()}")
+    raise NotAvailable(f"not ready after {_START_SECONDS} s:\n{server.log_tail()}")

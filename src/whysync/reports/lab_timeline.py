@@ -28,7 +28,7 @@ _States = dict[tuple[str, str, str], str]
 
 
 def lines_of(events: Iterable[TraceEvent]) -> Iterator[Line]:
-    """What is worth telling: no refresh that changed nothing, no result that is as it was."""
+    """The lines to show: without refreshes that changed nothing and results that are unchanged."""
     states: _States = {}
     for event in events:
         app = event.app.rpartition("/")[2]
@@ -46,7 +46,7 @@ def lines_of(events: Iterable[TraceEvent]) -> Iterator[Line]:
                 if event.text != "one or more tasks are running":
                     yield Line(at=event.at, app=app, text=event.text)
             case TraceKind.RETRY:
-                states = _without(states, event.app)  # the next attempt begins anew
+                states = _without(states, event.app)  # the next attempt starts from scratch
                 yield Line(at=event.at, app=app, mark="bad", text=event.text)
             case TraceKind.ENDED:
                 mark = "good" if event.phase == "Succeeded" else "bad"

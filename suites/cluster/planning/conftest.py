@@ -7,7 +7,7 @@ import pytest
 from suites.cluster.planning.commit_runner import CommitRunner
 from suites.cluster.planning.judging import Score
 from suites.cluster.planning.known import known_differences
-from suites.cluster.sources.ground import Ground
+from suites.cluster.sources.real_cluster import Ground
 from whysync.kubernetes.apiserver.protocol import Cluster
 
 _SCORE = pytest.StashKey[Score]()

@@ -16,9 +16,9 @@ from suites.cluster.planning.judging import Score, planned_outcome
 from suites.cluster.planning.stages import NoStage, Stage, application_file, stages
 from suites.cluster.planning.syncing import WHOLE, Outcome, synced
 from suites.cluster.planning.twin import end
-from suites.cluster.sources.ground import Ground as Server
-from suites.cluster.sources.ground import collection, name
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
+from suites.cluster.sources.real_cluster import Ground as Server
+from suites.cluster.sources.real_cluster import collection, name
 from tests.argocd.repo_server.git.conftest import Made
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from suites.cluster.sources.ground import Ground
+from suites.cluster.sources.real_cluster import RealCluster
 from whysync.kubernetes.apiserver.protocol import Cluster
 
 
 @pytest.fixture(scope="session")
-def ground(real: Cluster) -> Ground:
-    made = Ground(real)
-    made.install()
-    return made
+def cluster(real: Cluster) -> RealCluster:
+    cluster = RealCluster(real)
+    cluster.install()
+    return cluster

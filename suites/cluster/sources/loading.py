@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from suites.cluster.sources.definitions import definitions
-from suites.cluster.sources.ground import collection, name
+from suites.cluster.sources.real_cluster import collection, name
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request

@@ -23,7 +23,7 @@ from suites.cluster.sources.fleet import (
     settings,
     with_last_applied,
 )
-from suites.cluster.sources.ground import Ground
+from suites.cluster.sources.real_cluster import RealCluster
 from tools.real_cluster.binaries import find_or_build
 from tools.real_cluster.running import real_cluster
 
@@ -38,14 +38,14 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     code: int
 
 
-def fill(ground: Ground, apps: int) -> None:
+def fill(cluster: RealCluster, apps: int) -> None:
     """The fleet, with some Deployments scaled by hand after the sync."""
-    ground.put_all([*settings(), *namespaces(apps)])
-    ground.put_all((with_last_applied(deployment(n)) for n in range(apps)), manager="argocd-controller")
-    ground.put_all(objects(apps))
+    cluster.put_all([*settings(), *namespaces(apps)])
+    cluster.put_all((with_last_applied(deployment(n)) for n in range(apps)), manager="argocd-controller")
+    cluster.put_all(objects(apps))
     for number in scaled_by_hand(apps):
         body = deployment(number)
-        ground.patch(body, {"spec": {"replicas": 5}}, manager="kubectl-edit")
+        cluster.patch(body, {"spec": {"replicas": 5}}, manager="kubectl-edit")
 
 
 def measured(kubeconfig: Path, *arguments: str) -> Figures:
@@ -93,21 +93,21 @@ def _say(line: str) -> None:
 
 def main() -> int:
     apps = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    with tempfile.TemporaryDirectory(prefix="whysync-") as home, real_cluster(find_or_build(_say)) as wire:
-        ground = Ground(wire)
-        ground.install()
+    with tempfile.TemporaryDirectory(prefix="whysync-") as home, real_cluster(find_or_build(_say)) as client:
+        cluster = RealCluster(client)
+        cluster.install()
         began = time.monotonic()
-        fill(ground, apps)
+        fill(cluster, apps)
         _say(f"{apps} apps and {apps * 20} objects made in {time.monotonic() - began:.0f} s")
-        config = ground.kubeconfig(Path(home))
+        config = cluster.kubeconfig(Path(home))
         for arguments in (
             ["list", "--core"],
             ["list", "--core", "-o", "json"],
             ["diagnose", "shop-0003", "--core"],
         ):
-            before = ground.requests_served()
+            before = cluster.requests_served()
             figures = measured(config, *arguments)
-            asked = ground.requests_served() - before
+            asked = cluster.requests_served() - before
             told = {
                 "command": " ".join(arguments),
                 "seconds": round(figures.seconds, 1),

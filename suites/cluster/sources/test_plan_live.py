@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.loading import harmless, loaded
+from suites.cluster.sources.real_cluster import RealCluster
 from suites.cluster.sources.test_scenarios import every
 from tests.cli.running import Whysync
 from tests.plan.shop import HOOK, PASSWORD, SECRET, Shop
@@ -53,7 +53,7 @@ def deployed(shop: Shop) -> Snapshot:
 
 @pytest.mark.parametrize("token", ["", "reader"])
 def test_the_cluster_as_it_is(
-    ground: Ground,
+    cluster: RealCluster,
     real: Cluster,
     shop: Shop,
     deployed: Snapshot,
@@ -66,10 +66,10 @@ def test_the_cluster_as_it_is(
     objects = [_in_the_clear(harmless(copy_object(one.body))) for one in every(deployed)]
     shop.put("hook.yaml", HOOK)
     with loaded(real, objects):
-        given = ground.account("reader-of-plans", [RULE]) if token else ""
+        given = cluster.account("reader-of-plans", [RULE]) if token else ""
         flags = (
             "--kubeconfig",
-            str(ground.kubeconfig(tmp_path, token=given)),
+            str(cluster.kubeconfig(tmp_path, token=given)),
             "--argocd-namespace",
             "argocd",
         )

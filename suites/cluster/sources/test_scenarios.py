@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
+from suites.cluster.sources.real_cluster import RealCluster
 from whysync.app import cases, diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
@@ -32,7 +32,7 @@ BY_ITS_AGE = ("app-in-unserved-namespace",)
 
 
 @pytest.mark.parametrize("scenario", names())
-def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, scenario: str) -> None:
+def test_the_same_is_found_live(cluster: RealCluster, real: Cluster, tmp_path: Path, scenario: str) -> None:
     played = play(built_in(scenario))
     end = without_danger(snapshot_of(played.simulation))
     set_namespaces(end, played.api_server)
@@ -43,7 +43,7 @@ def test_the_same_is_found_live(ground: Ground, real: Cluster, tmp_path: Path, s
     bundle = replace(mask_snapshot(copied(end)), heads=(), facts=(), gaps=())
     try:
         with loaded(real, objects):
-            access = KubeAccess(kubeconfig=str(ground.kubeconfig(tmp_path)), namespace="argocd")
+            access = KubeAccess(kubeconfig=str(cluster.kubeconfig(tmp_path)), namespace="argocd")
             selection = Selection(
                 names=tuple(app.ref.place for app in end.applications),
                 local=str(folder) if end.desired else "",

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from suites.cluster.sources.ground import Ground
 from suites.cluster.sources.marked import Marks, marked_world
+from suites.cluster.sources.real_cluster import RealCluster
 
 COMMANDS = (
     ("list", "--core"),
@@ -32,20 +32,20 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="session")
-def marks(ground: Ground) -> Marks:
+def marks(cluster: RealCluster) -> Marks:
     made = Marks()
     for body in marked_world(made):
-        ground.put(body)
+        cluster.put(body)
     return made
 
 
-def run(ground: Ground, home: Path, *arguments: str) -> tuple[str, int]:
+def run(cluster: RealCluster, home: Path, *arguments: str) -> tuple[str, int]:
     """All that a command writes: both streams, and every file that it leaves in the temporary folder."""
     temporary = home / "tmp"
     temporary.mkdir(exist_ok=True)
     environment = {
         **os.environ,
-        "KUBECONFIG": str(ground.kubeconfig(home)),
+        "KUBECONFIG": str(cluster.kubeconfig(home)),
         "TMPDIR": str(temporary),
         "PYTHONWARNINGS": "default",
     }
@@ -66,19 +66,19 @@ def run(ground: Ground, home: Path, *arguments: str) -> tuple[str, int]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_output_shows_a_secret(
-    ground: Ground, marks: Marks, tmp_path: Path, command: tuple[str, ...]
+    cluster: RealCluster, marks: Marks, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    shown, code = run(ground, tmp_path, *command)
+    shown, code = run(cluster, tmp_path, *command)
     assert "Traceback" not in shown
     # 2: without rendered manifests there is nothing to show a diff of
     assert code in (0, 1, 3) or (code == 2 and command[0] == "diff"), shown[-2000:]
     assert "vault" in shown
     assert [form for form in marks.forms() if form in shown] == []
-    assert ground.token not in shown
+    assert cluster.token not in shown
 
 
-def test_a_bundle_holds_no_secret(ground: Ground, marks: Marks, tmp_path: Path) -> None:
-    shown, code = run(ground, tmp_path, "collect", "vault", "--core", "--output", "taken")
+def test_a_bundle_holds_no_secret(cluster: RealCluster, marks: Marks, tmp_path: Path) -> None:
+    shown, code = run(cluster, tmp_path, "collect", "vault", "--core", "--output", "taken")
     assert code in (0, 3), shown
     taken = tmp_path / "taken"
     assert taken.exists(), shown

@@ -1,7 +1,4 @@
-"""Requests of `whysync.kubernetes.apiserver.protocol`, sent to an API server over HTTPS.
-
-The standard library is enough: one connection, no streaming, and every byte of what goes out is ours.
-"""
+"""HTTPS client for a real API server: sends requests of `whysync.kubernetes.apiserver.protocol`."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ _PATCHES = {
 BAD_TOKEN, ANONYMOUS = "(bad token)", "(anonymous)"
 
 
-class Wire:
-    """A `Cluster` at the other end of a connection."""
+class ApiServerClient:
+    """A `Cluster` that is a real API server."""
 
     def __init__(self, *, port: int, token: str, trust: ssl.SSLContext, timeout: float = 30) -> None:
         self._port, self._token, self._trust, self._timeout = port, token, trust, timeout
@@ -45,7 +42,7 @@ class Wire:
         return self._exchange(method, _target(request), body, headers)
 
     def kinds(self) -> Sequence[ServedKind]:
-        found: list[ServedKind] = []
+        kinds: list[ServedKind] = []
         groups = items(fields(self._read("/apis")).get("groups"))
         versions = [
             text(fields(v).get("groupVersion")) for g in groups for v in items(fields(g).get("versions"))
@@ -58,7 +55,7 @@ class Wire:
                 resource = fields(raw)
                 plural = text(resource.get("name"))
                 if "/" not in plural:
-                    found.append(
+                    kinds.append(
                         ServedKind(
                             group=group,
                             version=version,
@@ -67,7 +64,7 @@ class Wire:
                             namespaced=bool(resource.get("namespaced")),
                         )
                     )
-        return found
+        return kinds
 
     def ready(self) -> bool:
         try:
@@ -88,12 +85,12 @@ class Wire:
             return {}
         if request.user == BAD_TOKEN:
             return {"Authorization": "Bearer nobody-has-this"}
-        known = {"Authorization": f"Bearer {self._token}"}
+        headers = {"Authorization": f"Bearer {self._token}"}
         if request.user:
-            known["Impersonate-User"] = request.user
+            headers["Impersonate-User"] = request.user
         if request.groups:
-            known["Impersonate-Group"] = ",".join(request.groups)
-        return known
+            headers["Impersonate-Group"] = ",".join(request.groups)
+        return headers
 
     def _exchange(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         for attempt in (1, 2):
@@ -106,7 +103,7 @@ class Wire:
                 response = self._connection.getresponse()
                 return _answer(response, response.read())
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
-                # An idle connection that the server has closed; what was refused halfway is not sent twice.
+                # The server has closed an idle connection.
                 self.close()
                 if attempt == 2:
                     raise
@@ -117,20 +114,20 @@ class Wire:
 
 
 def _target(request: Request) -> str:
-    asked: dict[str, str] = {}
+    query: dict[str, str] = {}
     if request.manager is not None:
-        asked["fieldManager"] = request.manager
+        query["fieldManager"] = request.manager
     if request.force is not None:
-        asked["force"] = str(request.force).lower()
+        query["force"] = str(request.force).lower()
     if request.dry_run:
-        asked["dryRun"] = "All"
+        query["dryRun"] = "All"
     if request.validation:
-        asked["fieldValidation"] = request.validation
+        query["fieldValidation"] = request.validation
     if request.grace is not None:
-        asked["gracePeriodSeconds"] = str(request.grace)
-    if not asked:
+        query["gracePeriodSeconds"] = str(request.grace)
+    if not query:
         return request.path
-    return request.path + ("&" if "?" in request.path else "?") + urlencode(asked)
+    return request.path + ("&" if "?" in request.path else "?") + urlencode(query)
 
 
 def _body(request: Request) -> tuple[bytes | None, str]:

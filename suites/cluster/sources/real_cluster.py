@@ -1,4 +1,4 @@
-"""A real API server with Argo CD's kinds on it, objects by the thousand, and logins of every strength."""
+"""A real API server with Argo CD's CRDs: create objects, accounts and kubeconfigs for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from suites.cluster.sources.definitions import definitions
-from tools.real_cluster.wire import Wire
+from tools.real_cluster.client import ApiServerClient
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Cluster, Request
 
@@ -42,13 +42,13 @@ _CLUSTER_SCOPED = frozenset(
 )
 
 
-class Ground:
-    """What a test does to the server before whysync looks at it."""
+class RealCluster:
+    """Set up objects and accounts on the server before whysync reads it."""
 
     def __init__(self, real: Cluster) -> None:
-        assert isinstance(real, Wire)
-        self._wire = real
-        inside = vars(real)  # the connection keeps its login to itself, and a kubeconfig needs it
+        assert isinstance(real, ApiServerClient)
+        self._client = real
+        inside = vars(real)  # a kubeconfig needs the private credentials of the client
         self._port, self.token = cast(int, inside["_port"]), cast(str, inside["_token"])
         trust = cast(ssl.SSLContext, inside["_trust"])
         self._ca = "".join(map(ssl.DER_cert_to_PEM_cert, trust.get_ca_certs(binary_form=True)))
@@ -67,66 +67,68 @@ class Ground:
         for body in definitions():
             served = f"/apis/{dig(body, 'spec', 'group')}/{dig(body, 'spec', 'versions', 0, 'name')}"
             path = f"{served}/{dig(body, 'spec', 'names', 'plural')}"
-            while not self._wire.send(Request(verb="list", path=path)).ok and time.monotonic() < until:
+            while not self._client.send(Request(verb="list", path=path)).ok and time.monotonic() < until:
                 time.sleep(0.05)
         self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}})
 
-    def put(self, body: Object, *, manager: str = "kubectl-create", wire: Wire | None = None) -> Object:
-        """Create it, with its status where it has one; what is there already stays."""
-        wire = wire or self._wire
-        answer = wire.send(Request(verb="create", path=collection(body), body=body, manager=manager))
+    def put(
+        self, body: Object, *, manager: str = "kubectl-create", client: ApiServerClient | None = None
+    ) -> Object:
+        """Create an object, with its status if it has one; an existing object is kept."""
+        client = client or self._client
+        answer = client.send(Request(verb="create", path=collection(body), body=body, manager=manager))
         if answer.code == 409:
             return {}
         assert answer.ok, (answer.code, answer.body, answer.text)
         status = body.get("status")
         if status and not _has_no_status(body):
             path = f"{collection(body)}/{name(body)}/status"
-            answer = wire.send(
+            answer = client.send(
                 Request(verb="merge-patch", path=path, body={"status": status}, manager="status")
             )
             assert answer.ok, (answer.code, answer.body)
         return answer.body or {}
 
     def put_all(self, bodies: Iterable[Object], *, manager: str = "kubectl-create", workers: int = 8) -> None:
-        """Many at once, each worker with a connection of its own."""
+        """Create many objects in parallel, with one connection per worker."""
         every = list(bodies)
-        inside = vars(self._wire)
+        inside = vars(self._client)
         shares = [every[start::workers] for start in range(workers)]
 
         def work(share: list[Object]) -> None:
-            wire = Wire(port=self._port, token=self.token, trust=inside["_trust"])
+            client = ApiServerClient(port=self._port, token=self.token, trust=inside["_trust"])
             try:
                 for body in share:
-                    self.put(body, manager=manager, wire=wire)
+                    self.put(body, manager=manager, client=client)
             finally:
-                wire.close()
+                client.close()
 
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(work, shares))
-        self._wire.close()  # the server hangs up on who was silent for so long
+        self._client.close()  # the server has closed this idle connection
 
     def apply(self, body: Object, *, manager: str, force: bool = False) -> Object:
-        """A server-side apply in somebody's name."""
+        """Server-side apply with a field manager."""
         path = f"{collection(body)}/{name(body)}"
-        answer = self._wire.send(Request(verb="ssa", path=path, body=body, manager=manager, force=force))
+        answer = self._client.send(Request(verb="ssa", path=path, body=body, manager=manager, force=force))
         assert answer.ok, (answer.code, answer.body)
         return answer.body or {}
 
     def patch(self, body: Object, change: Object, *, manager: str, below: str = "") -> None:
         path = f"{collection(body)}/{name(body)}{below}"
-        answer = self._wire.send(Request(verb="merge-patch", path=path, body=change, manager=manager))
+        answer = self._client.send(Request(verb="merge-patch", path=path, body=change, manager=manager))
         assert answer.ok, (answer.code, answer.body)
 
     def requests_served(self) -> int:
-        """How many requests the server has counted so far, watches of its own parts left out."""
-        answer = self._wire.send(Request(verb="get", path="/metrics"))
+        """The number of requests that the server has counted, without watches."""
+        answer = self._client.send(Request(verb="get", path="/metrics"))
         total = 0.0
         for line in (answer.text or "").splitlines():
             if line.startswith("apiserver_request_total{") and 'verb="WATCH"' not in line:
                 total += float(line.rpartition(" ")[2])
         return int(total)
 
-    # Logins
+    # Credentials
 
     def kubeconfig(self, home: Path, *, token: str = "", namespace: str = "") -> Path:
         path = home / "kubeconfig"
@@ -150,20 +152,20 @@ class Ground:
         return self._ca
 
     def account(self, account: str, rules: list[Json], *, namespaces: tuple[str, ...] = ()) -> str:
-        """A service account that may do this much, everywhere or in some namespaces; its token."""
+        """Create a service account with these rules, for all or some namespaces, and return its token."""
         self.put(_object("v1", "ServiceAccount", account, "argocd"))
         group = "rbac.authorization.k8s.io"
         subject: Object = {"kind": "ServiceAccount", "name": account, "namespace": "argocd"}
         role = _object(f"{group}/v1", "ClusterRole", account)
         self.put({**role, "rules": rules})
         reference: Object = {"apiGroup": group, "kind": "ClusterRole", "name": account}
-        places = [("RoleBinding", namespace) for namespace in namespaces] or [("ClusterRoleBinding", "")]
-        for kind, namespace in places:
+        bindings = [("RoleBinding", namespace) for namespace in namespaces] or [("ClusterRoleBinding", "")]
+        for kind, namespace in bindings:
             binding = _object(f"{group}/v1", kind, account, namespace)
             self.put({**binding, "roleRef": reference, "subjects": [subject]})
-        asked: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        request: Object = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         path = f"/api/v1/namespaces/argocd/serviceaccounts/{account}/token"
-        answer = self._wire.send(Request(verb="create", path=path, body=asked))
+        answer = self._client.send(Request(verb="create", path=path, body=request))
         assert answer.ok, (answer.code, answer.body)
         return text(dig(answer.body or {}, "status", "token"))
 
@@ -182,12 +184,12 @@ def name(body: Object) -> str:
 
 
 def _has_no_status(body: Object) -> bool:
-    """Argo CD's CRDs have no status subresource: status is written along with the rest."""
+    """Argo CD's CRDs have no status subresource: the status is written with the object."""
     return text(body.get("apiVersion")).startswith("argoproj.io/")
 
 
-def _object(api_version: str, kind: str, called: str, namespace: str = "") -> Object:
-    meta: Object = {"name": called}
+def _object(api_version: str, kind: str, object_name: str, namespace: str = "") -> Object:
+    meta: Object = {"name": object_name}
     if namespace:
         meta["namespace"] = namespace
     return {"apiVersion": api_version, "kind": kind, "metadata": meta}
