@@ -14,6 +14,7 @@ from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import DuplicateResource, SharedResource
 from whysync.messages.patterns.rbac import Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 
 NOT_FOUND = 'namespaces "shop" not found'
 
@@ -37,6 +38,12 @@ def test_case_and_quotes_do_not_count(text: str, reading: Reading) -> None:
     assert isinstance(failure, NamespaceMissing)
     assert failure.namespace == "shop"
     assert understand(text).reading is reading
+
+
+def test_a_field_error_is_recognized_in_any_case() -> None:
+    failure = _only("required value: name or generatename is required")
+    assert isinstance(failure, SchemaInvalid)
+    assert failure.problem is SchemaProblem.REQUIRED
 
 
 def test_a_name_without_quotes_ends_where_its_word_ends() -> None:

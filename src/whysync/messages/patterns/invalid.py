@@ -95,7 +95,8 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 
 def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failure:
-    path, kind, rest = error["path"], error["type"], (error["rest"] or "").strip()
+    path, rest = error["path"], (error["rest"] or "").strip()
+    kind = error["type"].capitalize()  # a folded text has it in any case
     whole = path == "patch"  # what was sent, not a field of that name
     path = "" if path in ("<nil>", "[]") or whole else path  # the object as a whole
     lower = rest.lower()
