@@ -126,7 +126,7 @@ ROWS: list[Row] = [
         AutosyncSkipped,
         {"already_tried": True, "revision": "4b825dc642cb"},
     ),
-    ("Operation terminated", OperationTerminated, {"by_timeout": False, "still_ending": False}),
+    ("Operation terminated", OperationTerminated, {"by_timeout": False}),
     (
         "Operation terminated, triggered by controller sync timeout",
         OperationTerminated,
@@ -135,7 +135,7 @@ ROWS: list[Row] = [
     (
         "operation is terminating due to timeout",
         OperationTerminated,
-        {"by_timeout": True, "still_ending": True},
+        {"by_timeout": True},
     ),
     (
         "rpc error: code = FailedPrecondition desc = another operation is already in progress",
@@ -147,8 +147,8 @@ ROWS: list[Row] = [
         ImpersonationFailed,
         {"server": "https://a", "namespace": "b"},
     ),
-    ("ignored (requires pruning)", PruneSkipped, {"forbidden_by_option": False}),
-    ("ignored (no prune)", PruneSkipped, {"forbidden_by_option": True}),
+    ("ignored (requires pruning)", PruneSkipped, {}),
+    ("ignored (no prune)", PruneSkipped, {}),
     ("PostDelete hook(s) failed: shop/cleanup", HookFailed, {"phase": "PostDelete", "hook": "shop/cleanup"}),
     (
         "Resource batch/Job/migrate is missing, it might have been deleted",

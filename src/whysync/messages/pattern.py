@@ -62,6 +62,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 Answer: TypeAlias = "Failure | tuple[Failure, ...] | None"
 Builder: TypeAlias = Callable[["re.Match[str]", Context], Answer]
+Field: TypeAlias = "Callable[[re.Match[str], Context], object] | str | bool"
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -130,14 +131,21 @@ def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, .
     return best
 
 
-def fill(kind: type[Failure], *, whole: str = "") -> Builder:
-    """A builder that sets the field of each named group, and the field `whole` to the whole match."""
+def fill(kind: type[Failure], *, whole: str = "", **fields: Field) -> Builder:
+    """A builder that sets the field of each named group, and the field `whole` to the whole match.
+
+    The value of any other field is a constant, or is computed from the match and the context.
+    """
 
     def build(match: re.Match[str], context: Context) -> Failure:
-        values = {name: value.strip() for name, value in match.groupdict().items() if value}
+        values: dict[str, object] = {
+            name: value.strip() for name, value in match.groupdict().items() if value
+        }
         values["text"] = context.text
         if whole:
             values[whole] = match[0].strip()
+        for name, field in fields.items():
+            values[name] = field(match, context) if callable(field) else field
         return msgspec.convert(values, kind, strict=False)
 
     return build

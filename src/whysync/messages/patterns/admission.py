@@ -1,4 +1,4 @@
-"""Webhooks and policies that turn an object down, or that do not answer."""
+"""Admission: webhooks and policies that deny an object, and webhooks that do not respond."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, Network, ObjectName
 from whysync.messages.network import reason_of, service_of
-from whysync.messages.object_names import forbidden_object
-from whysync.messages.pattern import Context, Pattern, compiled, group_text
+from whysync.messages.object_names import forbidden_object, named_object
+from whysync.messages.pattern import Builder, Context, Pattern, compiled, fill, group_text
 
 
 class PolicyEngine(StrEnum):
@@ -23,7 +23,7 @@ class PolicyEngine(StrEnum):
 
 
 class AdmissionDenied(Failure, frozen=True, kw_only=True):
-    """`inner` is what the webhook's own words say, where they name a more exact mechanism."""
+    """`inner` is the failure in the webhook's own message, if it names a more exact mechanism."""
 
     engine: PolicyEngine
     webhook: str = ""
@@ -37,7 +37,7 @@ class AdmissionDenied(Failure, frozen=True, kw_only=True):
 
 
 class WebhookDown(Failure, frozen=True, kw_only=True):
-    """`service` and `namespace` are read off the URL; a webhook by URL has `url` only."""
+    """`service` and `namespace` are from the URL; a webhook that is configured by URL has only `url`."""
 
     webhook: str = ""
     service: str = ""
@@ -130,18 +130,18 @@ def denied_by_webhook(match: re.Match[str], context: Context) -> Failure:
 
 
 def _about_fields(inner: Failure | None) -> Failure | None:
-    """What a webhook says about fields is about the object; other words are about the webhook's own work."""
+    """A field error in a webhook's message is about the object; others are about the webhook's own work."""
     of_fields = inner is not None and type(inner).__module__.endswith((".invalid", ".schema", ".apply"))
     return inner if of_fields else None
 
 
 def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Context) -> Failure:
     resource, pointer = NO_OBJECT_NAME, ""
-    if named := compiled(
-        r"(?:resource|policy) (\w{1,63})/(?:([\w.-]{0,63})/)?([\w.:-]{1,253}) "
+    if blocked := compiled(
+        r"(?:resource|policy) (?P<kind>\w{1,63})/(?:(?P<namespace>[\w.-]{0,63})/)?(?P<name>[\w.:-]{1,253}) "
         r"(?:was blocked|for resource violation)"
     ).search(reason):
-        resource = ObjectName(kind=named[1], namespace=named[2] or "", name=named[3])
+        resource = named_object(blocked)
     why = match["why"].strip().strip("'") if match else reason
     if path := compiled(r"failed at path (/[^\s']{1,300})").search(why):
         pointer = path[1].rstrip("/'.")
@@ -157,43 +157,8 @@ def _kyverno(match: re.Match[str] | None, webhook: str, reason: str, context: Co
     )
 
 
-def denied_by_admission_policy(match: re.Match[str], context: Context) -> Failure:
-    return AdmissionDenied(
-        text=context.text,
-        engine=PolicyEngine.ADMISSION_POLICY,
-        policy=group_text(match, "policy"),
-        binding=group_text(match, "binding"),
-        reason=group_text(match, "reason"),
-        resource=forbidden_object(context.text),
-    )
-
-
-def denied_by_pod_security(match: re.Match[str], context: Context) -> Failure:
-    return AdmissionDenied(
-        text=context.text,
-        engine=PolicyEngine.POD_SECURITY,
-        policy=group_text(match, "level"),
-        reason=group_text(match, "reason"),
-        resource=forbidden_object(context.text),
-    )
-
-
-def denied_by_pod_security_policy(match: re.Match[str], context: Context) -> Failure:
-    return AdmissionDenied(
-        text=context.text,
-        engine=PolicyEngine.POD_SECURITY_POLICY,
-        reason=group_text(match, "reason"),
-        resource=forbidden_object(context.text),
-    )
-
-
-def denied_by_scc(match: re.Match[str], context: Context) -> Failure:
-    return AdmissionDenied(
-        text=context.text,
-        engine=PolicyEngine.SECURITY_CONTEXT_CONSTRAINTS,
-        reason=group_text(match, "reason"),
-        resource=forbidden_object(context.text),
-    )
+def denied_by(engine: PolicyEngine) -> Builder:
+    return fill(AdmissionDenied, engine=engine, resource=forbidden_object)
 
 
 FIRST: tuple[Pattern, ...] = (
@@ -223,22 +188,26 @@ FIRST: tuple[Pattern, ...] = (
         "ValidatingAdmissionPolicy '",
         r"ValidatingAdmissionPolicy '(?P<policy>[^']{1,253})' with binding '"
         r"(?P<binding>[^']{0,253})' denied request:? ?(?P<reason>.*)",
-        denied_by_admission_policy,
+        denied_by(PolicyEngine.ADMISSION_POLICY),
     ),
     Pattern(
         "violates PodSecurity",
-        r'violates PodSecurity "(?P<level>[^"]{1,100})": ?(?P<reason>.*)',
-        denied_by_pod_security,
+        r'violates PodSecurity "(?P<policy>[^"]{1,100})": ?(?P<reason>.*)',
+        denied_by(PolicyEngine.POD_SECURITY),
     ),
-    Pattern("PodSecurityPolicy: ", r"(?P<reason>PodSecurityPolicy: .*)", denied_by_pod_security_policy),
+    Pattern(
+        "PodSecurityPolicy: ",
+        r"(?P<reason>PodSecurityPolicy: .*)",
+        denied_by(PolicyEngine.POD_SECURITY_POLICY),
+    ),
     Pattern(
         "security context constraint",
         r"unable to validate against any (?:pod )?security (?:context constraint|policy): ?(?P<reason>.*)",
-        denied_by_scc,
+        denied_by(PolicyEngine.SECURITY_CONTEXT_CONSTRAINTS),
     ),
     Pattern(
         "unable to validate against any pod security policy",
         r"unable to validate against any pod security policy: ?(?P<reason>.*)",
-        denied_by_pod_security_policy,
+        denied_by(PolicyEngine.POD_SECURITY_POLICY),
     ),
 )

@@ -1,4 +1,4 @@
-"""What an API server answers to an apply, apart from field errors and webhooks."""
+"""Errors of the API server for an apply, except field errors and webhooks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
-from whysync.messages.object_names import RESOURCE, forbidden_object, invalid_object, resource_in
-from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, group_text, number
+from whysync.messages.object_names import RESOURCE, forbidden_object, invalid_object, named_object
+from whysync.messages.pattern import Builder, Context, Pattern, compiled, distinct, fill, group_text, number
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.messages.wrappers import LayerKind
 
 
 class ImmutableField(Failure, frozen=True, kw_only=True):
-    """`allowed`: the fields that may change, where the text lists those instead of the one that may not."""
+    """`allowed`: the fields that may change, if the text lists those instead of the immutable one."""
 
     resource: ObjectName = NO_OBJECT_NAME
     field: str = ""
@@ -25,7 +25,7 @@ class ImmutableField(Failure, frozen=True, kw_only=True):
 
 
 class KindNotServed(Failure, frozen=True, kw_only=True):
-    """`other_version` (and `other_group`) is one that the cluster does serve."""
+    """`other_version` (and `other_group`) is one that the cluster serves."""
 
     kind: str = ""
     group: str = ""
@@ -90,7 +90,7 @@ class AlreadyExists(Failure, frozen=True, kw_only=True):
 
 
 class ObjectMissing(Failure, frozen=True, kw_only=True):
-    """An object that should be changed or deleted is not there (`deployments.apps "x" not found`)."""
+    """An object to change or delete does not exist (`deployments.apps "x" not found`)."""
 
     resource: ObjectName = NO_OBJECT_NAME
 
@@ -122,8 +122,8 @@ class FinalizerStuck(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
-_SENT_TO_ETCD = 2 * 1024 * 1024
-"""What the API server's etcd client sends at most; Argo CD's own limits are larger."""
+_ETCD_SEND_LIMIT = 2 * 1024 * 1024
+"""The send limit of the API server's etcd client; Argo CD's own limits are larger."""
 
 
 def crd_missing(match: re.Match[str], context: Context) -> Failure:
@@ -142,48 +142,18 @@ def crd_missing(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def kind_not_installed(match: re.Match[str], context: Context) -> Failure:
-    """Argo CD's own wording (`AugmentSyncMsg`), with the version that the cluster serves instead, if any."""
-    return KindNotServed(
-        text=context.text,
-        kind=group_text(match, "kind"),
-        group=group_text(match, "group"),
-        version=group_text(match, "version"),
-        other_version=group_text(match, "other"),
-        other_group=group_text(match, "othergroup"),
-        resource=ObjectName(
-            kind=group_text(match, "kind"),
-            group=group_text(match, "group"),
-            namespace=group_text(match, "namespace"),
-            name=group_text(match, "name"),
-        ),
-    )
+quota_exceeded = fill(
+    QuotaExceeded,
+    must_specify=lambda match, _: distinct(re.split(r"[,;]\s*|\s+for: ", group_text(match, "must"))),
+    resource=forbidden_object,
+)
 
-
-def quota_exceeded(match: re.Match[str], context: Context) -> Failure:
-    return QuotaExceeded(
-        text=context.text,
-        quota=group_text(match, "quota"),
-        requested=group_text(match, "requested"),
-        used=group_text(match, "used"),
-        limited=group_text(match, "limited"),
-        must_specify=distinct(re.split(r"[,;]\s*|\s+for: ", group_text(match, "must")))
-        if group_text(match, "must")
-        else (),
-        resource=forbidden_object(context.text),
-    )
-
-
-def limit_range(match: re.Match[str], context: Context) -> Failure:
-    return LimitRange(
-        text=context.text,
-        bound=group_text(match, "bound"),
-        amount=group_text(match, "amount"),
-        per=group_text(match, "per"),
-        limit=group_text(match, "limit").rstrip("."),
-        got=group_text(match, "got").rstrip("."),
-        resource=forbidden_object(context.text),
-    )
+limit_range = fill(
+    LimitRange,
+    limit=lambda match, _: group_text(match, "limit").rstrip("."),
+    got=lambda match, _: group_text(match, "got").rstrip("."),
+    resource=forbidden_object,
+)
 
 
 def ssa_conflict(match: re.Match[str], context: Context) -> Failure:
@@ -195,35 +165,27 @@ def ssa_conflict(match: re.Match[str], context: Context) -> Failure:
     return SsaConflict(text=context.text, managers=distinct(managers), fields=distinct(fields))
 
 
-def too_large(match: re.Match[str], context: Context, limit_of: SizeLimit) -> Failure:
-    return TooLarge(
-        text=context.text,
-        limit_of=limit_of,
-        size=number(match, "size"),
-        limit=number(match, "limit"),
-        resource=invalid_object(context.text),
-    )
+def too_large(limit_of: SizeLimit) -> Builder:
+    return fill(TooLarge, limit_of=limit_of, resource=invalid_object)
 
 
-def conflict(match: re.Match[str], context: Context) -> Failure:
-    return ConflictModified(
-        text=context.text,
-        resource=resource_in(match) if group_text(match, "name") else NO_OBJECT_NAME,
-        detail=group_text(match, "detail"),
-    )
+conflict = fill(
+    ConflictModified,
+    resource=lambda match, _: named_object(match) if group_text(match, "name") else NO_OBJECT_NAME,
+)
 
 
 def not_found(match: re.Match[str], context: Context) -> Failure | None:
-    """`deployments.apps "x" not found`, with nothing around it: the object itself is not there."""
+    """`deployments.apps "x" not found`, with nothing around it: the object itself does not exist."""
     if group_text(match, "resource") == "namespaces":
         return NamespaceMissing(text=context.text, namespace=group_text(match, "name"))
     if not _is_resource(match):
         return None
-    return ObjectMissing(text=context.text, resource=resource_in(match))
+    return ObjectMissing(text=context.text, resource=named_object(match))
 
 
 def _is_resource(match: re.Match[str]) -> bool:
-    """`deployments.apps "x"` is an object; `relation "x"` or `chart "x"` are other people's words."""
+    """`deployments.apps "x"` is an object; `relation "x"` and `chart "x"` come from other programs."""
     return bool(group_text(match, "name")) and (
         bool(group_text(match, "group")) or group_text(match, "resource").endswith("s")
     )
@@ -232,7 +194,7 @@ def _is_resource(match: re.Match[str]) -> bool:
 def already_exists(match: re.Match[str], context: Context) -> Failure | None:
     if not _is_resource(match):
         return None
-    return AlreadyExists(text=context.text, resource=resource_in(match))
+    return AlreadyExists(text=context.text, resource=named_object(match))
 
 
 def deletion(match: re.Match[str], context: Context) -> Failure | None:
@@ -253,9 +215,7 @@ FIRST: tuple[Pattern, ...] = (
         "because it is being terminated",
         r"unable to create new content in namespace "
         r"(?P<namespace>[\w.-]{1,253}) because it is being terminated",
-        lambda m, c: NamespaceTerminating(
-            text=c.text, namespace=group_text(m, "namespace"), resource=forbidden_object(c.text)
-        ),
+        fill(NamespaceTerminating, resource=forbidden_object),
     ),
     Pattern(
         "ensuring all content is removed",
@@ -312,25 +272,23 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "262144",
         r"metadata\.annotations: Too long: (?:must have at most|may not be more than) (?P<limit>\d{4,9})",
-        lambda m, c: AnnotationTooLong(
-            text=c.text, resource=invalid_object(c.text), limit=number(m, "limit") or 262144
-        ),
+        fill(AnnotationTooLong, resource=invalid_object),
     ),
     # kubectl and UIs cut the field off; the limit is that of all annotations together.
     Pattern(
         "262144",
         r"Too long: (?:must have at most|may not be more than) 262144",
-        lambda _, c: AnnotationTooLong(text=c.text, resource=invalid_object(c.text)),
+        fill(AnnotationTooLong, resource=invalid_object),
     ),
     Pattern(
         "only dynamically provisioned pvc can be resized",
         r"only dynamically provisioned pvc can be resized.*",
-        lambda m, c: ImmutableField(
-            text=c.text,
-            resource=forbidden_object(c.text),
+        fill(
+            ImmutableField,
+            whole="detail",
             field="spec.resources.requests.storage",
             pointer="/spec/resources/requests/storage",
-            detail=m[0],
+            resource=forbidden_object,
         ),
     ),
 )
@@ -344,16 +302,16 @@ _KINDS: tuple[Pattern, ...] = (
     Pattern(
         "unable to verify permissions",
         r"failed to get API resource info for (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}): unable to verify",
-        kind_not_installed,
+        fill(KindNotServed, resource=named_object),
     ),
     Pattern(
         "The Kubernetes API could not find",
         r"The Kubernetes API could not find (?:version \""
         r"(?P<version>[^\"]{1,63})\" of )?(?P<group>[\w.-]{0,253})/"
         r"(?P<kind>\w{1,63}) for requested resource (?P<namespace>[\w.-]{0,63})/"
-        r"(?P<name>[\w.:-]{0,253})\.(?: Version \"(?P<other>[^\"]{1,63})\" of "
-        r"(?P<othergroup>[\w.-]{0,253})/\w{1,63} is installed)?",
-        kind_not_installed,
+        r"(?P<name>[\w.:-]{0,253})\.(?: Version \"(?P<other_version>[^\"]{1,63})\" of "
+        r"(?P<other_group>[\w.-]{0,253})/\w{1,63} is installed)?",
+        fill(KindNotServed, resource=named_object),
     ),
     Pattern(
         "failed to discover server resources",
@@ -362,8 +320,8 @@ _KINDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         '"" not found',
-        r'(?P<kind>[A-Z]\w{1,62})\.(?P<gv>[\w.-]{1,253}) "" not found',
-        lambda m, c: KindNotServed(text=c.text, kind=group_text(m, "kind"), group=group_text(m, "gv")),
+        r'(?P<kind>[A-Z]\w{1,62})\.(?P<group>[\w.-]{1,253}) "" not found',
+        fill(KindNotServed),
     ),
     Pattern(
         "could not find the requested resource",
@@ -381,7 +339,7 @@ _KINDS: tuple[Pattern, ...] = (
     Pattern(
         "object is being deleted",
         r"object is being deleted: " + RESOURCE + " already exists",
-        lambda m, c: AlreadyExists(text=c.text, resource=resource_in(m), being_deleted=True),
+        fill(AlreadyExists, resource=named_object, being_deleted=True),
     ),
     Pattern(
         "already exists",
@@ -401,44 +359,48 @@ SIZES: tuple[Pattern, ...] = (
     Pattern(
         "equest entity too large",
         r"[Rr]equest entity too large(?:: limit is (?P<limit>\d{1,12}))?",
-        lambda m, c: too_large(m, c, SizeLimit.REQUEST),
+        too_large(SizeLimit.REQUEST),
     ),
     Pattern(
         "request is too large",
         r"etcdserver: request is too large",
-        lambda m, c: too_large(m, c, SizeLimit.ETCD),
+        too_large(SizeLimit.ETCD),
     ),
     Pattern(
         "trying to send message larger than max",
         r"trying to send message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)",
-        lambda m, c: too_large(
-            m, c, SizeLimit.ETCD if number(m, "limit") == _SENT_TO_ETCD else SizeLimit.GRPC
+        fill(
+            TooLarge,
+            limit_of=lambda match, _: (
+                SizeLimit.ETCD if number(match, "limit") == _ETCD_SEND_LIMIT else SizeLimit.GRPC
+            ),
+            resource=invalid_object,
         ),
     ),
     Pattern(
         "received message larger than max",
         r"received message larger than max \((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\)",
-        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+        too_large(SizeLimit.GRPC),
     ),
     Pattern(
         "received message larger than max",
         r"received message larger than max",
-        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+        too_large(SizeLimit.GRPC),
     ),
     Pattern(
         "after decompression larger than max",
         r"after decompression larger than max(?:[^(]{0,40}\((?P<size>\d{1,15}) vs\. (?P<limit>\d{1,15})\))?",
-        lambda m, c: too_large(m, c, SizeLimit.GRPC),
+        too_large(SizeLimit.GRPC),
     ),
     Pattern(
         "status exceeds the Kubernetes resource size limit",
         r"Application status exceeds the Kubernetes resource size limit",
-        lambda m, c: too_large(m, c, SizeLimit.STATUS),
+        too_large(SizeLimit.STATUS),
     ),
     Pattern(
         "exceeded max combined manifest file size",
         r"exceeded max combined manifest file size",
-        lambda m, c: too_large(m, c, SizeLimit.MANIFESTS),
+        too_large(SizeLimit.MANIFESTS),
     ),
 )
 
@@ -446,14 +408,12 @@ _OBJECTS: tuple[Pattern, ...] = (
     Pattern(
         "no new finalizers can be added",
         r"no new finalizers can be added if the object is being deleted.*",
-        lambda m, c: FinalizerStuck(text=c.text, resource=invalid_object(c.text), detail=m[0]),
+        fill(FinalizerStuck, whole="detail", resource=invalid_object),
     ),
     Pattern(
         "is forbidden: ",
-        RESOURCE + r" is forbidden: (?![Uu]ser )(?P<detail>.*)",
-        lambda m, c: AdmissionDenied(
-            text=c.text, engine=PolicyEngine.PLUGIN, reason=group_text(m, "detail"), resource=resource_in(m)
-        ),
+        RESOURCE + r" is forbidden: (?![Uu]ser )(?P<reason>.*)",
+        fill(AdmissionDenied, engine=PolicyEngine.PLUGIN, resource=named_object),
     ),
     Pattern(" not found", RESOURCE + r" not found", not_found),
 )

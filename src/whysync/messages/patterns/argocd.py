@@ -1,4 +1,4 @@
-"""Argo CD's own parts: Redis, repo-server, disks, settings, and health checks in Lua."""
+"""Failures of Argo CD's own components: Redis, repo-server, disks, settings, and health checks in Lua."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RepoServerDown(Failure, frozen=True, kw_only=True):
 
 
 class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
-    """Redis: not reached, refuses the password, or has lost what was in it (`detail`)."""
+    """Redis is unreachable, rejects the password, or has lost its data (`detail`)."""
 
     host: str = ""
     reason: Network = Network.UNKNOWN
@@ -54,25 +54,25 @@ class HealthScriptError(Failure, frozen=True, kw_only=True):
 
 
 def health_script(match: re.Match[str], context: Context) -> Failure:
-    named = compiled(
+    subject = compiled(
         r'health for "(?P<kind>\w{1,63})" with name "(?P<name>[^"]{1,253})" '
         r'in namespace "(?P<namespace>[^"]{0,253})"'
     ).search(context.text[:2000])
     line = compiled(r"<string>:(?P<line>\d{1,7}):").search(context.text[:4000])
     return HealthScriptError(
         text=context.text,
-        kind=group_text(named, "kind") if named else "",
-        name=group_text(named, "name") if named else "",
-        namespace=group_text(named, "namespace") if named else "",
+        kind=subject["kind"] if subject else "",
+        name=subject["name"] if subject else "",
+        namespace=subject["namespace"] if subject else "",
         line=number(line, "line") if line else None,
         detail=group_text(match, "detail") or match[0].strip(),
     )
 
 
 def of_argocd(context: Context) -> bool:
-    """Is this Argo CD's own trouble? Applications have a Redis and disks, too, but no such wrappers.
+    """Is this a failure of Argo CD itself? Applications have a Redis and disks, too, but no such wrappers.
 
-    Its own logs are structured lines; what containers of the app log is never read by these tables.
+    Its own logs are structured lines; these tables are not used for the logs of an app's containers.
     """
     return bool(context.layers) or "argocd" in context.text[:2000]
 
@@ -203,7 +203,7 @@ _COMPONENTS: tuple[Pattern, ...] = (
         r"a nil value|table|boolean|number|string|function).*",
         lambda m, c: health_script(m, c) if c.within(LayerKind.APP_HEALTH) or "[G]" in c.text else None,
     ),
-    # Manifests that cannot be read are an answer to the caller; only settings make Argo CD give up and exit.
+    # Argo CD returns an error for manifests that it cannot parse; it exits only because of its settings.
     Pattern(
         "JSON: ",
         r"^error (?:converting YAML to JSON|unmarshaling JSON): .{0,300}",
@@ -212,20 +212,20 @@ _COMPONENTS: tuple[Pattern, ...] = (
     Pattern(
         "ailed to load resource overrides",
         r"[Ff]ailed to load resource overrides: (?P<detail>.*)",
-        lambda m, c: SettingsMalformed(
-            text=c.text, key="resource.customizations", detail=group_text(m, "detail")
-        ),
+        fill(SettingsMalformed, key="resource.customizations"),
     ),
     Pattern(
         "uplicate kustomize version",
         r"found duplicate kustomize version: .*",
-        lambda m, c: SettingsMalformed(text=c.text, key="kustomize.versions", detail=m[0]),
+        fill(SettingsMalformed, whole="detail", key="kustomize.versions"),
     ),
     Pattern(
         "resource customization type",
-        r"resource customization type (?P<type>\S{1,60}) not supported",
-        lambda m, c: SettingsMalformed(
-            text=c.text, key=f"resource.customizations.{group_text(m, 'type')}", detail=m[0]
+        r"resource customization type (?P<customization>\S{1,60}) not supported",
+        fill(
+            SettingsMalformed,
+            whole="detail",
+            key=lambda match, _: f"resource.customizations.{group_text(match, 'customization')}",
         ),
     ),
     Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),

@@ -1,4 +1,4 @@
-"""Destination clusters: registered or not, reachable or not, managed as a whole or by namespace."""
+"""Destination clusters: not registered, not reachable, or managed in other namespaces only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
-from whysync.messages.pattern import Context, Pattern, compiled, group_text
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.patterns.argocd import repo_server_unreachable
 from whysync.messages.patterns.diffs import OpenApiError
 from whysync.messages.patterns.git import RepoUnreachable, from_source
@@ -14,7 +14,7 @@ from whysync.messages.wrappers import LayerKind
 
 
 class ConnectionFailed(Failure, frozen=True, kw_only=True):
-    """A connection of which the text does not tell whose it was."""
+    """A failed connection; the text does not show to which component."""
 
     host: str = ""
     port: int | None = None
@@ -28,7 +28,7 @@ class ClusterUnreachable(Failure, frozen=True, kw_only=True):
 
 
 class ApiServerFailing(Failure, frozen=True, kw_only=True):
-    """The API server was reached, and answered that it could not handle the request now."""
+    """The API server responded that it cannot handle the request now."""
 
     server: str = ""
     reason: Network = Network.UNKNOWN
@@ -80,23 +80,14 @@ _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 
 
 def not_registered(match: re.Match[str], context: Context) -> Failure:
-    named = group_text(match, "server") or context.server
-    is_url = "://" in named
+    server = group_text(match, "server") or context.server
+    is_url = "://" in server
     return ClusterNotRegistered(
         text=context.text,
-        server=named if is_url else "",
-        name=group_text(match, "name") or ("" if is_url else named),
+        server=server if is_url else "",
+        name=group_text(match, "name") or ("" if is_url else server),
         ambiguous="clusters with the same name" in match[0] or "multiple clusters" in match[0],
         disabled="disabled" in match[0],
-    )
-
-
-def not_managed(match: re.Match[str], context: Context) -> Failure:
-    return NamespaceNotManaged(
-        text=context.text,
-        namespace=group_text(match, "namespace"),
-        kind=group_text(match, "kind"),
-        name=group_text(match, "name"),
     )
 
 
@@ -108,7 +99,7 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
 
 
 def connection(match: re.Match[str], context: Context) -> Failure | None:
-    """A connection failed; whose it was is told by the wrappers, the URL or the port, or not at all."""
+    """A failed connection; the wrappers, the URL or the port show to which component, if anything does."""
     text = context.text[:8192]
     url = url_in(text)
     host, port = dialled(text)
@@ -150,7 +141,7 @@ def _loading(context: Context) -> str:
 
 
 def unable_to_handle(match: re.Match[str], context: Context) -> Failure | None:
-    """The API server answers so for an aggregated API whose backend is down; then it names that API."""
+    """The API server returns this also for an aggregated API whose backend is down, and names that API."""
     if from_source(context):
         return None
     resource = group_text(match, "resource")
@@ -199,13 +190,13 @@ REGISTRATION: tuple[Pattern, ...] = (
         "is not managed",
         r"[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
         r"(?P<name>[^\"]{1,253})\" is not managed",
-        not_managed,
+        fill(NamespaceNotManaged),
     ),
     Pattern(
         "when in namespaced mode",
         r"[Cc]luster level (?P<kind>\w{1,63}) \""
         r"(?P<name>[^\"]{1,253})\" can ?not be managed when in namespaced mode",
-        not_managed,
+        fill(NamespaceNotManaged),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Diffs that cannot be computed: structured merge and server-side, and the schemas that they need."""
+"""Errors of structured-merge and server-side diffs, and of the schemas that they need."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName, Unknown
 from whysync.messages.field_paths import pointer_of
+from whysync.messages.object_names import named_object
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
@@ -23,12 +24,12 @@ class DiffProblem(StrEnum):
     TYPE = "type"
     OMITS_KEY = "omits-key"
     NO_SCHEMA = "no-schema"
-    REJECTED = "rejected"  # the dry run of a server-side diff was turned down: see `inner`
+    REJECTED = "rejected"  # the dry run of a server-side diff was rejected: see `inner`
     OTHER = "other"
 
 
 class DiffSchemaError(Failure, frozen=True, kw_only=True):
-    """`fields` as the text writes them (`.spec.x`), `pointers` where they can be told without a list key."""
+    """`fields` as in the text (`.spec.x`); `pointers` of those that do not select a list element by key."""
 
     side: DiffSide = DiffSide.UNKNOWN
     problem: DiffProblem = DiffProblem.OTHER
@@ -55,12 +56,12 @@ _FIELD = r"(?P<field>\.[\w.\-]{1,200}(?:\[[^\]\n]{0,200}\][\w.\-]{0,200}){0,12})
 
 
 def typed_value(match: re.Match[str], context: Context) -> Failure:
-    """What structured-merge-diff complains of, field by field; several stand under `errors:`."""
-    words = group_text(match, "words")
+    """The errors of structured-merge-diff, one per field; several are listed under `errors:`."""
+    intro = group_text(match, "intro")
     detail = group_text(match, "detail")
-    if "live" in words.lower():
+    if "live" in intro.lower():
         side = DiffSide.LIVE
-    elif "config" in words.lower() or "patch" in words or "target" in words:
+    elif "config" in intro.lower() or "patch" in intro or "target" in intro:
         side = DiffSide.CONFIG
     else:
         side = DiffSide.UNKNOWN
@@ -71,7 +72,7 @@ def typed_value(match: re.Match[str], context: Context) -> Failure:
         problem=problem_of(detail),
         fields=fields,
         pointers=distinct(pointer_of(field) for field in fields),
-        resource=_resource(context.text),
+        resource=_resource(match, context),
         detail=detail,
     )
 
@@ -100,38 +101,39 @@ def dry_run_rejected(match: re.Match[str], context: Context) -> Failure:
         problem=typed.problem if typed else DiffProblem.REJECTED,
         fields=typed.fields if typed else (),
         pointers=typed.pointers if typed else (),
-        resource=ObjectName(kind=group_text(match, "kind"), name=group_text(match, "name")),
+        resource=named_object(match),
         inner=None if inner is None or isinstance(inner, (Unknown, DiffSchemaError)) else inner,
         detail=detail,
     )
 
 
-def bare_field(match: re.Match[str], context: Context) -> Failure:
-    field = group_text(match, "field")
-    return DiffSchemaError(
-        text=context.text,
-        problem=problem_of(context.text),
-        fields=(field,) if field else (),
-        pointers=distinct([pointer_of(field)]),
-        resource=_resource(context.text),
-        detail=match[0],
+def _resource(_match: re.Match[str], context: Context) -> ObjectName:
+    match = compiled(r"for resource:? (?P<kind>[A-Z]\w{1,62})/(?P<name>[\w.:-]{1,253})").search(
+        context.text[:4000]
     )
+    return named_object(match) if match else NO_OBJECT_NAME
 
 
-def _resource(text: str) -> ObjectName:
-    match = compiled(r"for resource:? (?P<kind>[A-Z]\w{1,62})/(?P<name>[\w.:-]{1,253})").search(text[:4000])
-    return ObjectName(kind=match["kind"], name=match["name"]) if match else NO_OBJECT_NAME
+bare_field = fill(
+    DiffSchemaError,
+    whole="detail",
+    problem=lambda _, context: problem_of(context.text),
+    fields=lambda match, _: distinct([group_text(match, "field")]),
+    pointers=lambda match, _: distinct([pointer_of(group_text(match, "field"))]),
+    resource=_resource,
+)
 
-
-def openapi(match: re.Match[str], context: Context) -> Failure:
-    return OpenApiError(text=context.text, group_version=group_text(match, "gv"), detail=match[0].strip())
+openapi = fill(OpenApiError, whole="detail")
 
 
 def diff_error(match: re.Match[str], context: Context) -> Failure | None:
     if not context.within(LayerKind.DIFF, LayerKind.NORMALIZE, LayerKind.COMPARE_STATES):
         return None
     return DiffSchemaError(
-        text=context.text, problem=problem_of(match[0]), resource=_resource(context.text), detail=match[0]
+        text=context.text,
+        problem=problem_of(match[0]),
+        resource=_resource(match, context),
+        detail=match[0],
     )
 
 
@@ -144,7 +146,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "typed",
-        r"(?P<words>error building typed value from (?:live|config) resource|"
+        r"(?P<intro>error building typed value from (?:live|config) resource|"
         r"error creating typed(?:Live|Config)|failed to create typed (?:patch|live|new|"
         r"old) object(?: \([^)]{0,300}\))?): (?P<detail>.*)",
         typed_value,
@@ -166,7 +168,7 @@ FIRST: tuple[Pattern, ...] = (
 OPENAPI: tuple[Pattern, ...] = (
     Pattern(
         "unable to retrieve the complete list of server APIs",
-        r"unable to retrieve the complete list of server APIs: (?P<gv>[\w./-]{1,253})?.*",
+        r"unable to retrieve the complete list of server APIs: (?P<group_version>[\w./-]{1,253})?.*",
         openapi,
     ),
     Pattern("failed to download openapi", r"failed to download openapi.*", openapi),

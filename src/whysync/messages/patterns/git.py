@@ -1,9 +1,10 @@
-"""Repositories that cannot be reached, do not let us in, or do not hold the revision or the path."""
+"""Repositories that are unreachable, reject the credentials, or lack the revision or the path."""
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import partial
 
 from whysync.messages.failure import Failure, Network, Peer
 from whysync.messages.network import Distrust, dialled, distrust_of, host_of, reason_of, url_in
@@ -33,7 +34,7 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
 
 
 class RepoUnreachable(Failure, frozen=True, kw_only=True):
-    """`reason` NOT_FOUND also covers a repository that hides itself from the wrong credentials."""
+    """`reason` NOT_FOUND includes a private repository: hosts report it as missing to other accounts."""
 
     host: str = ""
     url: str = ""
@@ -48,7 +49,7 @@ class TlsUntrusted(Failure, frozen=True, kw_only=True):
 
 
 class RevisionNotFound(Failure, frozen=True, kw_only=True):
-    """`revision` is what was asked for; `chart` and `constraint` where it was one of these."""
+    """`revision` is the requested revision; `chart` and `constraint` are set if a chart was requested."""
 
     revision: str = ""
     constraint: str = ""
@@ -88,7 +89,7 @@ _TOOLS_OF_SOURCES = ("git", "helm", "kustomize", "sh", "bash")
 
 
 def from_source(context: Context) -> bool:
-    """Was this said while reading a repository or a registry, as far as the wrappers tell?"""
+    """Do the wrappers show that a repository or a registry was being read?"""
     if context.within(*_OF_CLUSTER):
         return False
     return context.command.partition(" ")[0] in _TOOLS_OF_SOURCES or context.within(
@@ -108,7 +109,7 @@ _NO_CREDENTIAL = (
     r"fetch anonymous token|no basic auth credentials|basic credential not found|"
     r"no credentials matched this URL"
 )
-"""What registry clients and Argo CD report only if they have no credential for the address."""
+"""Errors that registry clients and Argo CD report only if they have no credential for the address."""
 
 
 def auth_failed(match: re.Match[str], context: Context, method: AuthMethod = AuthMethod.UNKNOWN) -> Failure:
@@ -149,16 +150,9 @@ def _repository(context: Context) -> str:
     )
 
 
-def by_ssh(match: re.Match[str], context: Context) -> Failure:
-    return auth_failed(match, context, AuthMethod.SSH)
-
-
-def by_https(match: re.Match[str], context: Context) -> Failure:
-    return auth_failed(match, context, AuthMethod.HTTPS)
-
-
-def by_app(match: re.Match[str], context: Context) -> Failure:
-    return auth_failed(match, context, AuthMethod.APP)
+by_ssh = partial(auth_failed, method=AuthMethod.SSH)
+by_https = partial(auth_failed, method=AuthMethod.HTTPS)
+by_app = partial(auth_failed, method=AuthMethod.APP)
 
 
 def repository_absent(match: re.Match[str], context: Context) -> Failure:
@@ -202,21 +196,17 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
 
 
 def unresolved_revision(context: Context) -> str:
-    """The revision that a wrapper says could not be resolved."""
+    """The revision of a wrapper such as `unable to resolve 'x' to a commit SHA: `."""
     return next(
         (layer.subject for layer in reversed(context.layers) if layer.kind is LayerKind.RESOLVE_REVISION), ""
     )
 
 
-def revision(match: re.Match[str], context: Context) -> Failure:
-    return RevisionNotFound(
-        text=context.text,
-        revision=group_text(match, "revision") or unresolved_revision(context),
-        constraint=group_text(match, "constraint"),
-        chart=group_text(match, "chart"),
-        repo=group_text(match, "repo"),
-        ambiguous="ambiguous" in match[0],
-    )
+revision = fill(
+    RevisionNotFound,
+    revision=lambda match, context: group_text(match, "revision") or unresolved_revision(context),
+    ambiguous=lambda match, _: "ambiguous" in match[0],
+)
 
 
 def unreachable(match: re.Match[str], context: Context) -> Failure:
@@ -232,7 +222,7 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
 
 
 def status_code(match: re.Match[str], context: Context) -> Failure | None:
-    """`The requested URL returned error: 403`, as curl says it inside git."""
+    """`The requested URL returned error: 403`, printed by curl inside git."""
     code = group_text(match, "code")
     if code in ("401", "403"):
         return by_https(match, context)
@@ -268,7 +258,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "GIT/GPG",
         r"GIT/GPG: .{0,200}?(?:revision (?P<revision>[\w./-]{1,100}) .*|$)",
-        lambda m, c: SourceIntegrity(text=c.text, revision=group_text(m, "revision"), detail=c.text),
+        fill(SourceIntegrity, detail=lambda _, context: context.text),
     ),
     Pattern(
         "source integrity verification",
@@ -287,7 +277,7 @@ TABLE: tuple[Pattern, ...] = (
         r"GnuPG).{0,200}(?:revision|commit|signature|key).*",
         fill(SourceIntegrity, whole="detail"),
     ),
-    # Trust before credentials: a host key that is not known ends the handshake as well.
+    # Trust before credentials: an unknown host key also ends the handshake.
     Pattern("knownhosts: ", r"knownhosts: key (?:is unknown|mismatch)", host_key),
     Pattern(
         "ost key",
@@ -297,7 +287,7 @@ TABLE: tuple[Pattern, ...] = (
         r"verification failed",
         host_key,
     ),
-    # Go's SSH says so of a host that shows a certificate, which known hosts must name an authority for.
+    # Go's SSH client, for a host with a certificate: known_hosts must have its authority.
     Pattern(
         "ssh: ",
         r"ssh: (?:no authorities for hostname: (?P<host>[\w.-]{1,253})|host key mismatch|"
@@ -491,7 +481,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("Could not resolve host", r"Could not resolve host(?:name)?.*", unreachable),
     Pattern("ssh: connect to host", r"ssh: connect to host .*", unreachable),
     Pattern("ssh: Could not resolve", r"ssh: Could not resolve.*", unreachable),
-    # The server was reached and says why it refuses.
+    # The server responds with the reason for the refusal.
     Pattern(
         "Could not read from remote repository",
         r"(?:ERROR|remote|fatal): [^\n]{0,300}"

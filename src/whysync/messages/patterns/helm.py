@@ -1,4 +1,4 @@
-"""Helm: templates that do not render, and charts that cannot be had."""
+"""Helm: templates that do not render, and charts that cannot be downloaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import host_of, reason_of, url_in
-from whysync.messages.pattern import Context, Pattern, compiled, group_text, number
+from whysync.messages.pattern import Answer, Context, Pattern, compiled, fill, group_text, number
 from whysync.messages.patterns.git import (
     AuthMethod,
     RepoAuthFailed,
@@ -14,13 +14,13 @@ from whysync.messages.patterns.git import (
     RevisionNotFound,
     unresolved_revision,
 )
-from whysync.messages.patterns.manifests import InvalidYaml
+from whysync.messages.patterns.manifests import InvalidYaml, line_in
 from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
 class HelmRender(Failure, frozen=True, kw_only=True):
-    """`value_path` as the template writes it (`.Values.image.tag`); `function` is `required`, `fail`, …"""
+    """`value_path` as in the template (`.Values.image.tag`); `function` is `required`, `fail`, …"""
 
     template: str = ""
     line: int | None = None
@@ -54,7 +54,7 @@ _EXECUTING = (
 
 
 def of_dependencies(context: Context) -> bool:
-    """Older versions of Argo CD call Helm by its version: `helm2 dependency build`."""
+    """Is it about chart dependencies? Older versions of Argo CD run `helm2 dependency build`."""
     return context.within(LayerKind.HELM_DEPENDENCIES) or any(
         layer.command.startswith("helm") and layer.command.partition(" ")[2].startswith("dep")
         for layer in context.layers
@@ -68,44 +68,45 @@ def of_helm(context: Context) -> bool:
 def template_error(match: re.Match[str], context: Context) -> Failure:
     """`template: <file>:<line>:<column>: executing "…" at <expr>: <detail>`, nested as includes are.
 
-    The innermost `executing` is where it went wrong. Helm 4 puts the place, `executing` and the detail on
-    three lines, and leaves out the word `template` and the colon after the place.
+    The innermost `executing` is where it failed. Helm 4 puts the position, `executing` and the detail on
+    three lines, and omits the word `template` and the colon after the position.
     """
     last = match
-    for found in compiled(_EXECUTING).finditer(context.text[:8192]):
-        last = found
+    for nested in compiled(_EXECUTING).finditer(context.text[:8192]):
+        last = nested
     detail = context.text[last.end() :].strip() if last is not match else group_text(match, "detail")
     expression = group_text(last, "expr")
-    called = compiled(r"error calling (\w{1,60}):").search(context.text[last.start() : last.end() + 200])
+    function = compiled(r"error calling (\w{1,60}):").search(context.text[last.start() : last.end() + 200])
     values = compiled(r"\$?\.Values(?:\.[\w-]{1,100}|\.\.\.){0,20}").search(expression) or compiled(
         r"(?<![\w\"])\.[A-Za-z_][\w.-]{0,200}"
     ).search(expression)
-    where = compiled(
+    position = compiled(
         r"execution error at \((?P<template>[^:()]{1,300}):(?P<line>\d{1,7}):(?P<column>\d{1,7})\): "
     ).search(context.text[last.start() : 8192])
-    spot = where or last
-    if where:
-        detail = context.text[last.start() + where.end() :].strip()
+    if position:
+        detail = context.text[last.start() + position.end() :].strip()
+    else:
+        position = last
     return HelmRender(
         text=context.text,
-        template=group_text(spot, "template"),
-        line=number(spot, "line"),
-        column=number(spot, "column"),
+        template=group_text(position, "template"),
+        line=number(position, "line"),
+        column=number(position, "column"),
         value_path=values[0] if values else "",
-        function=called[1] if called else "",
+        function=function[1] if function else "",
         detail=_first_line(detail),
     )
 
 
 def _first_line(detail: str) -> str:
-    """With the next line where the first ends in a colon: `error calling include:`, and then what failed."""
+    """The first line, with the second if the first ends in a colon: `error calling include:`."""
     lines = [line.strip() for line in detail.split("\n", 4)[:4] if line.strip()]
-    told = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
-    return told.replace("Use --debug flag to render out invalid YAML", "").strip()
+    joined = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return joined.replace("Use --debug flag to render out invalid YAML", "").strip()
 
 
 def execution_error(match: re.Match[str], context: Context) -> Failure:
-    """`execution error at (file:line:column): …`: what `required` and `fail` say."""
+    """`execution error at (file:line:column): …`, the error of `required` and `fail`."""
     detail = _first_line(group_text(match, "detail"))
     path = compiled(r"\.?[vV]alues\.[\w.\-\[\]]{1,200}|\.Values\.[\w.-]{1,200}").search(detail)
     return HelmRender(
@@ -130,18 +131,18 @@ def parse_error(match: re.Match[str], context: Context) -> Failure:
 
 def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
     body = group_text(match, "detail")
-    found = compiled(
+    error = compiled(
         r"(?P<chart>[\w.-]{1,200}):\s+- (?:at '(?P<pointer>[^']{0,300})': |"
         r"(?P<path>[\w.\-\[\]() ]{1,200}): )?(?P<why>[^\n]{1,500})"
     ).search(body)
-    path = ""
-    if found:
-        path = found["path"] or (found["pointer"] or "").strip("/").replace("/", ".")
+    if error is None:
+        return HelmRender(text=context.text, detail=body)
+    path = error["path"] or (error["pointer"] or "").strip("/").replace("/", ".")
     return HelmRender(
         text=context.text,
-        chart=found["chart"] if found else "",
+        chart=error["chart"],
         value_path=f".Values.{path}" if path and path != "(root)" else "",
-        detail=found["why"].strip() if found else body,
+        detail=error["why"].strip(),
     )
 
 
@@ -150,50 +151,33 @@ def values_file(match: re.Match[str], context: Context) -> Failure | None:
     if not of_helm(context) and "helm" not in context.text and "value" not in match[0]:
         return None
     if of_dependencies(context):
-        return None  # building dependencies reads no values
+        return None  # `helm dependency build` does not read values files
     if file.rpartition("/")[2] in ("Chart.yaml", "Chart.lock", "requirements.yaml", "requirements.lock"):
         return HelmRender(text=context.text, detail=match[0].strip())
     return HelmRender(text=context.text, values_file=file, detail=match[0].strip())
 
 
-def rendered_yaml(match: re.Match[str], context: Context) -> Failure:
-    """`YAML parse error on <template>: … yaml: line N`: N counts in the rendered text, not in the file."""
-    return HelmRender(
-        text=context.text,
-        template=group_text(match, "template"),
-        line=None,
-        detail=_first_line(group_text(match, "detail")),
-    )
-
-
-def dependency(match: re.Match[str], context: Context) -> Failure:
-    return HelmDependency(
-        text=context.text,
-        chart=group_text(match, "chart"),
-        repo=group_text(match, "repo") or group_text(match, "repo2"),
-        version=group_text(match, "version"),
-        detail=match[0].strip(),
-    )
+dependency = fill(HelmDependency, whole="detail")
 
 
 def download(match: re.Match[str], context: Context) -> Failure | None:
-    """The address of one archive names all three: `https://charts.example.com/redis-17.3.2.tgz`."""
+    """Repository, chart and version are parsed from the URL: `https://charts.example.com/redis-17.3.2.tgz`."""
     if not of_dependencies(context) and "helm" not in context.text:
         return None
     archive = group_text(match, "repo")
     repo, _, file = archive.rpartition("/")
-    named = compiled(r"(?P<chart>[\w.-]{1,200}?)-(?P<version>v?\d[\w.+-]{0,60})\.tgz").fullmatch(file)
+    chart = compiled(r"(?P<chart>[\w.-]{1,200}?)-(?P<version>v?\d[\w.+-]{0,60})\.tgz").fullmatch(file)
     return HelmDependency(
         text=context.text,
-        chart=named["chart"] if named else "",
-        repo=repo if named else archive,
-        version=named["version"] if named else "",
+        chart=chart["chart"] if chart else "",
+        repo=repo if chart else archive,
+        version=chart["version"] if chart else "",
         detail=match[0].strip(),
     )
 
 
-def chart_version(match: re.Match[str], context: Context) -> Failure:
-    """The same words of Helm: for a dependency of the chart, or for the chart that the Application names."""
+def chart_version(match: re.Match[str], context: Context) -> Answer:
+    """Helm reports a dependency of the chart and the chart of the Application with the same messages."""
     if of_dependencies(context):
         return dependency(match, context)
     version = group_text(match, "version") or unresolved_revision(context)
@@ -206,7 +190,7 @@ def chart_version(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def chart_repository(match: re.Match[str], context: Context) -> Failure:
+def chart_repository(match: re.Match[str], context: Context) -> Answer:
     if of_dependencies(context):
         return dependency(match, context)
     url = group_text(match, "repo")
@@ -225,7 +209,7 @@ def any_dependency(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def any_helm(match: re.Match[str], context: Context) -> Failure | None:
-    """Helm failed, and with words that are not in this table."""
+    """Helm failed with an error that no other pattern matches."""
     if not of_helm(context):
         return None
     if context.command.startswith("helm registry login"):
@@ -233,12 +217,11 @@ def any_helm(match: re.Match[str], context: Context) -> Failure | None:
             text=context.text, url=url_in(context.text), method=AuthMethod.HTTPS, detail=match[0]
         )
     if context.scope is Scope.HELM_DOWNLOAD:
-        return None  # it got no further than the chart
+        return None  # the chart was not downloaded, so nothing was rendered
     return HelmRender(text=context.text, detail=_first_line(match[0].strip()).removeprefix("Error: "))
 
 
-def invalid_chart(match: re.Match[str], context: Context) -> Failure:
-    return HelmRender(text=context.text, detail=match[0].strip())
+invalid_chart = fill(HelmRender, whole="detail")
 
 
 _DEPENDENCIES: tuple[Pattern, ...] = (
@@ -294,7 +277,8 @@ TEMPLATES: tuple[Pattern, ...] = (
     Pattern(
         "YAML parse error on",
         r"YAML parse error on (?P<template>[^\s:]{1,300}): (?P<detail>.*)",
-        rendered_yaml,
+        # Its line is one of the rendered text, not of the template.
+        fill(HelmRender, detail=lambda match, _: _first_line(group_text(match, "detail"))),
     ),
     Pattern(
         "template: ",
@@ -405,9 +389,7 @@ _CHARTS: tuple[Pattern, ...] = (
         "failed to parse ",
         r"failed to parse (?P<file>[^\s:]{1,300}): "
         r"(?P<detail>(?:error (?:converting|unmarshaling)|yaml: ).*)",
-        lambda m, c: InvalidYaml(
-            text=c.text, file=group_text(m, "file"), line=_line(m[0]), detail=group_text(m, "detail")
-        ),
+        fill(InvalidYaml, line=lambda match, _: line_in(match[0])),
     ),
 )
 
@@ -417,8 +399,3 @@ LAST: tuple[Pattern, ...] = (
     Pattern("", r"^.+", any_dependency),
     Pattern("", r"^.+", any_helm),
 )
-
-
-def _line(text: str) -> int | None:
-    match = compiled(r"line (?P<line>\d{1,9})").search(text)
-    return int(match["line"]) if match else None

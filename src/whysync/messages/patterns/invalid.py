@@ -1,8 +1,8 @@
-"""`<Kind> "<name>" is invalid: <field errors>`: what validation in the API server says, field by field.
+"""`<Kind> "<name>" is invalid: <field errors>`: errors of the validation in the API server, one per field.
 
-Kubernetes builds these with `field.Error`: a path, one of a dozen fixed types, the value, a detail. One error
-stands alone, several stand in brackets. An immutable field, a too long annotation and a missing resource
-version are field errors like any other, so they are told apart here.
+Kubernetes builds them with `field.Error`: a path, one of a dozen types, the value, a detail. Several errors
+are in brackets. An immutable field, an annotation that is too long and a missing resource version are field
+errors as well and get failure types of their own here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from whysync.messages.failure import Failure, ObjectName
 from whysync.messages.field_paths import pointer_of
 from whysync.messages.object_names import invalid_object
-from whysync.messages.pattern import Context, Pattern, compiled, group_text, quoted
+from whysync.messages.pattern import Context, Pattern, compiled, quoted
 from whysync.messages.patterns.apply import (
     AnnotationTooLong,
     ConflictModified,
@@ -47,7 +47,7 @@ _IMMUTABLE = (
     "cannot be modified",
     "can not be modified",
 )
-# Fields whose only complaint about a well-formed value is that it changed.
+# Fields for which `Invalid value` of a well-formed value means that it was changed.
 _IMMUTABLE_FIELDS = {
     "Deployment": ("spec.selector",),
     "DaemonSet": ("spec.selector",),
@@ -77,7 +77,7 @@ _OF_TYPE = (
 
 
 def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
-    resource = invalid_object(context.text)
+    resource = invalid_object(match, context)
     errors = context.text[match.start() :].strip()
     pieces = (
         compiled(_NEXT).split(errors.rstrip("]"))
@@ -89,7 +89,7 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
         if error := compiled(_ERROR).search(piece):
             text = context.text if len(pieces) == 1 else piece
             failures.append(_field_error(error, text, resource))
-    # One real cause is often followed by what it entails: the more exact mechanism leads.
+    # The more exact failure first: the others are often its consequences.
     failures.sort(key=lambda failure: isinstance(failure, SchemaInvalid))
     return tuple(failures)
 
@@ -97,8 +97,8 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failure:
     path, rest = error["path"], (error["rest"] or "").strip()
     kind = error["type"].capitalize()  # a folded text has it in any case
-    whole = path == "patch"  # what was sent, not a field of that name
-    path = "" if path in ("<nil>", "[]") or whole else path  # the object as a whole
+    is_patch = path == "patch"  # the request body, not a field of that name
+    path = "" if path in ("<nil>", "[]") or is_patch else path  # the whole object
     lower = rest.lower()
     limit = compiled(r"(\d{4,9})").search(rest)
     of_annotations = limit is not None and limit[1] == _ANNOTATIONS_LIMIT
@@ -109,12 +109,12 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
         return FinalizerStuck(text=text, resource=resource, finalizer=names[-1] if names else "", detail=rest)
     if path == "metadata.resourceVersion" and "must be specified for an update" in rest:
         return ConflictModified(text=text, resource=resource, detail=rest)
-    if rest.startswith("updates to ") or any(words in lower for words in _IMMUTABLE):
+    if rest.startswith("updates to ") or any(phrase in lower for phrase in _IMMUTABLE):
         return _immutable(path, rest, text, resource)
     if (kind == "Too long" and path in ("", "data")) or "must have at most 1048576 bytes" in rest:
         return TooLarge(text=text, limit_of=SizeLimit.OBJECT, limit=1048576, resource=resource)
-    if kind == "Not found" and (found := _missing(path, rest, text, resource)):
-        return found
+    if kind == "Not found" and (missing := _missing(path, rest, text, resource)):
+        return missing
     problem = _PROBLEMS[kind]
     value, detail = _value_and_detail(rest) if kind not in ("Required value", "Forbidden") else ("", rest)
     if kind == "Invalid value" and not detail and path in _IMMUTABLE_FIELDS.get(resource.kind, ()):
@@ -123,16 +123,16 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
         problem = SchemaProblem.TYPE
         # Go names the struct, then the path without indexes.
         inside = compiled(r"Go struct field \w{0,100}\.([\w.]{1,300}) of type").search(rest)
-        path = inside[1] if inside and whole else path
+        path = inside[1] if inside and is_patch else path
     elif path == "metadata.name" or "RFC 1123" in rest or "RFC 1035" in rest:
         problem = SchemaProblem.NAME
     return SchemaInvalid(
         text=text,
         resource=resource,
         field=path,
-        pointer="" if whole else pointer_of(path),
+        pointer="" if is_patch else pointer_of(path),
         problem=problem,
-        value="" if whole else value,
+        value="" if is_patch else value,
         detail=detail,
     )
 
@@ -144,7 +144,7 @@ def _immutable(path: str, rest: str, text: str, resource: ObjectName) -> Failure
         listed = re.split(r"fields other than|except", rest, maxsplit=1)[1]
         listed = re.split(r" are forbidden|for bound claims|\n|\s[-+{]", listed, maxsplit=1)[0]
         allowed = quoted(listed) or tuple(
-            word for word in re.split(r",\s*|\s+and\s+|\s+", listed.strip()) if word and len(word) < 100
+            name for name in re.split(r",\s*|\s+and\s+|\s+", listed.strip()) if name and len(name) < 100
         )
     value, detail = _value_and_detail(rest)
     new = value
@@ -167,13 +167,13 @@ def _immutable(path: str, rest: str, text: str, resource: ObjectName) -> Failure
 
 
 def _value_and_detail(rest: str) -> tuple[str, str]:
-    """`"x": must be y` → value and detail; a Go value (`v1.LabelSelector{…}`) may hold colons itself."""
+    """Split `"x": must be y` into value and detail; a Go value (`v1.LabelSelector{…}`) may contain colons."""
     if rest.startswith('"'):
         end = compiled(r'(?<!\\)"(?:: |$)').search(rest, 1)
         if end:
             return rest[1 : end.start()], rest[end.end() :].strip()
-    head, found, tail = rest.rpartition(": ")
-    return (head, tail.strip()) if found else ("", rest)
+    head, separator, tail = rest.rpartition(": ")
+    return (head, tail.strip()) if separator else ("", rest)
 
 
 def _missing(path: str, rest: str, text: str, resource: ObjectName) -> Failure | None:
@@ -183,8 +183,8 @@ def _missing(path: str, rest: str, text: str, resource: ObjectName) -> Failure |
         "serviceAccount": "ServiceAccount",
         "storageClass": "StorageClass",
     }
-    for word, kind in kinds.items():
-        if word.lower() in path.lower():
+    for name, kind in kinds.items():
+        if name.lower() in path.lower():
             names = quoted(rest)
             return DependencyMissing(
                 text=text, kind=kind, name=names[0] if names else "", referrer=str(resource)
@@ -193,31 +193,30 @@ def _missing(path: str, rest: str, text: str, resource: ObjectName) -> Failure |
 
 
 def statefulset(match: re.Match[str], context: Context) -> Failure:
-    return _immutable("spec", group_text(match, "rest"), context.text, invalid_object(context.text))
+    return _immutable("spec", match[0].strip(), context.text, invalid_object(match, context))
+
+
+def immutable(match: re.Match[str], context: Context) -> Failure:
+    """`<path> is immutable` or `field is immutable`, the messages of webhooks and CEL rules."""
+    detail = match[0].strip()
+    field = compiled(rf"(?P<path>{_PATH}): (?:field|value) is immutable").search(detail) or compiled(
+        rf"(?:field )?[`'\"]?(?P<path>\.?{_PATH})[`'\"]? (?:field )?is immutable"
+    ).search(detail)
+    path = (field["path"].lstrip(".") if field else "").removesuffix(":")
+    path = "" if path.lower() in ("field", "value", "it", "which", "object", "this") else path
+    return ImmutableField(
+        text=context.text,
+        resource=invalid_object(match, context),
+        field=path,
+        pointer=pointer_of(path),
+        detail=detail,
+    )
 
 
 TABLE: tuple[Pattern, ...] = (
     *(Pattern(f": {kind}", _ERROR, field_errors) for kind in _PROBLEMS),
-    Pattern(": ", _BARE_ERROR, lambda m, c: _field_error(m, c.text, invalid_object(c.text))),
-    Pattern("updates to statefulset spec", r"(?P<rest>updates to statefulset spec.*)", statefulset),
-    Pattern("is immutable", r"(?P<rest>.*)", lambda m, c: _named_immutable(group_text(m, "rest"), c)),
-    Pattern(
-        "cannot change roleRef", r"(?P<rest>.*)", lambda m, c: _named_immutable(group_text(m, "rest"), c)
-    ),
+    Pattern(": ", _BARE_ERROR, lambda m, c: _field_error(m, c.text, invalid_object(m, c))),
+    Pattern("updates to statefulset spec", r"updates to statefulset spec.*", statefulset),
+    Pattern("is immutable", r".*", immutable),
+    Pattern("cannot change roleRef", r".*", immutable),
 )
-
-
-def _named_immutable(rest: str, context: Context) -> Failure:
-    """`<path> is immutable`, `field is immutable`, as webhooks and CEL rules word it."""
-    match = compiled(rf"(?P<path>{_PATH}): (?:field|value) is immutable").search(rest) or compiled(
-        rf"(?:field )?[`'\"]?(?P<path>\.?{_PATH})[`'\"]? (?:field )?is immutable"
-    ).search(rest)
-    path = (match["path"].lstrip(".") if match else "").removesuffix(":")
-    path = "" if path.lower() in ("field", "value", "it", "which", "object", "this") else path
-    return ImmutableField(
-        text=context.text,
-        resource=invalid_object(context.text),
-        field=path,
-        pointer=pointer_of(path),
-        detail=rest,
-    )

@@ -1,4 +1,4 @@
-"""Kustomize, Jsonnet, plugins and plain directories: everything but Helm that makes manifests."""
+"""Manifest generation with Kustomize, Jsonnet, plugins and plain directories, and the hydrator."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import url_in
-from whysync.messages.pattern import Context, Pattern, compiled, group_text, number, quoted
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number, quoted
 from whysync.messages.patterns.git import PathNotFound, from_source
 from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
 
 class SourceSpecInvalid(Failure, frozen=True, kw_only=True):
-    """The Application's source does not make sense as written."""
+    """The source of the Application is invalid."""
 
     detail: str = ""
 
 
 class DestinationSpecInvalid(Failure, frozen=True, kw_only=True):
-    """The Application's destination names no cluster, or names it twice."""
+    """The destination of the Application has no cluster, or both a name and a server."""
 
     detail: str = ""
 
@@ -51,7 +51,7 @@ class InvalidYaml(Failure, frozen=True, kw_only=True):
 
 
 class GenerationTimeout(Failure, frozen=True, kw_only=True):
-    """`command` is the tool that was cut off, empty where only the call to `repo-server` timed out."""
+    """`command` is the tool that timed out; empty if only the call to the repo-server timed out."""
 
     command: str = ""
     after: str = ""
@@ -77,9 +77,13 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
         r"(?P<link>[^']{1,300})'"
     )
     files = [match_["lstat"] or match_["quoted"] or match_["link"] for match_ in missing.finditer(text)]
-    asked = compiled(r"accumulating resources from '(?P<file>[^']{1,300})'").findall(text)
+    resources = compiled(r"accumulating resources from '(?P<file>[^']{1,300})'").findall(text)
     remote = next(
-        (name for name in asked if compiled(r"^(?:https?://|git@|ssh://|github\.com/)|\?ref=").search(name)),
+        (
+            name
+            for name in resources
+            if compiled(r"^(?:https?://|git@|ssh://|github\.com/)|\?ref=").search(name)
+        ),
         "",
     )
     target = compiled(
@@ -94,9 +98,7 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
     return KustomizeBuild(
         text=context.text,
         path=_built(context),
-        missing_file=""
-        if remote and not files
-        else (asked[-1] if asked and files and not remote else (files[-1] if files else "")),
+        missing_file=(resources if resources and not remote else files)[-1] if files else "",
         patch_target=(target["id"] or target["patch"] or target["name"]).strip() if target else "",
         duplicate_id=twice["id"] if twice else "",
         remote=remote,
@@ -105,13 +107,13 @@ def kustomize(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def _without_warnings(text: str) -> str:
-    """Kustomize writes `# Warning: …` on stderr as well, one line each, in front of the error."""
+    """The error without the `# Warning: …` lines that Kustomize also writes to stderr."""
     lines = [line for line in text.splitlines() if not line.startswith("# Warning:")]
     return "\n".join(lines).strip().removeprefix("Error: ") or text.strip()
 
 
 def _built(context: Context) -> str:
-    """The directory that `kustomize build` was given; repo-server hides where it keeps the repository."""
+    """The directory of `kustomize build`; the repo-server replaces the path of its copy of the repository."""
     command = next((layer.command for layer in context.layers if layer.command.startswith("kustomize")), "")
     path = compiled(r"kustomize build ((?:<path to cached source>)?\S{1,300})").search(command)
     return path[1] if path else ""
@@ -133,13 +135,13 @@ def any_plugin(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def jsonnet(match: re.Match[str], context: Context) -> Failure:
-    spot = compiled(r"(?P<file>[\w./-]{1,300}\.(?:jsonnet|libsonnet)):(?P<line>\d{1,7})").search(
+    position = compiled(r"(?P<file>[\w./-]{1,300}\.(?:jsonnet|libsonnet)):(?P<line>\d{1,7})").search(
         context.text[:8192]
     )
     return JsonnetFailed(
         text=context.text,
-        file=group_text(spot, "file") if spot else group_text(match, "file"),
-        line=number(spot, "line") if spot else None,
+        file=group_text(position or match, "file"),
+        line=number(position, "line") if position else None,
         detail=group_text(match, "detail").partition("\n")[0],  # the stack follows, one line each
     )
 
@@ -148,21 +150,20 @@ def yaml_error(match: re.Match[str], context: Context) -> Failure | None:
     if context.scope is Scope.CONTROLLER and not context.within(LayerKind.SOURCE_N_OF_M):
         return None  # the controller parses settings itself, and manifests only per source
     if context.within(LayerKind.CLUSTER):
-        return None  # what is parsed there is the Secret of a cluster
+        return None  # it is the Secret of a cluster that was parsed
     text = context.text[:8192]
-    named = compiled(
+    path = compiled(
         r"(?:[Ff]ailed to unmarshal|invalid manifest file|file) \""
         r"(?P<file>[^\"]{1,300})\"|MalformedYAMLError: yaml: .{0,200}? in File: "
         r"(?P<kfile>\S{1,300})|(?:parse|parsing|decode) (?P<bare>[\w./-]{1,300}\.ya?ml)"
     ).search(text)
-    line = compiled(r"line (?P<line>\d{1,9})").search(text)
-    file = (named["file"] or named["kfile"] or named["bare"] or "") if named else ""
-    return InvalidYaml(
-        text=context.text,
-        file=file.rstrip(":"),
-        line=int(line["line"]) if line else None,
-        detail=match[0].strip(),
-    )
+    file = (path["file"] or path["kfile"] or path["bare"] or "") if path else ""
+    return InvalidYaml(text=context.text, file=file.rstrip(":"), line=line_in(text), detail=match[0].strip())
+
+
+def line_in(text: str) -> int | None:
+    match = compiled(r"line (?P<line>\d{1,9})").search(text)
+    return int(match["line"]) if match else None
 
 
 def rpc_timeout(match: re.Match[str], context: Context) -> Failure | None:
@@ -176,21 +177,9 @@ def rpc_timeout(match: re.Match[str], context: Context) -> Failure | None:
     return GenerationTimeout(text=context.text)
 
 
-def hydrator(match: re.Match[str], context: Context) -> Failure:
-    return HydratorFailed(
-        text=context.text,
-        app=group_text(match, "app"),
-        branch=group_text(match, "branch"),
-        detail=match[0].strip(),
-    )
-
-
-def spec(match: re.Match[str], context: Context) -> Failure:
-    return SourceSpecInvalid(text=context.text, detail=match[0].strip())
-
-
-def destination(match: re.Match[str], context: Context) -> Failure:
-    return DestinationSpecInvalid(text=context.text, detail=match[0].strip())
+hydrator = fill(HydratorFailed, whole="detail")
+spec = fill(SourceSpecInvalid, whole="detail")
+destination = fill(DestinationSpecInvalid, whole="detail")
 
 
 def symlink(match: re.Match[str], context: Context) -> Failure:
@@ -329,7 +318,7 @@ _FILES: tuple[Pattern, ...] = (
     Pattern(
         "OCI Helm repository URL", r"OCI Helm repository URL should include hostname and port only", spec
     ),
-    # An artifact of a registry that holds no manifests: an image, most often.
+    # An artifact without manifests, most often an image.
     Pattern("oci layer media type", r"oci layer media type \S{1,200} is not in the list of allowed.*", spec),
     Pattern("oci content layer", r"expected only a single oci content layer, got \d{1,9}", spec),
     Pattern("unsupported repository type", r"unsupported repository type \"[^\"]{0,100}\"", spec),

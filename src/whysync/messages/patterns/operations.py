@@ -1,4 +1,4 @@
-"""What Argo CD says of a running operation, of auto-sync, and what it warns of."""
+"""Messages of Argo CD about operations and auto-sync, and its warnings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.object_names import named_object
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 
 
 class NamespaceUnset(Failure, frozen=True, kw_only=True):
-    """A namespaced object for which neither Git nor the Application names a namespace."""
+    """A namespaced object without a namespace in the manifest or in the Application's destination."""
 
     resource: ObjectName = NO_OBJECT_NAME
 
 
 class SharedResource(Failure, frozen=True, kw_only=True):
-    """`refused` when the sync failed because of it (`FailOnSharedResource`)."""
+    """`refused`: the sync failed because of it (`FailOnSharedResource`)."""
 
     resource: ObjectName = NO_OBJECT_NAME
     apps: tuple[str, ...] = ()
@@ -37,7 +38,7 @@ class OrphanedResources(Failure, frozen=True, kw_only=True):
 
 
 class SyncWindowBlocked(Failure, frozen=True, kw_only=True):
-    """`invalid` is the complaint about a window that cannot be read, which blocks as well."""
+    """`invalid` is the error of a window that cannot be parsed, which also blocks syncs."""
 
     invalid: str = ""
 
@@ -47,7 +48,7 @@ class AutosyncWipeRefused(Failure, frozen=True, kw_only=True):
 
 
 class AutosyncSkipped(Failure, frozen=True, kw_only=True):
-    """Why auto-sync does nothing (the controller's log); `already_tried`: this commit was synced before."""
+    """Why auto-sync was skipped (in the controller's log); `already_tried`: the commit was synced before."""
 
     detail: str = ""
     revision: str = ""
@@ -56,7 +57,6 @@ class AutosyncSkipped(Failure, frozen=True, kw_only=True):
 
 class OperationTerminated(Failure, frozen=True, kw_only=True):
     by_timeout: bool = False
-    still_ending: bool = False
 
 
 class OperationInProgress(Failure, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class Awaited(StrEnum):
 
 
 class Waiting(Failure, frozen=True, kw_only=True):
-    """`more` counts the resources (or hooks) beyond the one that is named."""
+    """`more` is the number of other resources or hooks."""
 
     what: Awaited
     group: str = ""
@@ -87,13 +87,11 @@ class Waiting(Failure, frozen=True, kw_only=True):
 
 
 class PruneSkipped(Failure, frozen=True, kw_only=True):
-    """Not in Git any more and left in place; `forbidden_by_option` when `Prune=false` says so."""
-
-    forbidden_by_option: bool = False
+    """The object is no longer in Git, but was not pruned."""
 
 
 class HookFailed(Failure, frozen=True, kw_only=True):
-    """What only a text about hooks says; why the Job itself failed is told by its own messages."""
+    """A hook failed. The messages of its Job or Pod show why."""
 
     hook: str = ""
     phase: str = ""
@@ -101,7 +99,7 @@ class HookFailed(Failure, frozen=True, kw_only=True):
 
 
 class ResourceVanished(Failure, frozen=True, kw_only=True):
-    """Argo CD waited for it, and it is gone."""
+    """Argo CD waited for an object that was deleted."""
 
     resource: ObjectName = NO_OBJECT_NAME
 
@@ -116,7 +114,7 @@ _AWAITED = {
 
 def waiting(match: re.Match[str], context: Context) -> Failure | None:
     what = _AWAITED.get(group_text(match, "what").lower())
-    if what is None:  # the text was cut off before it
+    if what is None:  # the text is truncated
         return None
     return Waiting(
         text=context.text,
@@ -129,11 +127,11 @@ def waiting(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def shared(match: re.Match[str], context: Context) -> Failure:
-    place, _, name = group_text(match, "name").rpartition("/")
+    namespace, _, name = group_text(match, "name").rpartition("/")
     return SharedResource(
         text=context.text,
-        resource=ObjectName(kind=group_text(match, "kind"), namespace=place, name=name),
-        apps=(group_text(match, "one"), group_text(match, "other").rstrip(".")),
+        resource=ObjectName(kind=group_text(match, "kind"), namespace=namespace, name=name),
+        apps=(group_text(match, "app"), group_text(match, "other").rstrip(".")),
         refused="shared resource found" in context.text.lower(),
     )
 
@@ -149,32 +147,24 @@ def autosync(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def _revision(context: Context) -> str:
-    return next((layer.revision for layer in context.layers if layer.revision), "")
+operation_terminated = fill(
+    OperationTerminated, by_timeout=lambda match, _: bool(group_text(match, "timeout"))
+)
 
 
 FIRST: tuple[Pattern, ...] = (
-    # What Argo CD warns of.
+    # Warnings.
     Pattern(
         " appeared ",
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
         r"(?P<namespace>[\w.-]{0,253})/(?P<name>[^\s]{1,253}) appeared "
         r"(?P<times>\d{1,9}) times",
-        lambda m, c: DuplicateResource(
-            text=c.text,
-            resource=ObjectName(
-                group=group_text(m, "group"),
-                kind=group_text(m, "kind"),
-                namespace=group_text(m, "namespace"),
-                name=group_text(m, "name"),
-            ),
-            times=number(m, "times") or 0,
-        ),
+        fill(DuplicateResource, resource=named_object),
     ),
     Pattern(
         "is part of applications",
         r"(?P<kind>\w{1,63})/(?P<name>\S{1,500}) is part of applications "
-        r"(?P<one>\S{1,500}) and (?P<other>\S{1,500})",
+        r"(?P<app>\S{1,500}) and (?P<other>\S{1,500})",
         shared,
     ),
     Pattern(
@@ -186,12 +176,7 @@ FIRST: tuple[Pattern, ...] = (
         "is excluded in the settings",
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}) "
         r"(?P<name>\S{1,253}) is excluded in the settings",
-        lambda m, c: ExcludedResource(
-            text=c.text,
-            resource=ObjectName(
-                group=group_text(m, "group"), kind=group_text(m, "kind"), name=group_text(m, "name")
-            ),
-        ),
+        fill(ExcludedResource, resource=named_object),
     ),
     Pattern(
         "orphaned resources",
@@ -201,9 +186,11 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "Namespace for ",
         r"Namespace for (?P<name>\S{1,253}) (?P<gvk>.{1,300}?) is missing\.",
-        lambda m, c: NamespaceUnset(
-            text=c.text,
-            resource=ObjectName(name=group_text(m, "name"), kind=group_text(m, "gvk").rpartition("Kind=")[2]),
+        fill(
+            NamespaceUnset,
+            resource=lambda match, _: ObjectName(
+                name=group_text(match, "name"), kind=group_text(match, "gvk").rpartition("Kind=")[2]
+            ),
         ),
     ),
     # Operations.
@@ -219,25 +206,31 @@ FIRST: tuple[Pattern, ...] = (
         "sync window",
         r"blocked by sync window(?:: (?P<invalid>.*))?|[Ss]ync prevented by sync window|"
         r"invalid sync windows?: (?P<bad>.*)",
-        lambda m, c: SyncWindowBlocked(text=c.text, invalid=group_text(m, "invalid") or group_text(m, "bad")),
+        fill(
+            SyncWindowBlocked,
+            invalid=lambda match, _: group_text(match, "invalid") or group_text(match, "bad"),
+        ),
     ),
     Pattern(
         "wipe out all resources",
         r"auto-sync will wipe out all resources",
-        lambda _, c: AutosyncWipeRefused(text=c.text, revision=_revision(c)),
+        fill(
+            AutosyncWipeRefused,
+            revision=lambda _, context: next(
+                (layer.revision for layer in context.layers if layer.revision), ""
+            ),
+        ),
     ),
     Pattern("Skipping auto-sync", r"Skipping auto-sync: (?P<detail>.*)", autosync),
     Pattern(
         "peration terminated",
         r"[Oo]peration terminated(?P<timeout>, triggered by controller sync timeout)?",
-        lambda m, c: OperationTerminated(text=c.text, by_timeout=bool(group_text(m, "timeout"))),
+        operation_terminated,
     ),
     Pattern(
         "peration is terminating",
         r"[Oo]peration is terminating(?P<timeout> due to timeout)?",
-        lambda m, c: OperationTerminated(
-            text=c.text, by_timeout=bool(group_text(m, "timeout")), still_ending=True
-        ),
+        operation_terminated,
     ),
     Pattern(
         "peration termination had errors",
@@ -262,9 +255,9 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "prun",
-        r"^ignored \((?P<why>requires pruning|no prune)\)|\(requires pruning\)|"
+        r"^ignored \((?:requires pruning|no prune)\)|\(requires pruning\)|"
         r"deleted from Kubernetes if the prune option is enabled",
-        lambda m, c: PruneSkipped(text=c.text, forbidden_by_option=group_text(m, "why") == "no prune"),
+        fill(PruneSkipped),
     ),
     Pattern(
         "hook(s) failed",
@@ -275,11 +268,6 @@ FIRST: tuple[Pattern, ...] = (
         "it might have been deleted",
         r"Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63})/"
         r"(?P<name>\S{1,253}) is missing, it might have been deleted",
-        lambda m, c: ResourceVanished(
-            text=c.text,
-            resource=ObjectName(
-                group=group_text(m, "group"), kind=group_text(m, "kind"), name=group_text(m, "name")
-            ),
-        ),
+        fill(ResourceVanished, resource=named_object),
     ),
 )

@@ -1,4 +1,4 @@
-"""Events, container states and workload conditions: the pod's own story."""
+"""Events, container states and the conditions of workloads."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
+from whysync.messages.object_names import named_object
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
 
 
 class DependencyMissing(Failure, frozen=True, kw_only=True):
-    """`key` when the object is there and an entry of it is not; `referrer` is who asks for it."""
+    """`key`: the object exists, but lacks this entry; `referrer` is the object or volume that uses it."""
 
     kind: str = ""
     name: str = ""
@@ -53,7 +54,7 @@ class OomKilled(Failure, frozen=True, kw_only=True):
 
 
 class Unschedulable(Failure, frozen=True, kw_only=True):
-    """`reasons` pairs each reason with the number of nodes it rules out (0 where the text gives none)."""
+    """`reasons`: each reason with the number of nodes it applies to (0 if the text has no number)."""
 
     nodes: int | None = None
     reasons: tuple[tuple[str, int], ...] = ()
@@ -81,7 +82,7 @@ class ProbeFailed(Failure, frozen=True, kw_only=True):
 
 
 class ContainerConfigInvalid(Failure, frozen=True, kw_only=True):
-    """The container cannot even be made: a missing key, root where none may be, a bad command."""
+    """The container cannot be created: a missing key, root with runAsNonRoot, an invalid command."""
 
     detail: str = ""
 
@@ -91,7 +92,7 @@ class SandboxFailed(Failure, frozen=True, kw_only=True):
 
 
 class Evicted(Failure, frozen=True, kw_only=True):
-    """`resource` is what the node is low on, where the text tells."""
+    """`resource` is what the node is low on, if the text names it."""
 
     detail: str = ""
     resource: str = ""
@@ -114,7 +115,7 @@ class DeadlineExceeded(Failure, frozen=True, kw_only=True):
 
 
 class VolumePending(Failure, frozen=True, kw_only=True):
-    """`provisioner` is who should make the volume; `first_consumer` when it rightly waits for a pod."""
+    """`first_consumer`: the volume is created when a Pod uses it (`WaitForFirstConsumer`)."""
 
     provisioner: str = ""
     first_consumer: bool = False
@@ -122,9 +123,9 @@ class VolumePending(Failure, frozen=True, kw_only=True):
 
 
 class MetricsUnavailable(Failure, frozen=True, kw_only=True):
-    """An autoscaler cannot tell how many replicas are wanted.
+    """An autoscaler cannot compute the number of replicas.
 
-    Where containers ask for none of the resource it scales by, `container` and `pod` are the first such one.
+    `container` and `pod` are the first without a request for the resource that it scales by.
     """
 
     resource: str = ""
@@ -196,9 +197,9 @@ _PULL: tuple[tuple[str, PullProblem], ...] = (
 def image_pull(match: re.Match[str], context: Context) -> Failure:
     text = context.text[:8192]
     image = group_text(match, "image")
-    if not image and (named := compiled(r'(?:image|reference) "(?P<image>[^"]{1,300})"').search(text)):
-        image = named["image"]
-    reason = next((problem for words, problem in _PULL if words in text), PullProblem.UNKNOWN)
+    if not image and (quoted := compiled(r'(?:image|reference) "(?P<image>[^"]{1,300})"').search(text)):
+        image = quoted["image"]
+    reason = next((problem for phrase, problem in _PULL if phrase in text), PullProblem.UNKNOWN)
     return ImagePull(text=context.text, image=image, reason=reason, detail=text)
 
 
@@ -215,59 +216,28 @@ def unschedulable(match: re.Match[str], context: Context) -> Failure:
 
 
 def missing(match: re.Match[str], context: Context) -> Failure | None:
-    """Of all that is `not found` in a text, the first whose kind others depend on."""
-    found = next(
-        (
-            match_
-            for match_ in match.re.finditer(context.text[:4000])
-            if group_text(match_, "kind").lower() in _KINDS
-        ),
-        None,
-    )
-    if found is None:
+    """The first object in a text that is `not found` and that others depend on."""
+    for candidate in match.re.finditer(context.text[:4000]):
+        if kind := _KINDS.get(group_text(candidate, "kind").lower()):
+            break
+    else:
         return None
-    match, kind = found, _KINDS[group_text(found, "kind").lower()]
-    namespace, name = group_text(match, "namespace"), group_text(match, "name")
+    namespace, name = group_text(candidate, "namespace"), group_text(candidate, "name")
     if "/" in name:
         namespace, _, name = name.partition("/")
-    referrer = compiled(
+    forbidden = compiled(
         r'(?P<plural>[a-z]{2,60})(?:\.[a-z0-9.-]{1,200})? "(?P<name>[^"]{1,253})" is forbidden'
     ).search(context.text[:2000])
     volume = compiled(r'for volume "(?P<volume>[^"]{1,253})"').search(context.text[:2000])
-    who = (
-        f"{referrer['plural']} {referrer['name']}"
-        if referrer
-        else f"volume {volume['volume']}"
-        if volume
-        else ""
-    )
-    return DependencyMissing(text=context.text, kind=kind, name=name, namespace=namespace, referrer=who)
-
-
-def custom_missing(match: re.Match[str], context: Context) -> Failure:
-    return DependencyMissing(
-        text=context.text, kind=group_text(match, "kind"), name=group_text(match, "name")
-    )
-
-
-def missing_key(match: re.Match[str], context: Context) -> Failure:
-    return DependencyMissing(
-        text=context.text,
-        kind=group_text(match, "kind"),
-        namespace=group_text(match, "namespace"),
-        name=group_text(match, "name"),
-        key=group_text(match, "key"),
-    )
-
-
-def mount(match: re.Match[str], context: Context) -> Failure:
-    return FailedMount(
-        text=context.text, volume=group_text(match, "volume"), detail=group_text(match, "detail")
-    )
+    if forbidden:
+        referrer = f"{forbidden['plural']} {forbidden['name']}"
+    else:
+        referrer = f"volume {volume['volume']}" if volume else ""
+    return DependencyMissing(text=context.text, kind=kind, name=name, namespace=namespace, referrer=referrer)
 
 
 FIRST: tuple[Pattern, ...] = (
-    # Before the pull patterns, as those also say "not found".
+    # Before the patterns for pulls, which also match "not found".
     Pattern(
         "error looking up service account",
         r"error looking up service account (?P<namespace>[\w.-]{1,253})/"
@@ -278,18 +248,18 @@ FIRST: tuple[Pattern, ...] = (
         "find key",
         r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>Secret|ConfigMap) "
         r"(?P<namespace>[\w.-]{1,253})/(?P<name>[\w.-]{1,253})",
-        missing_key,
+        fill(DependencyMissing),
     ),
     Pattern(
         "references non-existent",
         r"references non-existent (?:secret|config) key: (?P<key>\S{1,253})",
-        missing_key,
+        fill(DependencyMissing),
     ),
     Pattern("pull", r'Failed to pull image "(?P<image>[^"]{1,300})"', image_pull),
     Pattern("Back-off pulling image", r'Back-off pulling image "(?P<image>[^"]{1,300})"', image_pull),
     Pattern("ImagePullBackOff", r"ImagePullBackOff", image_pull),
     Pattern("ErrImagePull", r"ErrImagePull", image_pull),
-    # The kubelet, asked for the log of a container that has not started.
+    # The kubelet's response to a request for the log of a container that has not started.
     Pattern("is waiting to start", r"(?:trying and failing to pull image|image can't be pulled)", image_pull),
     Pattern("ErrImageNeverPull", r"ErrImageNeverPull", image_pull),
     Pattern(
@@ -329,9 +299,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "probe",
         r"(?P<probe>[Ll]iveness|[Rr]eadiness|[Ss]tartup) probe (?:failed|errored): (?P<detail>.*)",
-        lambda m, c: ProbeFailed(
-            text=c.text, probe=group_text(m, "probe").lower(), detail=group_text(m, "detail")
-        ),
+        fill(ProbeFailed, probe=lambda match, _: group_text(match, "probe").lower()),
     ),
     Pattern(
         "failed ",
@@ -354,16 +322,12 @@ FIRST: tuple[Pattern, ...] = (
         r'(?P<kind>Deployment|ReplicaSet|Rollout) "'
         r'(?P<name>[^"]{1,253})" (?:exceeded its progress deadline|'
         r"has timed out progressing)",
-        lambda m, c: ProgressDeadline(
-            text=c.text, resource=ObjectName(kind=group_text(m, "kind"), name=group_text(m, "name"))
-        ),
+        fill(ProgressDeadline, resource=named_object),
     ),
     Pattern(
         "has timed out progressing",
         r'(?P<kind>\w{1,63}) "(?P<name>[^"]{1,253})" has timed out progressing',
-        lambda m, c: ProgressDeadline(
-            text=c.text, resource=ObjectName(kind=group_text(m, "kind"), name=group_text(m, "name"))
-        ),
+        fill(ProgressDeadline, resource=named_object),
     ),
     Pattern("ProgressDeadlineExceeded", r"ProgressDeadlineExceeded", fill(ProgressDeadline)),
     Pattern(
@@ -441,42 +405,42 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "failed to get secretproviderclass",
         r"(?P<kind>SecretProviderClass)\S{0,100} \"(?P<name>[^\"]{1,253})\" not found",
-        custom_missing,
+        fill(DependencyMissing),
     ),
     Pattern(
         "no PriorityClass with name",
         r"no (?P<kind>PriorityClass) with name (?P<name>\S{1,253}) was found",
-        custom_missing,
+        fill(DependencyMissing),
     ),
     Pattern(
         "RuntimeClass",
         r"pod rejected: (?P<kind>RuntimeClass) \"(?P<name>[^\"]{1,253})\" not found",
-        custom_missing,
+        fill(DependencyMissing),
     ),
     Pattern(
         "MountVolume",
         r"MountVolume\.\w{1,40} failed for volume \"(?P<volume>[^\"]{1,253})\" ?: (?P<detail>.*)",
-        mount,
+        fill(FailedMount),
     ),
     Pattern(
         "Unable to attach or mount volumes",
         r"Unable to attach or mount volumes: unmounted volumes=\[(?P<volume>[^\]]{1,300})\](?P<detail>.*)",
-        mount,
+        fill(FailedMount),
     ),
     Pattern(
         "AttachVolume",
         r"AttachVolume\.\w{1,40} failed for volume \"(?P<volume>[^\"]{1,253})\" ?: (?P<detail>.*)",
-        mount,
+        fill(FailedMount),
     ),
     Pattern(
         "Multi-Attach error",
         r"Multi-Attach error for volume \"(?P<volume>[^\"]{1,253})\" ?(?P<detail>.*)",
-        mount,
+        fill(FailedMount),
     ),
     Pattern(
         "first consumer to be created",
         r"waiting for first consumer to be created before binding",
-        lambda _, c: VolumePending(text=c.text, first_consumer=True),
+        fill(VolumePending, first_consumer=True),
     ),
     Pattern(
         "waiting for a volume to be created",

@@ -1,4 +1,4 @@
-"""AppProjects and Argo CD's RBAC: what an Application or a person may not do."""
+"""Refusals of AppProjects and of Argo CD's RBAC."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import Failure
-from whysync.messages.pattern import Context, Pattern, fill, group_text
+from whysync.messages.pattern import Builder, Context, Pattern, fill, group_text
 
 
 class ProjectMissing(Failure, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class ProjectRule(StrEnum):
 
 
 class ProjectDenied(Failure, frozen=True, kw_only=True):
-    """`value` is what was refused: a repository, `<server> <namespace>`, `<group>:<Kind>`, a namespace."""
+    """`value` was refused: a repository, `<server> <namespace>`, `<group>:<Kind>` or a namespace."""
 
     what: ProjectRule
     value: str = ""
@@ -48,32 +48,24 @@ class ProjectDenied(Failure, frozen=True, kw_only=True):
     namespace: str = ""
 
 
-def denied_kind(match: re.Match[str], context: Context) -> Failure:
-    group, kind = group_text(match, "group"), group_text(match, "kind")
-    return ProjectDenied(
-        text=context.text,
-        what=ProjectRule.KIND,
-        value=f"{group}:{kind}",
-        project=group_text(match, "project").rstrip("."),
-        group=group,
-        kind=kind,
-    )
-
-
-def denied(match: re.Match[str], context: Context, what: ProjectRule) -> Failure:
-    server, namespace = group_text(match, "server"), group_text(match, "namespace")
-    return ProjectDenied(
-        text=context.text,
+def denied(what: ProjectRule) -> Builder:
+    return fill(
+        ProjectDenied,
         what=what,
-        value=group_text(match, "value") or f"{server} {namespace}".strip(),
-        project=group_text(match, "project").rstrip("."),
-        server=server,
-        namespace=namespace,
+        value=_value,
+        project=lambda match, _: group_text(match, "project").rstrip("."),
     )
+
+
+def _value(match: re.Match[str], _context: Context) -> str:
+    if kind := group_text(match, "kind"):
+        return f"{group_text(match, 'group')}:{kind}"
+    destination = f"{group_text(match, 'server')} {group_text(match, 'namespace')}"
+    return group_text(match, "value") or destination.strip()
 
 
 def hidden_app(match: re.Match[str], context: Context) -> Failure | None:
-    """A bare refusal, which Argo CD also gives for an app that does not exist."""
+    """A bare refusal, which Argo CD also returns for an app that does not exist."""
     del match
     refused = any(layer.code == "PermissionDenied" for layer in context.layers)
     return ArgocdDenied(text=context.text) if refused else None
@@ -101,61 +93,54 @@ FIRST: tuple[Pattern, ...] = (
         "is not permitted in project",
         r"[Rr]esource (?P<group>[\w.-]{0,253}):"
         r"(?P<kind>\w{1,63}) is not permitted in project '?(?P<project>[\w.-]{1,253})",
-        denied_kind,
+        denied(ProjectRule.KIND),
     ),
     Pattern(
         "is not permitted in project",
         r"namespace '?(?P<namespace>[\w.-]{1,253})'? is not permitted in project '?"
         r"(?P<project>[\w.-]{1,253})",
-        lambda m, c: denied(m, c, ProjectRule.NAMESPACE),
+        denied(ProjectRule.NAMESPACE),
     ),
     Pattern(
         "is not permitted in project",
         r"(?:application|sync source|destination) repo "
         r"(?P<value>\S{1,300}) is not permitted in project(?: '?"
         r"(?P<project>[\w.-]{1,253}))?",
-        lambda m, c: denied(m, c, ProjectRule.SOURCE),
+        denied(ProjectRule.SOURCE),
     ),
     Pattern(
         "is not permitted in project",
         r"application destination \{(?P<server>[^\s}]{0,300}) (?P<namespace>[^\s}]{0,253})[^}]{0,253}\} "
         r"is not permitted in project '?(?P<project>[\w.-]{1,253})",
-        lambda m, c: denied(m, c, ProjectRule.DESTINATION),
+        denied(ProjectRule.DESTINATION),
     ),
     Pattern(
         "is not permitted in project",
         r"application source (?P<value>.{1,600}?) is not permitted in project '?(?P<project>[\w.-]{1,253})",
-        lambda m, c: denied(m, c, ProjectRule.SOURCE),
+        denied(ProjectRule.SOURCE),
     ),
     Pattern(
         "is not permitted in project",
         r"(?P<value>\S{1,300}) is not permitted in project '?(?P<project>[\w.-]{1,253})",
-        lambda m, c: denied(m, c, ProjectRule.SOURCE),
+        denied(ProjectRule.SOURCE),
     ),
     Pattern(
         "are not permitted in project",
         r"helm repos (?P<value>.{1,600}?) are not permitted in project '?(?P<project>[\w.-]{1,253})",
-        lambda m, c: denied(m, c, ProjectRule.HELM_REPO),
+        denied(ProjectRule.HELM_REPO),
     ),
     Pattern(
         "allowed destinations in project",
         r"destination server '(?P<server>[^']{0,300})' and namespace '"
         r"(?P<namespace>[^']{0,253})' do not match any of the allowed destinations in "
         r"project '(?P<project>[^']{1,253})'",
-        lambda m, c: denied(m, c, ProjectRule.DESTINATION),
+        denied(ProjectRule.DESTINATION),
     ),
     Pattern(
         "is not permitted to manage",
         r"application is not permitted to manage (?P<group>[\w.-]{0,253})/"
         r"(?P<kind>\w{1,63})/\S{1,253} in (?P<namespace>\S{0,253})",
-        lambda m, c: ProjectDenied(
-            text=c.text,
-            what=ProjectRule.KIND,
-            value=f"{group_text(m, 'group')}:{group_text(m, 'kind')}",
-            group=group_text(m, "group"),
-            kind=group_text(m, "kind"),
-            namespace=group_text(m, "namespace"),
-        ),
+        denied(ProjectRule.KIND),
     ),
     Pattern(
         "is not allowed in project",

@@ -1,4 +1,4 @@
-"""Kubernetes' own `forbidden`: who may not do what, where."""
+"""`forbidden` and `Unauthorized` of the API server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import api_server_in
-from whysync.messages.pattern import Context, Pattern, group_text
+from whysync.messages.pattern import Context, Pattern, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
 
 class Forbidden(Failure, frozen=True, kw_only=True):
-    """`escalation`: the user may write roles, but not grant what it does not hold (`detail` lists it)."""
+    """`escalation`: the user may write roles, but not grant permissions it does not have (`detail`)."""
 
     user: str = ""
     verb: str = ""
@@ -37,45 +37,22 @@ _NAME = (
 )
 
 
-def forbidden(match: re.Match[str], context: Context) -> Failure:
-    path = group_text(match, "path")
-    return Forbidden(
-        text=context.text,
-        user=group_text(match, "user"),
-        verb=group_text(match, "verb"),
-        resource=group_text(match, "resource") or path,
-        group=group_text(match, "group"),
-        namespace=group_text(match, "namespace"),
-        cluster_scope=bool(group_text(match, "cluster")),
-        name=group_text(match, "name"),
-        detail=group_text(match, "detail"),
-    )
-
-
-def escalation(match: re.Match[str], context: Context) -> Failure:
-    return Forbidden(
-        text=context.text,
-        user=group_text(match, "user"),
-        verb="escalate",
-        resource=group_text(match, "resource"),
-        group="rbac.authorization.k8s.io",
-        name=group_text(match, "name"),
-        escalation=True,
-        detail=group_text(match, "detail"),
-    )
+forbidden = fill(Forbidden, cluster_scope=lambda match, _: bool(group_text(match, "cluster")))
 
 
 def unauthorized(match: re.Match[str], context: Context) -> Failure | None:
-    """A bare `Unauthorized` is the API server's, unless it came from a repository or a registry.
+    """A bare `Unauthorized` of the API server, unless the wrappers name a repository or a registry.
 
-    Before it renders, Argo CD asks the cluster for its version: then the text names the cluster.
+    Argo CD requests the version of the cluster before it renders: then the text names the cluster.
     """
     elsewhere = (LayerKind.LOAD_TARGET_STATE, LayerKind.FETCH, LayerKind.REPOSITORY, LayerKind.CACHED)
     if context.within(*elsewhere) and not context.server:
         return None
-    return ClusterAuth(
-        text=context.text, server=context.server or api_server_in(context.text), detail=match[0]
-    )
+    return ClusterAuth(text=context.text, server=_server(match, context), detail=match[0])
+
+
+def _server(_match: re.Match[str], context: Context) -> str:
+    return context.server or api_server_in(context.text)
 
 
 TABLE: tuple[Pattern, ...] = (
@@ -84,7 +61,7 @@ TABLE: tuple[Pattern, ...] = (
         r"(?:(?P<resource>(?:cluster)?role(?:binding)?s)\.rbac\.authorization\.k8s\.io "
         r'"(?P<name>[^"]{0,253})" is forbidden: )?(?:user "(?P<user>[^"]{1,253})" \([^)]{0,500}\) is )?'
         r"attempting to grant RBAC permissions not currently held:?(?P<detail>.*)",
-        escalation,
+        fill(Forbidden, verb="escalate", group="rbac.authorization.k8s.io", escalation=True),
     ),
     Pattern(
         "cannot ",
@@ -95,14 +72,14 @@ TABLE: tuple[Pattern, ...] = (
         + r"(?:: (?P<detail>.*))?",
         forbidden,
     ),
-    # Before Kubernetes 1.14 the resource stood without quotes: cannot list configmaps in the namespace "x".
+    # Before Kubernetes 1.14 the resource had no quotes: cannot list configmaps in the namespace "x".
     Pattern(
         "cannot ",
         _NAME + _USER + r"(?P<resource>[a-z]{1,60})(?:\.(?P<group>[a-z0-9.-]{1,200}))?" + _WHERE,
         forbidden,
     ),
-    Pattern("cannot ", _USER + r'path "(?P<path>[^"]{1,253})"', forbidden),
-    # Cut off before what the account may not do: only the RBAC authorizer names a user like this.
+    Pattern("cannot ", _USER + r'path "(?P<resource>[^"]{1,253})"', forbidden),
+    # Truncated before the verb: only the RBAC authorizer names a user in this way.
     Pattern("is forbidden: User ", _NAME + r'User "(?P<user>[^"\s]{1,253})"?[^"]{0,20}$', forbidden),
     Pattern(
         "asked for the client to provide credentials",
@@ -112,14 +89,12 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "getting credentials: ",
         r"getting credentials: (?P<detail>.*)",
-        lambda m, c: ClusterAuth(
-            text=c.text, server=c.server or api_server_in(c.text), detail=group_text(m, "detail")
-        ),
+        fill(ClusterAuth, server=_server),
     ),
     Pattern("Unauthorized", r"^Unauthorized$|: Unauthorized$", unauthorized),
     Pattern(
         "Failed to get cluster's credentials",
         r"Failed to get cluster's credentials.*",
-        lambda m, c: ClusterAuth(text=c.text, server=c.server, detail=m[0]),
+        fill(ClusterAuth, whole="detail", server=lambda _, context: context.server),
     ),
 )

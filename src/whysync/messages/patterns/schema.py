@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
 from whysync.messages.field_paths import pointer_of
-from whysync.messages.pattern import Context, Pattern, compiled, group_text
+from whysync.messages.object_names import named_object
+from whysync.messages.pattern import Builder, Context, Pattern, compiled, fill, group_text
 
 
 class SchemaProblem(StrEnum):
@@ -41,34 +42,35 @@ class SecretEncoding(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def _subject(text: str) -> ObjectName:
-    """`Deployment in version "v1" cannot be handled as a Deployment`: the kind is all it tells."""
-    match = compiled(r'(?P<kind>[A-Z]\w{1,62}) in version "[^"]{1,63}" cannot be handled').search(text[:2000])
-    return ObjectName(kind=group_text(match, "kind")) if match else NO_OBJECT_NAME
+def _subject(_match: re.Match[str], context: Context) -> ObjectName:
+    """The object of `Deployment in version "v1" cannot be handled as a Deployment`, which has only a kind."""
+    match = compiled(r'(?P<kind>[A-Z]\w{1,62}) in version "[^"]{1,63}" cannot be handled').search(
+        context.text[:2000]
+    )
+    return named_object(match) if match else NO_OBJECT_NAME
 
 
 def strict(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
-    """`strict decoding error: unknown field "a", duplicate field "b"`: each is a failure of its own."""
-    found = compiled(r'(?P<what>unknown|duplicate) field "(?P<path>[^"]{1,300})"').finditer(
+    """`strict decoding error: unknown field "a", duplicate field "b"`: one failure for each field."""
+    errors = compiled(r'(?P<problem>unknown|duplicate) field "(?P<path>[^"]{1,300})"').finditer(
         context.text[match.start() : match.start() + 8000]
     )
     return tuple(
         SchemaInvalid(
             text=context.text,
-            resource=_subject(context.text),
-            field=one["path"],
-            pointer=pointer_of(one["path"]),
-            problem=SchemaProblem.UNKNOWN_FIELD
-            if one["what"] == "unknown"
-            else SchemaProblem.DUPLICATE_FIELD,
+            resource=_subject(match, context),
+            field=error["path"],
+            pointer=pointer_of(error["path"]),
+            problem=SchemaProblem(f"{error['problem']}-field"),
         )
-        for one in list(found)[:50]
+        for error in list(errors)[:50]
     )
 
 
 def validation(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
     """kubectl's client-side validation: `ValidationError(Deployment.spec): unknown field "x" in io.k8s.…`."""
-    return tuple(_validation(match_, context) for match_ in list(match.re.finditer(context.text[:8192]))[:50])
+    errors = list(match.re.finditer(context.text[:8192]))[:50]
+    return tuple(_validation(error, context) for error in errors)
 
 
 def _validation(match: re.Match[str], context: Context) -> Failure:
@@ -91,90 +93,77 @@ def _validation(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def wrong_type(match: re.Match[str], context: Context) -> Failure:
-    """Go names the struct, then the path without indexes: no pointer can be told from it."""
-    return SchemaInvalid(
-        text=context.text,
-        resource=_subject(context.text),
-        field=group_text(match, "path"),
-        problem=SchemaProblem.TYPE,
-        value=group_text(match, "got"),
-        detail=match[0],
-    )
-
-
-def other(match: re.Match[str], context: Context, problem: SchemaProblem = SchemaProblem.OTHER) -> Failure:
-    field = group_text(match, "path")
-    return SchemaInvalid(
-        text=context.text,
-        resource=_subject(context.text),
-        field=field,
-        pointer=pointer_of(field),
+def invalid(problem: SchemaProblem = SchemaProblem.OTHER) -> Builder:
+    return fill(
+        SchemaInvalid,
+        whole="detail",
         problem=problem,
-        detail=match[0].strip(),
+        pointer=lambda match, _: pointer_of(group_text(match, "field")),
+        resource=_subject,
     )
-
-
-def encoding(match: re.Match[str], context: Context) -> Failure:
-    return SecretEncoding(text=context.text, resource=_subject(context.text), detail=match[0])
 
 
 TABLE: tuple[Pattern, ...] = (
-    Pattern("illegal base64 data", r"illegal base64 data at input byte \d+", encoding),
+    Pattern(
+        "illegal base64 data",
+        r"illegal base64 data at input byte \d+",
+        fill(SecretEncoding, whole="detail", resource=_subject),
+    ),
     Pattern("strict decoding error", r"strict decoding error: ", strict),
     Pattern(
         "ValidationError(",
         r"ValidationError\((?P<path>[^)]{1,300})\): (?P<detail>[^;,\n]{1,1000})",
         validation,
     ),
+    # Go prints the path without indexes: it is not a JSON pointer.
     Pattern(
         "cannot unmarshal",
-        r"cannot unmarshal (?P<got>\w{1,40})(?: [\w.\"-]{1,100})? into Go struct field "
-        r"(?P<struct>\w{0,100})\.(?P<path>[\w.]{1,300}) of type "
+        r"cannot unmarshal (?P<value>\w{1,40})(?: [\w.\"-]{1,100})? into Go struct field "
+        r"(?P<struct>\w{0,100})\.(?P<field>[\w.]{1,300}) of type "
         r"(?P<want>[\w.\[\]*]{1,100})",
-        wrong_type,
+        fill(SchemaInvalid, whole="detail", problem=SchemaProblem.TYPE, resource=_subject),
     ),
     Pattern(
         'unknown field "',
-        r'unknown field "(?P<path>[^"]{1,300})"',
-        lambda m, c: other(m, c, SchemaProblem.UNKNOWN_FIELD),
+        r'unknown field "(?P<field>[^"]{1,300})"',
+        invalid(SchemaProblem.UNKNOWN_FIELD),
     ),
-    Pattern("error validating data", r"error validating data: .*", other),
-    Pattern("expects string or", r"expects string or .*", lambda m, c: other(m, c, SchemaProblem.TYPE)),
-    Pattern(
-        "cannot convert", r"cannot convert \w{1,20} to \w{1,20}", lambda m, c: other(m, c, SchemaProblem.TYPE)
-    ),
+    Pattern("error validating data", r"error validating data: .*", invalid()),
+    Pattern("expects string or", r"expects string or .*", invalid(SchemaProblem.TYPE)),
+    Pattern("cannot convert", r"cannot convert \w{1,20} to \w{1,20}", invalid(SchemaProblem.TYPE)),
     Pattern(
         "quantities must match the regular expression",
         r"quantities must match .*",
-        lambda m, c: other(m, c, SchemaProblem.TYPE),
+        invalid(SchemaProblem.TYPE),
     ),
     Pattern(
         "must be nil",
-        r"(?P<path>metadata\.managedFields) must be nil",
-        lambda m, c: other(m, c, SchemaProblem.FORBIDDEN),
+        r"(?P<field>metadata\.managedFields) must be nil",
+        invalid(SchemaProblem.FORBIDDEN),
     ),
     Pattern(
         "--force cannot be used with",
         r"--force cannot be used with --server-side.*",
-        lambda m, c: other(m, c, SchemaProblem.OPTIONS),
+        invalid(SchemaProblem.OPTIONS),
     ),
-    Pattern("lowercase RFC 1123", r"a lowercase RFC 1123 .*", lambda m, c: other(m, c, SchemaProblem.NAME)),
+    Pattern("lowercase RFC 1123", r"a lowercase RFC 1123 .*", invalid(SchemaProblem.NAME)),
     Pattern(
         "does not match the namespace",
         r"the namespace from the provided object \"[^\"]{0,253}\" does not match the namespace .*",
-        lambda m, c: other(m, c, SchemaProblem.INVALID),
+        invalid(SchemaProblem.INVALID),
     ),
-    Pattern("is invalid: patch: Invalid value", r"patch: Invalid value: .*", other),
-    Pattern("unable to decode", r"unable to decode .*", other),
+    Pattern("is invalid: patch: Invalid value", r"patch: Invalid value: .*", invalid()),
+    Pattern("unable to decode", r"unable to decode .*", invalid()),
     Pattern(
         "cannot restore slice from",
         r"cannot restore slice from .*|cannot restore struct from: .*",
-        lambda m, c: other(m, c, SchemaProblem.TYPE),
+        invalid(SchemaProblem.TYPE),
     ),
     Pattern(
-        "does not contain declared merge key", r"map: .{0,300} does not contain declared merge key: .*", other
+        "does not contain declared merge key",
+        r"map: .{0,300} does not contain declared merge key: .*",
+        invalid(),
     ),
-    Pattern("The order in patch list", r"The order in patch list:.*", other),
-    Pattern("cannot be handled as a", r"cannot be handled as a .*", other),
+    Pattern("The order in patch list", r"The order in patch list:.*", invalid()),
+    Pattern("cannot be handled as a", r"cannot be handled as a .*", invalid()),
 )
