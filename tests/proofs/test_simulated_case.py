@@ -74,9 +74,9 @@ def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, every
     world.run(A_WHILE)
     assert world.sync_and_health == ("Synced", "Healthy")
     assert [
-        change.place
+        change.object_key
         for change in world.simulation.api_server.store.journal[before:]
-        if change.place[0][1] == "pods"
+        if change.object_key[0][1] == "pods"
     ] == []
 
 

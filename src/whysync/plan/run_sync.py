@@ -149,7 +149,7 @@ class _Sync:
                 return False
             self.simulation.run(max(pause, timedelta(seconds=1)))
             written = self.simulation.api_server.store.journal[self.since :]
-            moved = any(change.place[0] not in _EVENTS for change in written)
+            moved = any(change.object_key[0] not in _EVENTS for change in written)
             if not moved or self.simulation.clock.now > until:
                 return False
             self.tries += 1

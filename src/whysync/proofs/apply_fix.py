@@ -29,7 +29,7 @@ from whysync.fixes.patches import object_of
 from whysync.json_tree import Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, ref_of
-from whysync.kubernetes.apiserver.rbac_authorizer import AccessQuestion, may
+from whysync.kubernetes.apiserver.rbac_authorizer import AuthorizationAttributes, is_authorized
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.messages.failure import Failure, Network
 from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
@@ -407,7 +407,7 @@ def lift_refusals(world: SimulatedCase, changed: Iterable[Key] = (), *, written:
 
 
 def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
-    question = AccessQuestion(
+    question = AuthorizationAttributes(
         user=failure.user,
         groups=(),
         verb=failure.verb,
@@ -417,7 +417,7 @@ def _is_permitted(world: SimulatedCase, failure: Forbidden) -> bool:
         namespace=failure.namespace,
         name=failure.name,
     )
-    return bool(failure.user) and may(world.simulation.api_server.store, question)
+    return bool(failure.user) and is_authorized(world.simulation.api_server.store, question)
 
 
 def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:

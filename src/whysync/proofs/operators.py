@@ -18,7 +18,7 @@ from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import Key, group_of, ref_of
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.storage import Place
+from whysync.kubernetes.apiserver.storage import ObjectKey
 
 _REPORT_DELAY: Final = timedelta(seconds=3)
 _OBSERVED: Final = "observedGeneration"
@@ -29,7 +29,7 @@ class Operators:
 
     def __init__(self, case: Case) -> None:
         self._case = case
-        self._due: dict[Place, datetime] = {}
+        self._due: dict[ObjectKey, datetime] = {}
         self.unknown: set[Key] = set()
 
     def start(self, simulation: Simulation) -> None:
@@ -41,24 +41,24 @@ class Operators:
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
-            if change.type != "DELETED" and self._is_custom(change.place):
-                self._due.setdefault(change.place, now + _REPORT_DELAY)
+            if change.type != "DELETED" and self._is_custom(change.object_key):
+                self._due.setdefault(change.object_key, now + _REPORT_DELAY)
         written = False
-        for place, due in list(self._due.items()):
+        for object_key, due in list(self._due.items()):
             if due <= now:
-                del self._due[place]
-                written = self._report(place) or written
+                del self._due[object_key]
+                written = self._report(object_key) or written
         return written
 
     def next_wakeup(self) -> datetime | None:
         return min(self._due.values(), default=None)
 
-    def _is_custom(self, place: Place) -> bool:
-        resource = self._api_server.discovery.of_store(place[0])
+    def _is_custom(self, object_key: ObjectKey) -> bool:
+        resource = self._api_server.discovery.of_store(object_key[0])
         return resource is not None and resource.custom
 
-    def _report(self, place: Place) -> bool:
-        obj = self._api_server.store.get(place)
+    def _report(self, object_key: ObjectKey) -> bool:
+        obj = self._api_server.store.get(object_key)
         if obj is None:
             return False
         status, generation = fields(obj.get("status")), integer(dig(obj, "metadata", "generation"))
@@ -71,7 +71,7 @@ class Operators:
             return False
         new: Object = {**status, _OBSERVED: generation} if _OBSERVED in status else status
         self._api_server.keep(
-            place, {**obj, "status": new}, manager=f"{text(obj.get('kind')).lower()}-operator"
+            object_key, {**obj, "status": new}, manager=f"{text(obj.get('kind')).lower()}-operator"
         )
         return True
 
@@ -104,7 +104,7 @@ class CrdCreators:
         }
         self.gaps: list[str] = []
         self._read = 0
-        self._due: dict[Place, datetime] = {}
+        self._due: dict[ObjectKey, datetime] = {}
 
     def start(self, simulation: Simulation) -> None:
         self._api_server = simulation.api_server
@@ -115,11 +115,11 @@ class CrdCreators:
             change = journal[self._read]
             self._read += 1
             if change.type != "DELETED" and _creates_crds(change.obj):
-                self._due.setdefault(change.place, now + _CRD_DELAY)
+                self._due.setdefault(change.object_key, now + _CRD_DELAY)
         created = False
-        for place in [place for place, due in self._due.items() if due <= now]:
-            del self._due[place]
-            creator = self._api_server.store.get(place)
+        for object_key in [object_key for object_key, due in self._due.items() if due <= now]:
+            del self._due[object_key]
+            creator = self._api_server.store.get(object_key)
             for definition in definitions_of(creator or {}):
                 created = self._create(definition, text(dig(creator, "kind"))) or created
         return created

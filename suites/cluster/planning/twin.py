@@ -20,7 +20,7 @@ from whysync.json_tree import Json, Object, copy_object, dig, fields, items, tex
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request, ServedKind
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.apiserver.storage import Change, Place
+from whysync.kubernetes.apiserver.storage import Change, ObjectKey
 
 _READS: Final = ("get", "list", "watch")
 _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -88,8 +88,12 @@ class Twin:
         name = text(dig(obj, "metadata", "name"))
         if resource is None or not name:
             return
-        place = resource.store, text(dig(obj, "metadata", "namespace")) if resource.namespaced else "", name
-        before = self.copy.store.get(place)
+        object_key = (
+            resource.store,
+            text(dig(obj, "metadata", "namespace")) if resource.namespaced else "",
+            name,
+        )
+        before = self.copy.store.get(object_key)
         copy = copy_object(obj)
         lived = fields(before).get("status") if before is not None else None
         if lived and resource.store != _DEFINITIONS:
@@ -124,30 +128,30 @@ class Twin:
 
     def tell_back(self) -> None:
         journal = self.copy.store.journal
-        latest: dict[Place, Change] = {}
+        latest: dict[ObjectKey, Change] = {}
         while self._followed < len(journal):
             change = journal[self._followed]
             if self._followed not in self._own:
-                latest[change.place] = change
+                latest[change.object_key] = change
             self._followed += 1
-        for place, change in latest.items():
-            path = self._path(place)
+        for object_key, change in latest.items():
+            path = self._path(object_key)
             if not path:
                 continue
             if change.type == "DELETED":
                 self._end(path)
-            elif place[0] in _TOLD_BACK:
+            elif object_key[0] in _TOLD_BACK:
                 self._lived(path, change.obj)
-            elif place[0] == ("", "pods"):
+            elif object_key[0] == ("", "pods"):
                 self._bound(path, change.obj)
 
-    def _path(self, place: Place) -> str:
-        resource = self.copy.discovery.of_store(place[0])
+    def _path(self, object_key: ObjectKey) -> str:
+        resource = self.copy.discovery.of_store(object_key[0])
         if resource is None:
             return ""
         for kind in self.kinds():
-            if (kind.group, kind.plural) == place[0]:
-                return kind.path(place[1], place[2])
+            if (kind.group, kind.plural) == object_key[0]:
+                return kind.path(object_key[1], object_key[2])
         return ""
 
     def _end(self, path: str) -> None:

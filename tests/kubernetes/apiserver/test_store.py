@@ -14,7 +14,7 @@ from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, said
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.apiserver.storage import Place, Store, owners_of
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store, owners_of
 
 KINDS = (("", "configmaps"), ("apps", "deployments"))
 places = st.tuples(st.sampled_from(KINDS), st.sampled_from(["", "a", "b"]), st.sampled_from("xyz"))
@@ -35,31 +35,37 @@ def made(uid: str, owner: str, *, leaving: bool) -> Object:
 
 @settings(max_examples=150)
 @given(steps)
-def test_indexes_agree_with_a_look_at_everything(done: list[tuple[Place, str, str, bool]]) -> None:
-    store, plain = Store(), dict[Place, Object]()
-    for place, what, owner, leaving in done:
+def test_indexes_agree_with_a_look_at_everything(done: list[tuple[ObjectKey, str, str, bool]]) -> None:
+    store, plain = Store(), dict[ObjectKey, Object]()
+    for object_key, what, owner, leaving in done:
         if what == "put":
-            plain[place] = store.put(
-                place, made("u1" if place[2] == "x" else place[2], owner, leaving=leaving)
+            plain[object_key] = store.put(
+                object_key, made("u1" if object_key[2] == "x" else object_key[2], owner, leaving=leaving)
             )
         else:
-            store.drop(place)
-            plain.pop(place, None)
+            store.drop(object_key)
+            plain.pop(object_key, None)
     assert store.everything() == sorted(plain.items(), key=lambda entry: entry[0])
     for kind in KINDS:
         for space in ("", "a", "b"):
-            wanted = sorted(place for place in plain if place[0] == kind and space in ("", place[1]))
-            assert [place for place, _ in store.within(kind, space)] == wanted
+            wanted = sorted(
+                object_key for object_key in plain if object_key[0] == kind and space in ("", object_key[1])
+            )
+            assert [object_key for object_key, _ in store.within(kind, space)] == wanted
         leaving = sorted(
-            place
-            for place, obj in plain.items()
-            if place[0] == kind and "deletionTimestamp" in fields(obj["metadata"])
+            object_key
+            for object_key, obj in plain.items()
+            if object_key[0] == kind and "deletionTimestamp" in fields(obj["metadata"])
         )
         assert store.terminating(kind) == leaving
     for uid in ("u1", "u2"):
-        assert store.owned_by(uid) == sorted(place for place, obj in plain.items() if uid in owners_of(obj))
+        assert store.owned_by(uid) == sorted(
+            object_key for object_key, obj in plain.items() if uid in owners_of(obj)
+        )
     for space in ("", "a"):
-        assert store.in_namespace(space) == sorted(place for place in plain if place[1] == space)
+        assert store.in_namespace(space) == sorted(
+            object_key for object_key in plain if object_key[1] == space
+        )
     assert [change.revision for change in store.journal] == sorted({c.revision for c in store.journal})
 
 
@@ -134,8 +140,10 @@ def test_a_claim_in_use_waits_for_its_pod(talk: Talk) -> None:
 
 def test_a_controllers_write_is_owned_and_told(talk: Talk) -> None:
     body = talk.create(deployment()).body or {}
-    place: Place = (("apps", "deployments"), "shop", "web")
-    kept = talk.api_server.keep(place, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager")
+    object_key: ObjectKey = (("apps", "deployments"), "shop", "web")
+    kept = talk.api_server.keep(
+        object_key, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager"
+    )
     assert talk.get(deployment()).body == kept
     entry = dig(kept, "metadata", "managedFields", 1)
     assert (dig(entry, "manager"), dig(entry, "subresource")) == ("kube-controller-manager", "status")
@@ -173,7 +181,7 @@ def played() -> str:
     model.settle()
     talk.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
     model.settle()
-    return json.dumps([[c.revision, c.type, c.place, c.obj] for c in model.store.journal])
+    return json.dumps([[c.revision, c.type, c.object_key, c.obj] for c in model.store.journal])
 
 
 def test_the_same_bytes_whatever_the_seed_of_hashes() -> None:

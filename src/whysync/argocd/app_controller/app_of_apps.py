@@ -13,7 +13,7 @@ from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.destination import Destination
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 
 STORE: Final = ("argoproj.io", "applications")
 KIND: Final = ("argoproj.io", "Application")
@@ -73,7 +73,7 @@ class ChildApps:
 
     def _take_over(self, key: Key, store: Store) -> bool:
         name = f"{key.namespace}/{key.name}"
-        stored = store.get(_place(name))
+        stored = store.get(_object_key(name))
         written = self._written.get(name)
         if stored is None:
             self._written.pop(name, None)
@@ -100,14 +100,14 @@ class ChildApps:
             now = self._registry.applications.get(name)
             if now is None:
                 del self._written[name]
-                self._store.drop(_place(name))
+                self._store.drop(_object_key(name))
             elif now is not app:
                 meta = {**fields(live.get("metadata")), **fields(now.get("metadata"))}
                 if "finalizers" not in fields(now.get("metadata")):
                     meta.pop("finalizers", None)
-                self._written[name] = now, self._store.put(_place(name), {**now, "metadata": meta})
+                self._written[name] = now, self._store.put(_object_key(name), {**now, "metadata": meta})
 
 
-def _place(name: str) -> Place:
+def _object_key(name: str) -> ObjectKey:
     namespace, _, bare = name.partition("/")
     return STORE, namespace, bare

@@ -175,7 +175,7 @@ class SettledControllerManager(ControllerManager):
         super().__init__(api_server, behavior, nodes=nodes)
         journal = self.api_server.store.journal
         for change in journal:
-            watching = self._by_kind.get(change.place[0], ()) if is_unsettled(change.obj) else ()
+            watching = self._by_kind.get(change.object_key[0], ()) if is_unsettled(change.obj) else ()
             for controller in (*watching, *self._watching_all):
                 controller.on_event(change)
         self._seen_changes = len(journal)

@@ -9,7 +9,7 @@ from whysync.golang.quantity import value_or_zero
 from whysync.json_tree import Json, Object, dig, items, text
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden, not_found
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 
 
 def require_namespace(call: RequestContext, name: str, store: Store) -> None:
@@ -34,9 +34,9 @@ def require_namespace(call: RequestContext, name: str, store: Store) -> None:
     raise refusal
 
 
-def namespace_conditions(left: list[tuple[Place, Object]], now: str) -> list[Json]:
+def namespace_conditions(left: list[tuple[ObjectKey, Object]], now: str) -> list[Json]:
     """The five conditions of a namespace that ends, for what is left in it, in the controller's words."""
-    kinds = Counter(f"{plural}.{group}" for (group, plural), _, _ in (place for place, _ in left))
+    kinds = Counter(f"{plural}.{group}" for (group, plural), _, _ in (object_key for object_key, _ in left))
     finalizers = Counter(text(name) for _, obj in left for name in items(dig(obj, "metadata", "finalizers")))
     remaining = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))
     holding = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))

@@ -15,7 +15,7 @@ from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, managed_or_empty, with_managed
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 from whysync.kubernetes.merge.structured import FieldSet, atom_of
 from whysync.kubernetes.schema import type_named
 
@@ -29,7 +29,7 @@ _NOTHING: Final = Fraction(0)
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-Charges: TypeAlias = list[tuple[Place, Object, Object]]
+Charges: TypeAlias = list[tuple[ObjectKey, Object, Object]]
 """Quotas, and what is used of them once an object is counted."""
 
 
@@ -44,7 +44,7 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
         before = _usage(old, resource)
         usage = {key: amount - before.get(key, _NOTHING) for key, amount in usage.items()}
         usage = {key: amount for key, amount in usage.items() if amount}
-    for place, quota in store.within(_QUOTAS, namespace):
+    for object_key, quota in store.within(_QUOTAS, namespace):
         hard = fields(dig(quota, "status", "hard"))
         if not _in_scope(obj, resource, quota):
             continue
@@ -71,19 +71,19 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
             key: written_like(value_or_zero(used.get(key)) + amount, hard[key])
             for key, amount in limited.items()
         }
-        charged.append((place, quota, {**used, **more}))
+        charged.append((object_key, quota, {**used, **more}))
     return charged
 
 
 def charge(charges: Charges, store: Store, now: str) -> None:
     """Write it down, as the API server does itself."""
-    for place, quota, used in charges:
+    for object_key, quota, used in charges:
         status: Object = {**fields(quota.get("status")), "used": used}
         new: Object = {**quota, "status": status}
         managed = managed_or_empty(quota)
         if managed.claims:
             new = with_managed(new, after_update(quota, new, managed, _writing(now), _ATOM))
-        store.put(place, new)
+        store.put(object_key, new)
 
 
 def _writing(now: str) -> Writing:

@@ -9,14 +9,14 @@ from typing import Final, NamedTuple
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.status_errors import Cause, invalid
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 
 _FIRST: Final = ipaddress.IPv4Address("10.96.0.10")
 _FIRST_PORT: Final = 30000
 _SERVICES: Final = ("", "services")
 
 
-class _Held(NamedTuple):
+class _Allocation(NamedTuple):
     ips: list[str]
     ports: list[tuple[int, str]]
 
@@ -29,9 +29,9 @@ class AddressAllocator:
         self._addresses = 0
         self._ports = 0
         self._read = 0
-        self._held: dict[Place, _Held] = {}
-        self._ips: dict[str, Place] = {}
-        self._node_ports: dict[tuple[int, str], Place] = {}
+        self._held: dict[ObjectKey, _Allocation] = {}
+        self._ips: dict[str, ObjectKey] = {}
+        self._node_ports: dict[tuple[int, str], ObjectKey] = {}
         self._numbers: Counter[int] = Counter()
 
     def next_ip(self) -> str:
@@ -50,54 +50,58 @@ class AddressAllocator:
             if not self._numbers[port]:
                 return port
 
-    def check(self, obj: Object, resource: Resource, place: Place) -> None:
+    def check(self, obj: Object, resource: Resource, object_key: ObjectKey) -> None:
         """Raises `Refused` when a Service asks for an address or a node port that another one has."""
         if resource.kind != "Service" or resource.group:
             return
         self._follow()
         for ip in items(dig(obj, "spec", "clusterIPs")):
-            if ip != "None" and self._ips.get(text(ip), place) != place:
+            if ip != "None" and self._ips.get(text(ip), object_key) != object_key:
                 why = f"failed to allocate IP {text(ip)}: provided IP is already allocated"
                 raise invalid(
                     "Service",
                     "",
-                    place[2],
+                    object_key[2],
                     [Cause("spec.clusterIPs", f'Invalid value: ["{text(ip)}"]: {why}')],
                 )
-        for at, raw in enumerate(items(dig(obj, "spec", "ports"))):
+        for index, raw in enumerate(items(dig(obj, "spec", "ports"))):
             number = integer(fields(raw).get("nodePort"))
-            if number and self._node_ports.get((number, text(fields(raw).get("protocol"))), place) != place:
+            if (
+                number
+                and self._node_ports.get((number, text(fields(raw).get("protocol"))), object_key)
+                != object_key
+            ):
                 why = f"Invalid value: {number}: provided port is already allocated"
-                raise invalid("Service", "", place[2], [Cause(f"spec.ports[{at}].nodePort", why)])
+                raise invalid("Service", "", object_key[2], [Cause(f"spec.ports[{index}].nodePort", why)])
 
     def _follow(self) -> None:
         journal = self._store.journal
         while self._read < len(journal):
             change = journal[self._read]
             self._read += 1
-            if change.place[0] == _SERVICES:
-                self._let_go(change.place)
+            if change.object_key[0] == _SERVICES:
+                self._let_go(change.object_key)
                 if change.type != "DELETED":
-                    self._take(change.place, change.obj)
+                    self._take(change.object_key, change.obj)
 
-    def _take(self, place: Place, service: Object) -> None:
+    def _take(self, object_key: ObjectKey, service: Object) -> None:
         ips = [text(ip) for ip in items(dig(service, "spec", "clusterIPs")) if ip != "None"]
         ports = [
             (integer(fields(port).get("nodePort")), text(fields(port).get("protocol")))
             for port in items(dig(service, "spec", "ports"))
             if fields(port).get("nodePort")
         ]
-        self._held[place] = _Held(ips, ports)
-        self._ips.update((ip, place) for ip in ips)
-        self._node_ports.update((port, place) for port in ports)
+        self._held[object_key] = _Allocation(ips, ports)
+        self._ips.update((ip, object_key) for ip in ips)
+        self._node_ports.update((port, object_key) for port in ports)
         self._numbers.update(number for number, _ in ports)
 
-    def _let_go(self, place: Place) -> None:
-        held = self._held.pop(place, None)
-        if held is None:
+    def _let_go(self, object_key: ObjectKey) -> None:
+        allocation = self._held.pop(object_key, None)
+        if allocation is None:
             return
-        for ip in held.ips:
+        for ip in allocation.ips:
             self._ips.pop(ip, None)
-        for port in held.ports:
+        for port in allocation.ports:
             self._node_ports.pop(port, None)
             self._numbers[port[0]] -= 1

@@ -32,48 +32,48 @@ TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 def converted(obj: Object, resource: Resource) -> Object:
     path = _TEMPLATES.get(resource.kind)
     if path is not None and resource.group in {"", "apps", "batch"}:
-        obj = _at(obj, (*path, "spec"), _accounts)
+        obj = _changed_at(obj, (*path, "spec"), _with_service_account_names)
     match resource.kind:
         case "Secret":
             return _with_bytes(obj)
         case "DaemonSet":
-            return _counted_template(obj)
+            return _with_template_generation(obj)
         case "StatefulSet":
-            return _at(obj, ("spec",), _claim_templates)
+            return _changed_at(obj, ("spec",), _with_claim_template_types)
         case "CustomResourceDefinition":
-            return _at(obj, ("spec",), _definition)
+            return _changed_at(obj, ("spec",), _with_definition_defaults)
         case "APIService":
-            return _at(obj, ("spec", "service"), _service_port)
+            return _changed_at(obj, ("spec", "service"), _with_service_port)
         case "ResourceClaim":
-            return _at(obj, ("spec", "devices"), _device_requests)
+            return _changed_at(obj, ("spec", "devices"), _with_allocation_modes)
         case "ResourceClaimTemplate":
-            return _at(obj, ("spec", "spec", "devices"), _device_requests)
+            return _changed_at(obj, ("spec", "spec", "devices"), _with_allocation_modes)
         case "Pod":
-            return _at(obj, ("spec",), _pod_level_requests)
+            return _changed_at(obj, ("spec",), _with_pod_level_requests)
         case "Node":
-            return _at(obj, ("spec",), _pod_ranges)
+            return _changed_at(obj, ("spec",), _with_pod_cidrs)
         case _:
             return obj
 
 
-def _at(obj: Object, path: tuple[str, ...], change: Callable[[Object], Object]) -> Object:
+def _changed_at(obj: Object, path: tuple[str, ...], change: Callable[[Object], Object]) -> Object:
     value = obj.get(path[0])
     if not isinstance(value, dict):
         return obj
-    new = change(value) if len(path) == 1 else _at(value, path[1:], change)
+    new = change(value) if len(path) == 1 else _changed_at(value, path[1:], change)
     return obj if new is value else {**obj, path[0]: new}
 
 
-def _accounts(spec: Object) -> Object:
+def _with_service_account_names(spec: Object) -> Object:
     """The old name of the service account's field follows the new one."""
-    new, old = text(spec.get("serviceAccountName")), text(spec.get("serviceAccount"))
-    name = new or old
-    if not name or (new == old):
+    name_field, deprecated_field = text(spec.get("serviceAccountName")), text(spec.get("serviceAccount"))
+    name = name_field or deprecated_field
+    if not name or (name_field == deprecated_field):
         return spec
     return {**spec, "serviceAccountName": name, "serviceAccount": name}
 
 
-def _pod_level_requests(spec: Object) -> Object:
+def _with_pod_level_requests(spec: Object) -> Object:
     """What a Pod as a whole does not ask for, its containers ask for together, or its limit says."""
     limits = dig(spec, "resources", "limits")
     if not isinstance(limits, dict):
@@ -81,14 +81,14 @@ def _pod_level_requests(spec: Object) -> Object:
     requests = dict(fields(dig(spec, "resources", "requests")))
     for name in ("cpu", "memory"):
         if name in limits and name not in requests:
-            requests[name] = _asked_for(spec, name) or limits[name]
+            requests[name] = _summed_container_requests(spec, name) or limits[name]
     return {**spec, "resources": {**fields(spec.get("resources")), "requests": requests}}
 
 
-def _asked_for(spec: Object, name: str) -> Json:
+def _summed_container_requests(spec: Object, name: str) -> Json:
     """The sum over the containers, where all of one kind; written as the first of them is."""
-    given = [dig(container, "resources", "requests", name) for container in items(spec.get("containers"))]
-    amounts = [amount for amount in given if isinstance(amount, (str, int, float))]
+    requests = [dig(container, "resources", "requests", name) for container in items(spec.get("containers"))]
+    amounts = [amount for amount in requests if isinstance(amount, (str, int, float))]
     if not amounts:
         return None
     return (
@@ -98,12 +98,12 @@ def _asked_for(spec: Object, name: str) -> Json:
     )
 
 
-def _pod_ranges(spec: Object) -> Object:
+def _with_pod_cidrs(spec: Object) -> Object:
     """The old field of a Node for the addresses of its Pods is the first of the new list."""
-    old, new = text(spec.get("podCIDR")), items(spec.get("podCIDRs"))
-    if old and (not new or new[0] != old):
-        return {**spec, "podCIDRs": [old]}
-    return {**spec, "podCIDR": new[0]} if new and not old else spec
+    pod_cidr, pod_cidrs = text(spec.get("podCIDR")), items(spec.get("podCIDRs"))
+    if pod_cidr and (not pod_cidrs or pod_cidrs[0] != pod_cidr):
+        return {**spec, "podCIDRs": [pod_cidr]}
+    return {**spec, "podCIDR": pod_cidrs[0]} if pod_cidrs and not pod_cidr else spec
 
 
 def _with_bytes(obj: Object) -> Object:
@@ -120,7 +120,7 @@ def encoded(value: str) -> str:
     return binascii.b2a_base64(value.encode("utf-8", "surrogatepass"), newline=False).decode()
 
 
-def _counted_template(obj: Object) -> Object:
+def _with_template_generation(obj: Object) -> Object:
     meta = fields(obj.get("metadata"))
     annotations = fields(meta.get("annotations"))
     if TEMPLATE_GENERATION in annotations:
@@ -128,21 +128,21 @@ def _counted_template(obj: Object) -> Object:
     return {**obj, "metadata": {**meta, "annotations": {**annotations, TEMPLATE_GENERATION: "0"}}}
 
 
-def _claim_templates(spec: Object) -> Object:
+def _with_claim_template_types(spec: Object) -> Object:
     templates = items(spec.get("volumeClaimTemplates"))
     if not templates:
         return spec
-    named: list[Json] = [
+    typed: list[Json] = [
         {**fields(template), "apiVersion": "v1", "kind": "PersistentVolumeClaim"} for template in templates
     ]
-    return {**spec, "volumeClaimTemplates": named}
+    return {**spec, "volumeClaimTemplates": typed}
 
 
-def _service_port(service: Object) -> Object:
+def _with_service_port(service: Object) -> Object:
     return service if service.get("port") is not None else {**service, "port": 443}
 
 
-def _definition(spec: Object) -> Object:
+def _with_definition_defaults(spec: Object) -> Object:
     names = dict(fields(spec.get("names")))
     kind = text(names.get("kind"))
     if not names.get("singular"):
@@ -153,19 +153,21 @@ def _definition(spec: Object) -> Object:
     service = dig(conversion, "webhook", "clientConfig", "service")
     if isinstance(service, dict) and service.get("port") is None:
         webhook = fields(conversion.get("webhook"))
-        given: Object = {**service, "port": 443}
-        client: Object = {**fields(webhook.get("clientConfig")), "service": given}
-        called: Object = {**webhook, "clientConfig": client}
-        conversion: Object = {**conversion, "webhook": called}
+        with_port: Object = {**service, "port": 443}
+        client_config: Object = {**fields(webhook.get("clientConfig")), "service": with_port}
+        with_client_config: Object = {**webhook, "clientConfig": client_config}
+        conversion: Object = {**conversion, "webhook": with_client_config}
     return {**spec, "names": names, "conversion": conversion}
 
 
-def _device_requests(devices: Object) -> Object:
-    requests: list[Json] = [_device_request(fields(request)) for request in items(devices.get("requests"))]
+def _with_allocation_modes(devices: Object) -> Object:
+    requests: list[Json] = [
+        _with_allocation_mode(fields(request)) for request in items(devices.get("requests"))
+    ]
     return {**devices, "requests": requests} if requests else devices
 
 
-def _device_request(request: Object) -> Json:
+def _with_allocation_mode(request: Object) -> Json:
     exactly = request.get("exactly")
     if not isinstance(exactly, dict) or exactly.get("allocationMode"):
         return request

@@ -45,9 +45,9 @@ def definition_problems(definition: Object) -> list[Cause]:
     if shared is not None:
         return list(_schema_problems(shared, "spec.validation.openAPIV3Schema"))
     causes: list[Cause] = []
-    for at, version in enumerate(versions):
+    for index, version in enumerate(versions):
         schema = fields(dig(version, "schema", "openAPIV3Schema"))
-        causes.extend(_schema_problems(schema, f"spec.versions[{at}].schema.openAPIV3Schema"))
+        causes.extend(_schema_problems(schema, f"spec.versions[{index}].schema.openAPIV3Schema"))
     return causes
 
 
@@ -59,11 +59,11 @@ def _schema_problems(schema: Object, path: str) -> Iterator[Cause]:
     costs = _Costs()
     yield from _rule_problems(schema, _Position(path), costs, root=True)
     if costs.total > _TOTAL_LIMIT:
-        for _, where in sorted(costs.most_expensive, key=lambda entry: -entry[0])[:_MOST_REPORTED]:
+        for _, rule_path in sorted(costs.most_expensive, key=lambda entry: -entry[0])[:_MOST_REPORTED]:
             reason = (
                 "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
             )
-            yield Cause(where, f"Forbidden: {reason}")
+            yield Cause(rule_path, f"Forbidden: {reason}")
         name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         yield Cause(path, f"Forbidden: {_exceeds_budget(name, costs.total, _TOTAL_LIMIT)}")
 
@@ -76,11 +76,11 @@ def _pattern_problems(schema: Object, path: str, depth: int) -> Iterator[Cause]:
     if problem:
         reason = f"must be a valid regular expression, but isn't: error parsing regexp: {problem}"
         yield Cause(f"{path}.pattern", f"Invalid value: {json.dumps(pattern, ensure_ascii=False)}: {reason}")
-    for inner, where in _below(schema, path):
-        yield from _pattern_problems(inner, where, depth + 1)
+    for inner, child_path in _children(schema, path):
+        yield from _pattern_problems(inner, child_path, depth + 1)
 
 
-def _below(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
+def _children(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
     for name, inner in sorted(fields(schema.get("properties")).items()):
         yield fields(inner), f"{path}.properties[{name}]"
     for key in ("additionalProperties", "items"):
@@ -88,53 +88,57 @@ def _below(schema: Object, path: str) -> Iterator[tuple[Object, str]]:
             yield fields(schema[key]), f"{path}.{key}"
 
 
-def _rule_problems(schema: Object, here: _Position, costs: _Costs, *, root: bool = False) -> Iterator[Cause]:
-    if here.depth > _DEEPEST:
+def _rule_problems(
+    schema: Object, position: _Position, costs: _Costs, *, root: bool = False
+) -> Iterator[Cause]:
+    if position.depth > _DEEPEST:
         return
-    for inner, path in _below(schema, here.path):
-        yield from _rule_problems(inner, _inside(schema, here, path), costs)
+    for inner, path in _children(schema, position.path):
+        yield from _rule_problems(inner, _child_position(schema, position, path), costs)
     rules = [fields(rule) for rule in items(schema.get(_RULES))]
     shape = shape_of(schema, root=root) if rules else None
     if shape is None:
         return
-    cardinality = LARGEST // (shape.least + 1) if here.cardinality is None else here.cardinality
-    for at, rule in enumerate(rules):
-        where = f"{here.path}.{_RULES}[{at}].rule"
+    cardinality = LARGEST // (shape.least + 1) if position.cardinality is None else position.cardinality
+    for index, rule in enumerate(rules):
+        rule_path = f"{position.path}.{_RULES}[{index}].rule"
         checked = check_expression(text(rule.get("rule")), shape)
         cost = min(checked.cost * cardinality, MOST)
         if cost > _RULE_LIMIT:
-            yield Cause(where, f"Forbidden: {_exceeds_budget('estimated rule cost', cost, _RULE_LIMIT)}")
+            yield Cause(rule_path, f"Forbidden: {_exceeds_budget('estimated rule cost', cost, _RULE_LIMIT)}")
         costs.total = min(costs.total + cost, MOST)
         if cost >= _TOTAL_LIMIT // 100:
-            costs.most_expensive.append((cost, where))
+            costs.most_expensive.append((cost, rule_path))
         if checked.problem:
-            yield Cause(where, f"Invalid value: {_shown(rule)}: {checked.problem}")
-        if checked.uses_old and here.uncorrelatable:
-            within = here.uncorrelatable
+            yield Cause(rule_path, f"Invalid value: {_go_text(rule)}: {checked.problem}")
+        if checked.uses_old and position.uncorrelatable:
+            within = position.uncorrelatable
             reason = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {within}"
-            yield Cause(where, f"Invalid value: {json.dumps(text(rule.get('rule')))}: {reason}")
+            yield Cause(rule_path, f"Invalid value: {json.dumps(text(rule.get('rule')))}: {reason}")
 
 
-def _inside(schema: Object, here: _Position, path: str) -> _Position:
-    below = here._replace(path=path, depth=here.depth + 1)
+def _child_position(schema: Object, position: _Position, path: str) -> _Position:
+    child = position._replace(path=path, depth=position.depth + 1)
     kind = schema.get("type")
     if kind == "array":
-        below = below._replace(cardinality=_times(here.cardinality, schema.get("maxItems")))
+        child = child._replace(cardinality=_times(position.cardinality, schema.get("maxItems")))
         is_uncorrelatable = schema.get("x-kubernetes-list-type") != "map"
     elif kind == "object" and schema.get("additionalProperties") is not None:
-        below = below._replace(cardinality=_times(here.cardinality, schema.get("maxProperties")))
+        child = child._replace(cardinality=_times(position.cardinality, schema.get("maxProperties")))
         is_uncorrelatable = schema.get("x-kubernetes-map-type") == "atomic"
     else:
         is_uncorrelatable = False
     return (
-        below._replace(uncorrelatable=here.path) if is_uncorrelatable and not here.uncorrelatable else below
+        child._replace(uncorrelatable=position.path)
+        if is_uncorrelatable and not position.uncorrelatable
+        else child
     )
 
 
-def _times(cardinality: int | None, most: object) -> int | None:
-    if cardinality is None or not isinstance(most, (int, float)):
+def _times(cardinality: int | None, maximum: object) -> int | None:
+    if cardinality is None or not isinstance(maximum, (int, float)):
         return None
-    return min(cardinality * max(integer(most), 0), MOST)
+    return min(cardinality * max(integer(maximum), 0), MOST)
 
 
 def _exceeds_budget(name: str, cost: int, limit: int) -> str:
@@ -144,7 +148,7 @@ def _exceeds_budget(name: str, cost: int, limit: int) -> str:
     return f"{name} exceeds budget by factor of {excess} ({advice} and strings are declared)"
 
 
-def _shown(rule: Object) -> str:
+def _go_text(rule: Object) -> str:
     """The rule as Go prints it."""
     printed = {
         "Rule": text(rule.get("rule")),

@@ -42,9 +42,9 @@ def schema_problems(
         return
     kinds = _kinds(schema)
     if kinds and _kind_of(value, kinds) not in kinds:
-        shown = f'"{_kind_of(value, ())}"'
+        kind_text = f'"{_kind_of(value, ())}"'
         yield Cause(
-            path, f"Invalid value: {shown}: {path} in body must be of type {','.join(kinds)}: {shown}"
+            path, f"Invalid value: {kind_text}: {path} in body must be of type {','.join(kinds)}: {kind_text}"
         )
         if kinds == ("integer",) and isinstance(value, float) and _bounded(schema):
             why = f"Checked value must be of type integer (default format) in {path}"
@@ -81,14 +81,14 @@ def _kinds(schema: Object) -> tuple[str, ...]:
     return (kind,) if kind else ()
 
 
-def _kind_of(value: Json, wanted: tuple[str, ...]) -> str:
-    for name, form in _TYPES.items():
-        if isinstance(value, form):
+def _kind_of(value: Json, allowed: tuple[str, ...]) -> str:
+    for name, python_type in _TYPES.items():
+        if isinstance(value, python_type):
             return name
     if value is None:
         return "null"
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "number" if "number" in wanted else "integer"
+        return "number" if "number" in allowed else "integer"
     return "number"
 
 
@@ -100,14 +100,14 @@ def _enum(value: Json, schema: Object, path: str) -> Iterator[Cause]:
 
 
 def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
-    longest, shortest = schema.get("maxLength"), schema.get("minLength")
+    max_length, min_length = schema.get("maxLength"), schema.get("minLength")
     prefix = f"Invalid value: {json.dumps(value)}: {path} in body"
     pattern, form = text(schema.get("pattern")), text(schema.get("format"))
     # The first of these that does not hold is told, and no other.
-    if longest is not None and len(value) > integer(longest):
-        yield Cause(path, f"Too long: may not be more than {integer(longest)} bytes")
-    elif shortest is not None and len(value) < integer(shortest):
-        yield Cause(path, f"{prefix} should be at least {integer(shortest)} chars long")
+    if max_length is not None and len(value) > integer(max_length):
+        yield Cause(path, f"Too long: may not be more than {integer(max_length)} bytes")
+    elif min_length is not None and len(value) < integer(min_length):
+        yield Cause(path, f"{prefix} should be at least {integer(min_length)} chars long")
     elif pattern and not _matches(pattern, value):
         yield Cause(path, f"{prefix} should match '{pattern}'")
     if form in _FORMATS and not _FORMATS[form](value):
@@ -124,69 +124,71 @@ def _matches(pattern: str, value: str) -> bool:
 
 
 def _number(value: float, schema: Object, path: str) -> Iterator[Cause]:
-    least, most = schema.get("minimum"), schema.get("maximum")
+    minimum, maximum = schema.get("minimum"), schema.get("maximum")
     prefix = f"Invalid value: {json.dumps(value)}: {path} in body should be"
-    if isinstance(least, (int, float)):
-        if schema.get("exclusiveMinimum") and value <= least:
-            yield Cause(path, f"{prefix} greater than {json.dumps(least)}")
-        elif value < least:
-            yield Cause(path, f"{prefix} greater than or equal to {json.dumps(least)}")
-    if isinstance(most, (int, float)):
-        if schema.get("exclusiveMaximum") and value >= most:
-            yield Cause(path, f"{prefix} less than {json.dumps(most)}")
-        elif value > most:
-            yield Cause(path, f"{prefix} less than or equal to {json.dumps(most)}")
-    step = schema.get("multipleOf")
-    if isinstance(step, (int, float)) and step and value % step:
-        yield Cause(path, f"{prefix} a multiple of {json.dumps(step)}")
+    if isinstance(minimum, (int, float)):
+        if schema.get("exclusiveMinimum") and value <= minimum:
+            yield Cause(path, f"{prefix} greater than {json.dumps(minimum)}")
+        elif value < minimum:
+            yield Cause(path, f"{prefix} greater than or equal to {json.dumps(minimum)}")
+    if isinstance(maximum, (int, float)):
+        if schema.get("exclusiveMaximum") and value >= maximum:
+            yield Cause(path, f"{prefix} less than {json.dumps(maximum)}")
+        elif value > maximum:
+            yield Cause(path, f"{prefix} less than or equal to {json.dumps(maximum)}")
+    multiple = schema.get("multipleOf")
+    if isinstance(multiple, (int, float)) and multiple and value % multiple:
+        yield Cause(path, f"{prefix} a multiple of {json.dumps(multiple)}")
 
 
 def _list(value: list[Json], schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:
-    most, least = schema.get("maxItems"), schema.get("minItems")
-    if most is not None and len(value) > integer(most):
-        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(most)} items")
-    if least is not None and len(value) < integer(least):
-        count = integer(least)
+    maximum, minimum = schema.get("maxItems"), schema.get("minItems")
+    if maximum is not None and len(value) > integer(maximum):
+        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(maximum)} items")
+    if minimum is not None and len(value) < integer(minimum):
+        count = integer(minimum)
         yield Cause(path, f"Invalid value: {len(value)}: {path} in body should have at least {count} items")
-    yield from _twins(value, schema, path)
+    yield from _duplicates(value, schema, path)
     inner = fields(schema.get("items"))
-    before = items(old)
-    for at, item in enumerate(value):
-        was = before[at] if at < len(before) else MISSING
-        yield from schema_problems(item, inner, f"{path}[{at}]", was)
+    old_items = items(old)
+    for index, item in enumerate(value):
+        old_item = old_items[index] if index < len(old_items) else MISSING
+        yield from schema_problems(item, inner, f"{path}[{index}]", old_item)
 
 
-def _twins(value: list[Json], schema: Object, path: str) -> Iterator[Cause]:
+def _duplicates(value: list[Json], schema: Object, path: str) -> Iterator[Cause]:
     """Duplicate items in `set` lists, and duplicate keys in `map` lists."""
-    how = schema.get("x-kubernetes-list-type")
-    if how not in ("set", "map"):
+    list_type = schema.get("x-kubernetes-list-type")
+    if list_type not in ("set", "map"):
         return
     keys = [text(key) for key in items(schema.get("x-kubernetes-list-map-keys"))]
     seen: list[Json] = []
-    for at, item in enumerate(value):
-        same: Json = (
-            {key: fields(item).get(key) for key in keys if key in fields(item)} if how == "map" else item
+    for index, item in enumerate(value):
+        identity: Json = (
+            {key: fields(item).get(key) for key in keys if key in fields(item)}
+            if list_type == "map"
+            else item
         )
-        if same in seen:
-            shown = msgspec.json.encode(same, order="sorted").decode()
-            yield Cause(f"{path}[{at}]", f"Duplicate value: {shown}")
-        seen.append(same)
+        if identity in seen:
+            identity_text = msgspec.json.encode(identity, order="sorted").decode()
+            yield Cause(f"{path}[{index}]", f"Duplicate value: {identity_text}")
+        seen.append(identity)
 
 
 def _map(value: Object, schema: Object, path: str, old: Json | Missing) -> Iterator[Cause]:
     for key in items(schema.get("required")):
         if isinstance(key, str) and key not in value:
-            yield Cause(_below(path, key), "Required value")
-    most = schema.get("maxProperties")
-    if most is not None and len(value) > integer(most):
-        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(most)} items")
+            yield Cause(_join(path, key), "Required value")
+    maximum = schema.get("maxProperties")
+    if maximum is not None and len(value) > integer(maximum):
+        yield Cause(path, f"Too many: {len(value)}: must have at most {integer(maximum)} items")
     properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
-    before = fields(old)
+    old_map = fields(old)
     for key in sorted(value):
         inner = fields(properties.get(key)) if key in properties else others
         if inner:
-            yield from schema_problems(value[key], inner, _below(path, key), before.get(key, MISSING))
+            yield from schema_problems(value[key], inner, _join(path, key), old_map.get(key, MISSING))
 
 
-def _below(path: str, key: str) -> str:
+def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key

@@ -12,12 +12,12 @@ from whysync.kubernetes.admission.policies import rule_problems
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resource_validation import schema_problems
 from whysync.kubernetes.apiserver.decoding import BadBody, decode
-from whysync.kubernetes.apiserver.resource_kind import cannot_handle, same_wish
+from whysync.kubernetes.apiserver.resource_kind import cannot_handle, has_same_spec
 from whysync.kubernetes.apiserver.status_errors import Cause
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 from whysync.kubernetes.schema import Type, type_named
 
-_MOST_SEEN = 4096
+_MAX_CACHED = 4096
 
 
 class CustomResource:
@@ -46,12 +46,14 @@ class CustomResource:
 
     def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
         dropped: list[str] = []
-        known = {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
-        other = {key: value for key, value in body.items() if key not in known}
-        kept = pruned(other, self.openapi, "", dropped, root=True)
-        obj = fields(without_nulls(kept, self.openapi))
-        if known:
-            merged = {**obj, **known}
+        unchanged = (
+            {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
+        )
+        changed = {key: value for key, value in body.items() if key not in unchanged}
+        known_fields = pruned(changed, self.openapi, "", dropped, root=True)
+        obj = fields(without_invalid_nulls(known_fields, self.openapi))
+        if unchanged:
+            merged = {**obj, **unchanged}
             obj = {key: merged[key] for key in sorted(merged)}
         meta, unknown = self._metadata(fields(body.get("metadata")))
         warnings = [*unknown, *(f'unknown field "{path}"' for path in sorted(dropped))]
@@ -60,15 +62,15 @@ class CustomResource:
     def _metadata(self, meta: Object) -> tuple[Object, list[str]]:
         """Decoded as the metadata of built-in kinds."""
         try:
-            read, unknown = decode({"metadata": meta}, _HOLDER)
+            read, unknown = decode({"metadata": meta}, _METADATA_TYPE)
         except BadBody as problem:
             raise cannot_handle(self.resource, str(problem)) from None
         return fields(read.get("metadata")), unknown
 
     def defaulted(self, obj: Object, live: Object | None = None) -> Object:
-        if live is not None and same_wish(obj, live) and obj.get("status") is live.get("status"):
+        if live is not None and has_same_spec(obj, live) and obj.get("status") is live.get("status"):
             return obj
-        new = fields(filled(obj, self.openapi))
+        new = fields(with_schema_defaults(obj, self.openapi))
         return new if new != obj else obj
 
     def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002 as others have it
@@ -79,12 +81,15 @@ class CustomResource:
 
     def read(self, obj: Object) -> Object:
         """The stored object in this version: defaulted by the storage schema, pruned by this one's."""
-        known = self._seen.get(id(obj))
-        if known is not None and known[0] is obj:
-            return known[1]
-        kept: Object = {**fields(filled(obj, self._stored)), "apiVersion": self.resource.api_version}
-        read = fields(pruned(kept, self.openapi, "", [], root=True))
-        if len(self._seen) > _MOST_SEEN:
+        cached = self._seen.get(id(obj))
+        if cached is not None and cached[0] is obj:
+            return cached[1]
+        with_defaults: Object = {
+            **fields(with_schema_defaults(obj, self._stored)),
+            "apiVersion": self.resource.api_version,
+        }
+        read = fields(pruned(with_defaults, self.openapi, "", [], root=True))
+        if len(self._seen) > _MAX_CACHED:
             self._seen.clear()
         self._seen[id(obj)] = (obj, read)
         return read
@@ -93,18 +98,18 @@ class CustomResource:
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def problems(self, obj: Object, old: Object | None) -> list[Cause]:
-        before: Json | Missing = MISSING if old is None else _as_schema_sees(old)
-        causes = list(schema_problems(_as_schema_sees(obj), self.openapi, "", before))
+        old_value: Json | Missing = MISSING if old is None else _validated_part(old)
+        causes = list(schema_problems(_validated_part(obj), self.openapi, "", old_value))
         if not causes:
-            causes.extend(rule_problems(_as_schema_sees(obj), self.openapi, "", before))
+            causes.extend(rule_problems(_validated_part(obj), self.openapi, "", old_value))
         path = text(self.scale.get("specReplicasPath"))
-        replicas = dig(obj, *(part for part in path.split(".") if part)) if path else None
+        replicas = dig(obj, *(key for key in path.split(".") if key)) if path else None
         if isinstance(replicas, int) and replicas < 0:
             causes.append(Cause(path, f"Invalid value: {replicas}: should be a non-negative integer"))
         return causes
 
 
-def _as_schema_sees(obj: Object) -> Json:
+def _validated_part(obj: Object) -> Json:
     """Schemas and CEL rules see only the names of the metadata."""
     meta = fields(obj.get("metadata"))
     names: Object = {key: meta[key] for key in ("name", "generateName") if key in meta}
@@ -115,10 +120,10 @@ def schema_of(version: Object) -> Object:
     return fields(fields(version.get("schema")).get("openAPIV3Schema"))
 
 
-_HOLDER = type_named("core/v1.ConfigMap")
+_METADATA_TYPE = type_named("core/v1.ConfigMap")
 
 
-def customs_of(definition: Object) -> list[CustomResource]:
+def custom_resources_of(definition: Object) -> list[CustomResource]:
     spec = fields(definition.get("spec"))
     names = fields(spec.get("names"))
     schemas = Schemas()
@@ -159,14 +164,14 @@ def established(definition: Object, now: str, others: list[Object]) -> Object:
     """A definition after its names were looked at; from then on its kinds are served, if none is taken."""
     new = copy_object(definition)
     names = fields(dig(new, "spec", "names"))
-    taken = _taken(definition, others)
-    refused = {key: text(value) for key, value in names.items() if text(value) in taken}
-    accepted: Object = {key: value for key, value in names.items() if key not in refused}
+    used_names = _names_of_other_definitions(definition, others)
+    conflicting = {key: text(value) for key, value in names.items() if text(value) in used_names}
+    accepted: Object = {key: value for key, value in names.items() if key not in conflicting}
     for key in ("plural", "kind"):
         accepted.setdefault(key, "")
-    if refused:
-        key = "listKind" if "listKind" in refused else next(iter(refused))
-        why = (f"{key[0].upper()}{key[1:]}Conflict", f'"{refused[key]}" is already in use')
+    if conflicting:
+        key = "listKind" if "listKind" in conflicting else next(iter(conflicting))
+        why = (f"{key[0].upper()}{key[1:]}Conflict", f'"{conflicting[key]}" is already in use')
         rows = (("NamesAccepted", "False", *why), ("Established", "False", "NotAccepted", _NOT_ALL))
     else:
         rows = (
@@ -174,8 +179,8 @@ def established(definition: Object, now: str, others: list[Object]) -> Object:
             ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
         )
     conditions: list[Json] = [
-        {"type": kind, "status": holds, "lastTransitionTime": now, "reason": reason, "message": message}
-        for kind, holds, reason, message in rows
+        {"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message}
+        for kind, status, reason, message in rows
     ]
     new["status"] = {**fields(new.get("status")), "conditions": conditions, "acceptedNames": accepted}
     return new
@@ -184,13 +189,15 @@ def established(definition: Object, now: str, others: list[Object]) -> Object:
 _NOT_ALL = "not all names are accepted"
 
 
-def _taken(definition: Object, others: list[Object]) -> set[str]:
+def _names_of_other_definitions(definition: Object, others: list[Object]) -> set[str]:
     """Names of the same group that other definitions have."""
     names: set[str] = set()
-    for other in others:
-        same = dig(other, "spec", "group") == dig(definition, "spec", "group")
-        if same and dig(other, "metadata", "name") != dig(definition, "metadata", "name"):
-            names.update(text(value) for value in fields(dig(other, "status", "acceptedNames")).values())
+    for other_definition in others:
+        same_group = dig(other_definition, "spec", "group") == dig(definition, "spec", "group")
+        if same_group and dig(other_definition, "metadata", "name") != dig(definition, "metadata", "name"):
+            names.update(
+                text(value) for value in fields(dig(other_definition, "status", "acceptedNames")).values()
+            )
     return names - {""}
 
 
@@ -205,34 +212,34 @@ def pruned(value: Json, schema: Object, path: str, dropped: list[str], *, root: 
         inner = fields(schema.get("items"))
         if not inner and schema.get(_PRESERVE):
             return value
-        return [pruned(item, inner, f"{path}[{at}]", dropped) for at, item in enumerate(value)]
+        return [pruned(item, inner, f"{path}[{index}]", dropped) for index, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
     properties = fields(schema.get("properties"))
     others = schema.get("additionalProperties")
     is_resource = root or bool(schema.get(_EMBEDDED))
-    kept: Object = {}
+    specified: Object = {}
     for key in sorted(value):
-        here = f"{path}.{key}" if path else key
+        key_path = f"{path}.{key}" if path else key
         if is_resource and key in _METADATA_FIELDS:
-            kept[key] = value[key]
+            specified[key] = value[key]
         elif key in properties:
-            kept[key] = pruned(value[key], fields(properties[key]), here, dropped)
+            specified[key] = pruned(value[key], fields(properties[key]), key_path, dropped)
         elif isinstance(others, dict) and others:
-            kept[key] = pruned(value[key], others, here, dropped)
+            specified[key] = pruned(value[key], others, key_path, dropped)
         elif others is True or schema.get(_PRESERVE):
-            kept[key] = value[key]
+            specified[key] = value[key]
         else:
-            dropped.append(here)
-    return kept
+            dropped.append(key_path)
+    return specified
 
 
-def without_nulls(value: Json, schema: Object) -> Json:
+def without_invalid_nulls(value: Json, schema: Object) -> Json:
     """Drops nulls of fields that are neither nullable nor have a default."""
     return _rebuilt(value, schema, fill=False)
 
 
-def filled(value: Json, schema: Object) -> Json:
+def with_schema_defaults(value: Json, schema: Object) -> Json:
     """Adds defaults; a null of a field that is not nullable is replaced by the default."""
     return _rebuilt(value, schema, fill=True)
 

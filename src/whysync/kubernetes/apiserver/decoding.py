@@ -83,18 +83,22 @@ class _Plan(NamedTuple):
 
 @cache
 def _plan(name: str) -> _Plan:
-    known = struct_named(name).fields
+    struct_fields = struct_named(name).fields
     absent = [
-        (key, value) for key, field in known.items() if not isinstance(value := _absent(field), Missing)
+        (key, value)
+        for key, field in struct_fields.items()
+        if not isinstance(value := _absent_value(field), Missing)
     ]
-    return _Plan({key: _Slot(field, at) for at, (key, field) in enumerate(known.items())}, tuple(absent))
+    return _Plan(
+        {key: _Slot(field, index) for index, (key, field) in enumerate(struct_fields.items())}, tuple(absent)
+    )
 
 
 def _struct(
     value: Object, struct: Struct, path: str, unknown_fields: list[str], live: Object | None = None
 ) -> Object:
     """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
-    slots, always = _plan(struct.name)
+    slots, absent_values = _plan(struct.name)
     stored = unknown_fields.__class__ is _Stored
     read: dict[str, Json | Missing] = {}
     for key, item in value.items():
@@ -109,23 +113,23 @@ def _struct(
             new = item
             if slot.kind != "string" or item.__class__ is not str:
                 new = _value(item, slot.type, _join(path, key), struct, unknown_fields)
-            read[key] = new or _if_empty(new, slot, stored=stored)
-    for key, absent in always:
+            read[key] = new or _or_missing(new, slot, stored=stored)
+    for key, absent in absent_values:
         if key not in read:
             read[key] = dict(absent) if isinstance(absent, dict) else absent
-    out: Object = {}
+    ordered: Object = {}
     for key in sorted(read, key=lambda key: slots[key].place):
-        kept = read[key]
-        if not isinstance(kept, Missing):
-            out[key] = kept
-    return out
+        new_value = read[key]
+        if not isinstance(new_value, Missing):
+            ordered[key] = new_value
+    return ordered
 
 
 def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _if_empty(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
+def _or_missing(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
     """What is written of an empty value: most are left out."""
     if stored and slot.collection:
         value = None
@@ -136,7 +140,7 @@ def _if_empty(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
     return value
 
 
-def _absent(field: Field) -> Json | Missing:
+def _absent_value(field: Field) -> Json | Missing:
     kind = field.type
     if not kind.pointer and kind.kind == "quantity" and not field.omit_zero:
         return "0"
@@ -144,8 +148,8 @@ def _absent(field: Field) -> Json | Missing:
         return None
     if kind.pointer or kind.kind != "struct":
         return MISSING if field.omit_empty or field.omit_zero else _plain_zero(kind)
-    below = _zero_struct(kind.name)
-    return MISSING if field.omit_zero and not below else dict(below)
+    zero_value = _zero_struct(kind.name)
+    return MISSING if field.omit_zero and not zero_value else dict(zero_value)
 
 
 def _plain_zero(kind: Type) -> Json:
@@ -161,22 +165,22 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, unknown_fields: lis
     match kind.kind:
         case "struct":
             if not isinstance(item, dict):
-                raise _misfit(item, kind, path, owner)
+                raise _unmarshal_type_error(item, kind, path, owner)
             return _struct(item, kind.struct, path, unknown_fields)
         case "list":
             if not isinstance(item, list):
-                raise _misfit(item, kind, path, owner)
+                raise _unmarshal_type_error(item, kind, path, owner)
             if kind.of.kind == "string" and all(inner.__class__ is str for inner in item):
                 return list(item)
             return [
                 zero(kind.of)
                 if inner is None
-                else _value(inner, kind.of, f"{path}[{at}]", owner, unknown_fields)
-                for at, inner in enumerate(item)
+                else _value(inner, kind.of, f"{path}[{index}]", owner, unknown_fields)
+                for index, inner in enumerate(item)
             ]
         case "map":
             if not isinstance(item, dict):
-                raise _misfit(item, kind, path, owner)
+                raise _unmarshal_type_error(item, kind, path, owner)
             if kind.of.kind == "string" and all(inner.__class__ is str for inner in item.values()):
                 return dict(item)
             return {
@@ -191,7 +195,7 @@ def _value(item: Json, kind: Type, path: str, owner: Struct, unknown_fields: lis
         case "int" if isinstance(item, int) and not isinstance(item, bool):
             if kind.bounds[0] <= item <= kind.bounds[1]:
                 return item
-            raise _misfit(item, kind, path, owner)
+            raise _unmarshal_type_error(item, kind, path, owner)
         case "raw":
             return item
         case _:
@@ -245,7 +249,7 @@ def _problem(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
         return BadBody(f"illegal base64 data at input byte {_base64_end(item)}")
     if kind.kind in {"time", "microtime"} and isinstance(item, str):
         return BadBody(time_problem(item, micro=kind.kind == "microtime"))
-    return _misfit(item, kind, path, owner)
+    return _unmarshal_type_error(item, kind, path, owner)
 
 
 def _quantity_problem(item: Json) -> str:
@@ -262,20 +266,20 @@ def _quantity_problem(item: Json) -> str:
 def _base64_end(text: str) -> int:
     """Where Go stops reading: at the first stranger, else at the start of the last, incomplete group."""
     plain = text.replace("\n", "").replace("\r", "")
-    for at, letter in enumerate(plain):
+    for index, letter in enumerate(plain):
         if not (letter.isascii() and (letter.isalnum() or letter in "+/")):
-            return at
+            return index
     return len(plain) - len(plain) % 4
 
 
-def _misfit(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
-    where = re.sub(r"\[\d+\]", "", path)
-    name, named = owner.name.rpartition(".")[2], named_type(owner.name, where.rpartition(".")[2])
+def _unmarshal_type_error(item: Json, kind: Type, path: str, owner: Struct) -> BadBody:
+    plain_path = re.sub(r"\[\d+\]", "", path)
+    name, type_alias = owner.name.rpartition(".")[2], named_type(owner.name, plain_path.rpartition(".")[2])
     type_name = go_type(kind)
-    if named and type_name in ("string", "[]string"):
-        type_name = type_name.replace("string", named)
-    into = f"Go struct field {name}.{go_field_path(where)} of type {type_name}"
-    return BadBody(f"json: cannot unmarshal {_json_value_text(item, kind)} into {into}")
+    if type_alias and type_name in ("string", "[]string"):
+        type_name = type_name.replace("string", type_alias)
+    target = f"Go struct field {name}.{go_field_path(plain_path)} of type {type_name}"
+    return BadBody(f"json: cannot unmarshal {_json_value_text(item, kind)} into {target}")
 
 
 def _json_value_text(item: Json, kind: Type) -> str:

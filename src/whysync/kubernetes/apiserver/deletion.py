@@ -18,7 +18,7 @@ from whysync.kubernetes.apiserver.get_and_list import as_listed, as_served
 from whysync.kubernetes.apiserver.list_selectors import predicate_of_url
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, conflict, forbidden, invalid
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 from whysync.kubernetes.clock import Clock
 
 _RETURNS_OBJECT: Final = frozenset(
@@ -51,7 +51,7 @@ class DeleteHandler:
 
     def delete(self, call: RequestContext) -> Reply:
         options = delete_options(call)
-        live = self._store.get(call.place)
+        live = self._store.get(call.object_key)
         if live is None:
             raise call.missing()
         resource = call.resource
@@ -69,12 +69,12 @@ class DeleteHandler:
             new = self._mark_for_deletion(live, options, resource)
         if new is None:
             if not options.dry_run:
-                self._store.drop(call.place)
-            gone = as_served(self._deleted_object(live, resource), call)
-            gone = gone if options.dry_run else self._store.with_next_revision(gone)
-            return Reply(200, gone if resource.kind in _RETURNS_OBJECT else deleted_status(live, resource))
+                self._store.drop(call.object_key)
+            deleted = as_served(self._deleted_object(live, resource), call)
+            deleted = deleted if options.dry_run else self._store.with_next_revision(deleted)
+            return Reply(200, deleted if resource.kind in _RETURNS_OBJECT else deleted_status(live, resource))
         if not options.dry_run and new != live:
-            new = self._store.put(call.place, new)
+            new = self._store.put(call.object_key, new)
         return Reply(200, as_served(new, call))
 
     def delete_all(self, call: RequestContext) -> Reply:
@@ -82,18 +82,18 @@ class DeleteHandler:
         options = delete_options(call)
         predicate = predicate_of_url(call.request.path, call.resource)
         selected = [
-            (place, live)
-            for place, live in self._store.within(call.resource.store, call.address.namespace)
+            (object_key, live)
+            for object_key, live in self._store.within(call.resource.store, call.address.namespace)
             if predicate is None or predicate(live)
         ]
-        for place, live in selected:
+        for object_key, live in selected:
             new = self._mark_for_deletion(live, options, call.resource)
             if options.dry_run:
                 continue
             if new is None:
-                self._store.drop(place)
+                self._store.drop(object_key)
             elif new != live:
-                self._store.put(place, new)
+                self._store.put(object_key, new)
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, CustomResource):
             meta["continue"] = ""
@@ -106,9 +106,9 @@ class DeleteHandler:
         }
         return Reply(200, body)
 
-    def remove(self, place: Place, resource: Resource, *, policy: str = "Background") -> None:
+    def remove(self, object_key: ObjectKey, resource: Resource, *, policy: str = "Background") -> None:
         """Deletes an object for a controller, without admission."""
-        live = self._store.get(place)
+        live = self._store.get(object_key)
         if live is None:
             return
         options = DeleteOptions(policy=policy, grace=None, uid="", version="", dry_run=False)
@@ -117,9 +117,9 @@ class DeleteHandler:
         else:
             new = self._mark_for_deletion(live, options, resource)
         if new is None:
-            self._store.drop(place)
+            self._store.drop(object_key)
         elif new != live:
-            self._store.put(place, new)
+            self._store.put(object_key, new)
 
     def _mark_for_deletion(self, live: Object, options: DeleteOptions, resource: Resource) -> Object | None:
         """The terminating object; `None` if it can be deleted at once."""
@@ -147,14 +147,14 @@ class DeleteHandler:
         if resource.kind != "Pod":
             return live
         meta = fields(live.get("metadata"))
-        shown: Object = {
+        new_meta: Object = {
             **meta,
             "deletionTimestamp": meta.get("deletionTimestamp") or self._stamp(0),
             "deletionGracePeriodSeconds": 0,
         }
         if "deletionTimestamp" not in meta:
-            shown["generation"] = integer(meta.get("generation")) + 1
-        return _with_meta(live, shown)
+            new_meta["generation"] = integer(meta.get("generation")) + 1
+        return _with_meta(live, new_meta)
 
     def _stamp(self, seconds: int) -> str:
         later = Clock(self._clock.now)
@@ -207,8 +207,10 @@ def delete_options(call: RequestContext) -> DeleteOptions:
         why = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(Cause("propagationPolicy", f'Invalid value: "{policy}": {why}'))
     elif policy and policy not in _POLICIES:
-        known = ", ".join(f'"{policy_name}"' for policy_name in (*_POLICIES, "nil"))
-        causes.append(Cause("propagationPolicy", f'Unsupported value: "{policy}": supported values: {known}'))
+        supported = ", ".join(f'"{policy_name}"' for policy_name in (*_POLICIES, "nil"))
+        causes.append(
+            Cause("propagationPolicy", f'Unsupported value: "{policy}": supported values: {supported}')
+        )
     dry_run = items(body.get("dryRun"))
     if dry_run and dry_run != ["All"]:
         dry_run_values = ", ".join(f'"{dry_run_value}"' for dry_run_value in dry_run)
@@ -217,11 +219,11 @@ def delete_options(call: RequestContext) -> DeleteOptions:
         raise invalid("DeleteOptions", "meta.k8s.io", "", causes)
     if isinstance(legacy, bool):
         policy = "Orphan" if legacy else "Background"
-    given = body.get("gracePeriodSeconds")
-    if isinstance(given, str):
+    grace_period = body.get("gracePeriodSeconds")
+    if isinstance(grace_period, str):
         field = "DeleteOptions.gracePeriodSeconds of type int64"
         raise bad_request(f"json: cannot unmarshal string into Go struct field {field}")
-    grace = integer(given) if isinstance(given, (int, float)) else call.request.grace
+    grace = integer(grace_period) if isinstance(grace_period, (int, float)) else call.request.grace
     needs = fields(body.get("preconditions"))
     return DeleteOptions(
         policy=policy,
@@ -251,25 +253,25 @@ def _check_preconditions(live: Object, options: DeleteOptions, resource: Resourc
 
 def _finalizers(live: Object, options: DeleteOptions, resource: Resource) -> tuple[Json, ...]:
     """The finalizers of the object, and the one that the propagation policy adds."""
-    kept = [
+    others = [
         finalizer
         for finalizer in items(dig(live, "metadata", "finalizers"))
         if finalizer not in (_ORPHAN, _FOREGROUND)
     ]
-    before = items(dig(live, "metadata", "finalizers"))
+    current = items(dig(live, "metadata", "finalizers"))
     policy = options.policy
     if not policy:
-        if _ORPHAN in before:
+        if _ORPHAN in current:
             policy = "Orphan"
-        elif _FOREGROUND in before:
+        elif _FOREGROUND in current:
             policy = "Foreground"
         elif resource.kind == "Job" and resource.group == "batch":
             policy = "Orphan"
     if policy == "Orphan":
-        return (*kept, _ORPHAN)
+        return (*others, _ORPHAN)
     if policy == "Foreground":
-        return (*kept, _FOREGROUND)
-    return tuple(kept)
+        return (*others, _FOREGROUND)
+    return tuple(others)
 
 
 def _grace(live: Object, options: DeleteOptions, resource: Resource) -> int:

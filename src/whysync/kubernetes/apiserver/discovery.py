@@ -5,7 +5,7 @@ from __future__ import annotations
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
-from whysync.kubernetes.apiserver.custom_resources import CustomResource, customs_of
+from whysync.kubernetes.apiserver.custom_resources import CustomResource, custom_resources_of
 from whysync.kubernetes.apiserver.protocol import ServedKind
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn, Served
 from whysync.kubernetes.apiserver.status_errors import NoSuchPath, no_such_resource
@@ -15,7 +15,7 @@ from whysync.kubernetes.apiserver.url_paths import UrlPath
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
-class _Catalogue:
+class _ServedResources:
     """All that is served while no definition changes, by the names under which it is asked for."""
 
     def __init__(self, customs: list[CustomResource]) -> None:
@@ -46,17 +46,17 @@ class _Catalogue:
 
     def _preferred_first(self) -> list[Resource]:
         """Groups in their order; of a group, the version that clients shall use comes first."""
-        places = {group: at for at, group in enumerate(dict.fromkeys(kind.group for kind in self.kinds))}
+        order = {group: index for index, group in enumerate(dict.fromkeys(kind.group for kind in self.kinds))}
         newest = sorted(self.kinds, key=lambda resource: version_rank(resource.version), reverse=True)
-        return sorted(newest, key=lambda resource: places[resource.group])
+        return sorted(newest, key=lambda resource: order[resource.group])
 
 
 def version_rank(version: str) -> tuple[int, int, int]:
     """Stable versions above beta above alpha, later ones above earlier ones."""
     major, stage, minor = version.removeprefix("v"), 2, "0"
-    for rank, word in ((1, "beta"), (0, "alpha")):
-        if word in major:
-            major, _, minor = major.partition(word)
+    for rank, name in ((1, "beta"), (0, "alpha")):
+        if name in major:
+            major, _, minor = major.partition(name)
             stage = rank
             break
     return stage, _number(major), _number(minor)
@@ -72,7 +72,7 @@ class Discovery:
         self._built_in: dict[tuple[str, str], BuiltIn] = {}
         self._customs: dict[str, tuple[str, list[CustomResource]]] = {}
         self._writes = -1
-        self._known = _Catalogue([])
+        self._known = _ServedResources([])
 
     def served(self, address: UrlPath) -> Served:
         """Raises when nothing is served there.
@@ -80,9 +80,9 @@ class Discovery:
         In a group of the server's own, and in a version that a definition serves, with a Status.
         """
         key = (address.api_version, address.plural)
-        known = self._built_in.get(key)
-        if known is not None:
-            return known
+        cached = self._built_in.get(key)
+        if cached is not None:
+            return cached
         resource = built_in().get(key)
         if resource is None:
             catalogue = self._catalogue()
@@ -96,23 +96,23 @@ class Discovery:
         self._built_in[key] = BuiltIn(resource)
         return self._built_in[key]
 
-    def _catalogue(self) -> _Catalogue:
+    def _catalogue(self) -> _ServedResources:
         """Made again when a definition was written."""
         writes = self._store.writes(_DEFINITIONS)
         if writes != self._writes:
-            self._known = _Catalogue(self._read())
+            self._known = _ServedResources(self._read())
             self._writes = writes
         return self._known
 
     def _read(self) -> list[CustomResource]:
         """From the definitions in the store; one is read again when it has changed."""
         custom_resources: list[CustomResource] = []
-        for place, definition in self._store.within(_DEFINITIONS):
+        for object_key, definition in self._store.within(_DEFINITIONS):
             revision = text(fields(definition.get("metadata")).get("resourceVersion"))
-            known = self._customs.get(place[2])
-            if known is None or known[0] != revision:
-                known = self._customs[place[2]] = (revision, customs_of(definition))
-            custom_resources.extend(known[1])
+            cached = self._customs.get(object_key[2])
+            if cached is None or cached[0] != revision:
+                cached = self._customs[object_key[2]] = (revision, custom_resources_of(definition))
+            custom_resources.extend(cached[1])
         return custom_resources
 
     def customs(self) -> list[CustomResource]:

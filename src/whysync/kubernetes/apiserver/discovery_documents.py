@@ -47,7 +47,7 @@ _IN_EXTENSIONS: Final = frozenset(
 
 def document(path: str, discovery: Discovery) -> Object | None:
     """The discovery document at a path; `None` if the path has none."""
-    parts = [part for part in path.partition("?")[0].split("/") if part]
+    parts = [segment for segment in path.partition("?")[0].split("/") if segment]
     match parts:
         case ["version"]:
             return dict(_VERSION)
@@ -83,11 +83,11 @@ def _group(name: str, discovery: Discovery) -> Object:
 
 
 def _resources(api_version: str, discovery: Discovery) -> Object | None:
-    here = [resource for resource in discovery.kinds() if resource.api_version == api_version]
-    if not here:
+    served = [resource for resource in discovery.kinds() if resource.api_version == api_version]
+    if not served:
         return None
     listed: list[Json] = []
-    for resource in sorted(here, key=lambda resource: resource.plural):
+    for resource in sorted(served, key=lambda resource: resource.plural):
         listed.append(_resource(resource))
         if resource.scale:
             listed.append(
@@ -141,5 +141,5 @@ def _subresource(resource: Resource, name: str) -> Object:
 
 
 def _hash(resource: Resource) -> str:
-    what = f"{resource.group}/{resource.version}/{resource.kind}"
-    return b2a_base64(hashlib.sha256(what.encode()).digest()[:8], newline=False).decode()
+    identity = f"{resource.group}/{resource.version}/{resource.kind}"
+    return b2a_base64(hashlib.sha256(identity.encode()).digest()[:8], newline=False).decode()

@@ -13,7 +13,7 @@ from whysync.kubernetes.admission.builtin_plugins import namespace_conditions
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, managed_or_empty, with_managed
-from whysync.kubernetes.apiserver.storage import Change, Place, Store, owners_of, uid_of
+from whysync.kubernetes.apiserver.storage import Change, ObjectKey, Store, owners_of, uid_of
 from whysync.kubernetes.apiserver.url_paths import UrlPath
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.structured import FieldSet
@@ -36,7 +36,7 @@ class GarbageCollection:
         self._deletes = deletes
         self._clock = clock
         self._journal_position = 0
-        self._pods_by_claim: dict[Place, set[Place]] = {}
+        self._pods_by_claim: dict[ObjectKey, set[ObjectKey]] = {}
         """The Pods that mount a claim."""
 
     def settle(self) -> bool:
@@ -46,102 +46,106 @@ class GarbageCollection:
             affected = self._affected_objects()
             if not affected:
                 break
-            for place in sorted(affected):
-                self._process(place)
+            for object_key in sorted(affected):
+                self._process(object_key)
             self.finalize_definitions()
         return len(self._store.journal) > start
 
-    def _affected_objects(self) -> set[Place]:
+    def _affected_objects(self) -> set[ObjectKey]:
         """What changed since the last look, and all that may have to follow it."""
         journal = self._store.journal
-        affected: set[Place] = set()
+        affected: set[ObjectKey] = set()
         while self._journal_position < len(journal):
             change = journal[self._journal_position]
             self._journal_position += 1
-            if change.place[0] == _PODS:
+            if change.object_key[0] == _PODS:
                 affected.update(self._update_claim_users(change))
-            if change.place[0] == _CLAIMS and change.type == "DELETED":
+            if change.object_key[0] == _CLAIMS and change.type == "DELETED":
                 affected.add((_VOLUMES, "", text(dig(change.obj, "spec", "volumeName"))))
             if change.type == "DELETED":
                 affected.update(self._store.owned_by(uid_of(change.obj)))
             else:
-                affected.add(change.place)
+                affected.add(change.object_key)
             for owner in owners_of(change.obj):
                 affected.update(self._store.with_uid(owner))
-            space: Place = (_NAMESPACES, "", change.place[1])
+            space: ObjectKey = (_NAMESPACES, "", change.object_key[1])
             if "deletionTimestamp" in fields((self._store.get(space) or {}).get("metadata")):
                 affected.add(space)
         return affected
 
-    def _update_claim_users(self, change: Change) -> list[Place]:
+    def _update_claim_users(self, change: Change) -> list[ObjectKey]:
         """Records which claims the Pod uses; returns the claims that a deleted Pod released."""
-        place, pod = change.place, change.obj
-        claims: list[Place] = [
-            (_CLAIMS, place[1], text(dig(volume, "persistentVolumeClaim", "claimName")))
+        object_key, pod = change.object_key, change.obj
+        claims: list[ObjectKey] = [
+            (_CLAIMS, object_key[1], text(dig(volume, "persistentVolumeClaim", "claimName")))
             for volume in items(dig(pod, "spec", "volumes"))
             if "persistentVolumeClaim" in fields(volume)
         ]
         for claim in claims:
             users = self._pods_by_claim.setdefault(claim, set())
             if change.type == "DELETED":
-                users.discard(place)
+                users.discard(object_key)
             else:
-                users.add(place)
+                users.add(object_key)
         return claims if change.type == "DELETED" else []
 
-    def _process(self, place: Place) -> None:
-        obj = self._store.get(place)
+    def _process(self, object_key: ObjectKey) -> None:
+        obj = self._store.get(object_key)
         if obj is None:
             return
         meta = fields(obj.get("metadata"))
         if "deletionTimestamp" not in meta:
             if meta.get("ownerReferences"):
-                self._attempt_to_delete_item(place, obj)
+                self._attempt_to_delete_item(object_key, obj)
             return
-        if place[0] == _NAMESPACES:
-            self._sync_terminating_namespace(place, obj)
+        if object_key[0] == _NAMESPACES:
+            self._sync_terminating_namespace(object_key, obj)
             return
         finalizers = items(meta.get("finalizers"))
         if "orphan" in finalizers:
-            self._orphan_dependents(place, obj)
+            self._orphan_dependents(object_key, obj)
         elif "foregroundDeletion" in finalizers:
-            self._delete_dependents(place, obj)
-        elif _CLAIM_PROTECTION in finalizers and place[0] == _CLAIMS and not self._pods_by_claim.get(place):
-            self._remove_finalizer(place, _CLAIM_PROTECTION)
-        elif _VOLUME_PROTECTION in finalizers and place[0] == _VOLUMES and not self._is_claimed(obj):
-            self._remove_finalizer(place, _VOLUME_PROTECTION)
+            self._delete_dependents(object_key, obj)
+        elif (
+            _CLAIM_PROTECTION in finalizers
+            and object_key[0] == _CLAIMS
+            and not self._pods_by_claim.get(object_key)
+        ):
+            self._remove_finalizer(object_key, _CLAIM_PROTECTION)
+        elif _VOLUME_PROTECTION in finalizers and object_key[0] == _VOLUMES and not self._is_claimed(obj):
+            self._remove_finalizer(object_key, _VOLUME_PROTECTION)
 
     def _is_claimed(self, volume: Object) -> bool:
-        wanted = fields(dig(volume, "spec", "claimRef"))
-        claim = self._store.get((_CLAIMS, text(wanted.get("namespace")), text(wanted.get("name"))))
-        return claim is not None and wanted.get("uid") in (None, uid_of(claim))
+        claim_ref = fields(dig(volume, "spec", "claimRef"))
+        claim = self._store.get((_CLAIMS, text(claim_ref.get("namespace")), text(claim_ref.get("name"))))
+        return claim is not None and claim_ref.get("uid") in (None, uid_of(claim))
 
     # -- owners -----------------------------------------------------------------------------------
 
-    def _attempt_to_delete_item(self, place: Place, obj: Object) -> None:
+    def _attempt_to_delete_item(self, object_key: ObjectKey, obj: Object) -> None:
         references = items(dig(obj, "metadata", "ownerReferences"))
-        kept: list[Json] = [
+        remaining: list[Json] = [
             reference for reference in references if self._exists(text(fields(reference).get("uid")))
         ]
-        if not kept:
-            resource = self._discovery.of_store(place[0])
+        if not remaining:
+            resource = self._discovery.of_store(object_key[0])
             if resource is not None:
-                self._deletes.remove(place, resource)
-        elif len(kept) < len(references):
-            self._update_metadata(place, obj, ownerReferences=kept)
+                self._deletes.remove(object_key, resource)
+        elif len(remaining) < len(references):
+            self._update_metadata(object_key, obj, ownerReferences=remaining)
 
     def _exists(self, uid: str) -> bool:
         return bool(self._store.with_uid(uid)) or uid in self._store.assumed_uids
 
-    def _orphan_dependents(self, place: Place, obj: Object) -> None:
+    def _orphan_dependents(self, object_key: ObjectKey, obj: Object) -> None:
         uid = uid_of(obj)
         for child in self._store.owned_by(uid):
             dependent = self._store.get(child)
             if dependent is not None:
                 self._remove_owner_reference(child, dependent, uid)
-        self._remove_finalizer(place, "orphan")
+        self._remove_finalizer(object_key, "orphan")
 
-    def _delete_dependents(self, place: Place, obj: Object) -> None:
+    def _delete_dependents(self, object_key: ObjectKey, obj: Object) -> None:
         uid = uid_of(obj)
         dependents = self._store.owned_by(uid)
         for child in dependents:
@@ -153,9 +157,9 @@ class GarbageCollection:
             ):
                 self._deletes.remove(child, resource)
         if not any(self._blocks_owner_deletion(child, uid) for child in dependents):
-            self._remove_finalizer(place, "foregroundDeletion")
+            self._remove_finalizer(object_key, "foregroundDeletion")
 
-    def _blocks_owner_deletion(self, child: Place, owner: str) -> bool:
+    def _blocks_owner_deletion(self, child: ObjectKey, owner: str) -> bool:
         dependent = self._store.get(child)
         references = [] if dependent is None else items(dig(dependent, "metadata", "ownerReferences"))
         return any(
@@ -163,47 +167,52 @@ class GarbageCollection:
             for reference in references
         )
 
-    def _remove_owner_reference(self, place: Place, obj: Object, owner: str) -> None:
-        kept: list[Json] = [
+    def _remove_owner_reference(self, object_key: ObjectKey, obj: Object, owner: str) -> None:
+        remaining: list[Json] = [
             owner_reference
             for owner_reference in items(dig(obj, "metadata", "ownerReferences"))
             if fields(owner_reference).get("uid") != owner
         ]
-        self._update_metadata(place, obj, ownerReferences=kept)
+        self._update_metadata(object_key, obj, ownerReferences=remaining)
 
-    def _remove_finalizer(self, place: Place, finalizer: str) -> None:
+    def _remove_finalizer(self, object_key: ObjectKey, finalizer: str) -> None:
         """Removes a finalizer; the object is deleted if it was the last one."""
-        obj = self._store.get(place)
+        obj = self._store.get(object_key)
         if obj is None:
             return
-        kept: list[Json] = [
+        remaining: list[Json] = [
             other_finalizer
             for other_finalizer in items(dig(obj, "metadata", "finalizers"))
             if other_finalizer != finalizer
         ]
-        if kept:
-            self._update_metadata(place, obj, finalizers=kept)
+        if remaining:
+            self._update_metadata(object_key, obj, finalizers=remaining)
         else:
-            self._store.drop(place)
+            self._store.drop(object_key)
 
-    def _update_metadata(self, place: Place, obj: Object, **parts: list[Json]) -> None:
+    def _update_metadata(self, object_key: ObjectKey, obj: Object, **parts: list[Json]) -> None:
         meta = dict(fields(obj.get("metadata")))
         for key, value in parts.items():
             if value:
                 meta[key] = value
             else:
                 meta.pop(key, None)
-        self.write(place, {**obj, "metadata": meta}, subresource="")
+        self.write(object_key, {**obj, "metadata": meta}, subresource="")
 
     def write(
-        self, place: Place, new: Object, *, subresource: str, manager: str = "kube-controller-manager"
+        self,
+        object_key: ObjectKey,
+        new: Object,
+        *,
+        subresource: str,
+        manager: str = "kube-controller-manager",
     ) -> Object:
         """Store a controller's change of an existing object, with its managedFields."""
-        old = self._store.get(place)
+        old = self._store.get(object_key)
         if old is None:
-            return self._store.put(place, new)
+            return self._store.put(object_key, new)
         version = text(old.get("apiVersion"))
-        served = self._discovery.served(UrlPath(version, place[0][1]))
+        served = self._discovery.served(UrlPath(version, object_key[0][1]))
         writing = Writing(
             manager=manager,
             subresource=subresource,
@@ -214,61 +223,61 @@ class GarbageCollection:
         managed = managed_or_empty(old)
         if managed.claims:
             new = with_managed(new, after_update(old, new, managed, writing, served.atom))
-        return self._store.put(place, new)
+        return self._store.put(object_key, new)
 
     # -- namespaces, definitions ------------------------------------------------------------------
 
-    def _sync_terminating_namespace(self, place: Place, namespace: Object) -> None:
-        for inner_place in self._store.in_namespace(place[2]):
+    def _sync_terminating_namespace(self, object_key: ObjectKey, namespace: Object) -> None:
+        for inner_place in self._store.in_namespace(object_key[2]):
             resource = self._discovery.of_store(inner_place[0])
             inner = self._store.get(inner_place)
             if resource is not None and inner is not None and not dig(inner, "metadata", "deletionTimestamp"):
                 self._deletes.remove(inner_place, resource)
-        left = [
+        remaining = [
             (inner_place, obj)
-            for inner_place in self._store.in_namespace(place[2])
+            for inner_place in self._store.in_namespace(object_key[2])
             if (obj := self._store.get(inner_place)) is not None
         ]
-        held = bool(items(dig(namespace, "metadata", "finalizers")))
-        if left or held:
-            self._write_namespace_conditions(place, namespace, left)
+        has_finalizers = bool(items(dig(namespace, "metadata", "finalizers")))
+        if remaining or has_finalizers:
+            self._write_namespace_conditions(object_key, namespace, remaining)
         else:
-            self._store.drop(place)
+            self._store.drop(object_key)
 
     def _write_namespace_conditions(
-        self, place: Place, namespace: Object, left: list[tuple[Place, Object]]
+        self, object_key: ObjectKey, namespace: Object, remaining: list[tuple[ObjectKey, Object]]
     ) -> None:
         """Writes the conditions that report what remains in a terminating namespace."""
         status = fields(namespace.get("status"))
-        conditions = namespace_conditions(left, self._clock.stamp())
+        conditions = namespace_conditions(remaining, self._clock.stamp())
         if [_without_transition_time(condition) for condition in items(status.get("conditions"))] == [
             _without_transition_time(condition) for condition in conditions
         ]:
             return
         new: Object = {**namespace, "status": {**status, "conditions": conditions}}
-        if not left:
+        if not remaining:
             spec = {key: value for key, value in fields(namespace.get("spec")).items() if key != "finalizers"}
             new["spec"] = spec
-        self.write(place, new, subresource="status")
+        self.write(object_key, new, subresource="status")
 
     def finalize_definitions(self) -> None:
         """Deletes the custom resources of a kind before its CustomResourceDefinition is deleted."""
-        for place in self._store.terminating(_DEFINITIONS):
-            definition = self._store.get(place)
+        for object_key in self._store.terminating(_DEFINITIONS):
+            definition = self._store.get(object_key)
             if definition is None:
                 continue
             spec = fields(definition.get("spec"))
-            where = (text(spec.get("group")), text(dig(spec, "names", "plural")))
-            resource = self._discovery.of_store(where)
-            for instance_place, obj in self._store.within(where):
+            store_key = (text(spec.get("group")), text(dig(spec, "names", "plural")))
+            resource = self._discovery.of_store(store_key)
+            for instance_place, obj in self._store.within(store_key):
                 if resource is not None and not dig(obj, "metadata", "deletionTimestamp"):
                     self._deletes.remove(instance_place, resource)
-            if any(True for _ in self._store.within(where)):
-                self._write_deletion_in_progress(place, definition)
+            if any(True for _ in self._store.within(store_key)):
+                self._write_deletion_in_progress(object_key, definition)
             else:
-                self._remove_finalizer(place, _CLEANUP_FINALIZER)
+                self._remove_finalizer(object_key, _CLEANUP_FINALIZER)
 
-    def _write_deletion_in_progress(self, place: Place, definition: Object) -> None:
+    def _write_deletion_in_progress(self, object_key: ObjectKey, definition: Object) -> None:
         """Writes the condition Terminating while custom resources remain."""
         status = fields(definition.get("status"))
         progress: Object = {
@@ -281,7 +290,7 @@ class GarbageCollection:
         ]
         if conditions != items(status.get("conditions")):
             new: Object = {**definition, "status": {**status, "conditions": conditions}}
-            self.write(place, new, subresource="status", manager="kube-apiserver")
+            self.write(object_key, new, subresource="status", manager="kube-apiserver")
 
 
 def _without_transition_time(condition: Json) -> Object:

@@ -17,7 +17,7 @@ class ReadHandlers:
         self._discovery = discovery
 
     def get(self, call: RequestContext) -> Reply:
-        obj = self._store.get(call.place)
+        obj = self._store.get(call.object_key)
         if obj is None:
             raise call.missing()
         if call.address.subresource == "scale":
@@ -53,7 +53,7 @@ def as_served(obj: Object, call: RequestContext) -> Object:
 
 def as_listed(obj: Object, call: RequestContext) -> Object:
     """An item of a list; built-in kinds omit apiVersion and kind."""
-    shown = as_served(obj, call)
+    served = as_served(obj, call)
     if call.resource.custom:
-        return shown
-    return {key: value for key, value in shown.items() if key not in {"apiVersion", "kind"}}
+        return served
+    return {key: value for key, value in served.items() if key not in {"apiVersion", "kind"}}

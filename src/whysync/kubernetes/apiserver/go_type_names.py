@@ -131,13 +131,13 @@ def go_field_path(path: str) -> str:
 def _table() -> dict[tuple[str, str], str]:
     table: dict[tuple[str, str], str] = {}
     struct = field = ""
-    for word in _NAMED.replace(",", "").split():
-        if word.endswith(":"):
-            struct = word[:-1]
+    for token in _NAMED.replace(",", "").split():
+        if token.endswith(":"):
+            struct = token[:-1]
         elif field:
-            table[struct, field], field = word, ""
+            table[struct, field], field = token, ""
         else:
-            field = word
+            field = token
     return table
 
 

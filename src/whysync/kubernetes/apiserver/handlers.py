@@ -31,11 +31,15 @@ from whysync.kubernetes.apiserver.object_metadata import (
     uid_precondition_message,
     with_status_only,
 )
-from whysync.kubernetes.apiserver.patches import in_order, patched, unconvertible, undecodable
+from whysync.kubernetes.apiserver.patches import patched, unconvertible, undecodable, with_sorted_keys
 from whysync.kubernetes.apiserver.rbac_authorizer import review
-from whysync.kubernetes.apiserver.rbac_escalation import check_escalation
+from whysync.kubernetes.apiserver.rbac_escalation import confirm_no_escalation
 from whysync.kubernetes.apiserver.registry import RegistryContext
-from whysync.kubernetes.apiserver.registry_strategies import counts_as_change, prepare_create, prepare_update
+from whysync.kubernetes.apiserver.registry_strategies import (
+    prepare_for_create,
+    prepare_for_update,
+    raises_generation,
+)
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.request_body import (
     check_options,
@@ -54,13 +58,13 @@ from whysync.kubernetes.apiserver.status_errors import (
     internal,
     invalid,
 )
-from whysync.kubernetes.apiserver.storage import Place, Store
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store
 from whysync.kubernetes.apiserver.validate import (
     check_create,
     check_priority_class,
     check_runtime_class,
     check_update,
-    check_version,
+    require_resource_version,
 )
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.errors import DiffError
@@ -109,7 +113,7 @@ class WriteHandlers:
     def update(self, call: RequestContext) -> Reply:
         check_options(call, "UpdateOptions")
         body, repeated = read_body(call)
-        live = self._store.get(call.place)
+        live = self._store.get(call.object_key)
         if call.address.subresource == "scale":
             return self._update_scale(call, body, live)
         obj, unknown_fields = object_in_body(body, call, live)
@@ -123,7 +127,7 @@ class WriteHandlers:
 
     def patch(self, call: RequestContext) -> Reply:
         check_options(call, "PatchOptions")
-        live = self._store.get(call.place)
+        live = self._store.get(call.object_key)
         if call.request.verb == "ssa":
             return self._apply(call, live)
         if live is None:
@@ -148,9 +152,9 @@ class WriteHandlers:
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: its schema decides about nulls that the apply left.
-        there = None if live is None else base
-        obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, there, call)
-        obj = call.served.defaulted(obj, there)
+        current = None if live is None else base
+        obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, current, call)
+        obj = call.served.defaulted(obj, current)
         obj = with_managed(obj, managed)
         if live is None:
             if call.resource.namespaced:
@@ -201,14 +205,14 @@ class WriteHandlers:
         meta["creationTimestamp"] = self._clock.stamp()
         if resource.counted:
             meta["generation"] = 1
-        named: Object = {**obj, "metadata": meta}
-        obj = prepare_create(
-            self._mutate(with_limits(named, call, self._store), call, "CREATE"),
+        identified: Object = {**obj, "metadata": meta}
+        obj = prepare_for_create(
+            self._mutate(with_limits(identified, call, self._store), call, "CREATE"),
             resource,
             call.served.zero(),
             self._registry_context(),
         )
-        check_escalation(obj, None, call, self._store)
+        confirm_no_escalation(obj, None, call, self._store)
         check_priority_class(obj, resource, self._store)
         check_runtime_class(obj, resource, self._store)
         check_create(obj, call)
@@ -217,29 +221,29 @@ class WriteHandlers:
         check_policies(obj, None, call, "CREATE", self._store)
         check_webhooks(obj, None, call, "CREATE", self._store, self.webhooks)
         charges = charged_to(obj, None, call, self._store) if resource.namespaced else []
-        place = (resource.store, call.address.namespace, text(meta.get("name")))
-        there = self._store.get(place)
-        if there is not None:
-            refusal = already_exists(resource.plural, resource.group, place[2])
-            if dig(there, "metadata", "deletionTimestamp"):
+        object_key = (resource.store, call.address.namespace, text(meta.get("name")))
+        existing = self._store.get(object_key)
+        if existing is not None:
+            refusal = already_exists(resource.plural, resource.group, object_key[2])
+            if dig(existing, "metadata", "deletionTimestamp"):
                 refusal.message = f"object is being deleted: {refusal.message}"
             raise refusal
-        self._addresses.check(obj, resource, place)
+        self._addresses.check(obj, resource, object_key)
         if charges and not call.request.dry_run:
             charge(charges, self._store, self._clock.stamp())
-        kept = self._store_object(place, obj, call)
+        stored = self._store_object(object_key, obj, call)
         if resource.kind == "CustomResourceDefinition" and not call.request.dry_run:
-            self._establish_definition(place, kept, call)
-        return kept
+            self._establish_definition(object_key, stored, call)
+        return stored
 
     def _mutate(self, obj: Object, call: RequestContext, operation: str) -> Object:
         """The object after mutating admission, with defaults for what webhooks added."""
         new = mutated(obj, call, operation, self._store, self.webhooks)
         return obj if new is obj else call.served.defaulted(new)
 
-    def _establish_definition(self, place: Place, definition: Object, call: RequestContext) -> None:
+    def _establish_definition(self, object_key: ObjectKey, definition: Object, call: RequestContext) -> None:
         """Sets the conditions NamesAccepted and Established, as the API server's controllers do."""
-        others = [obj for _, obj in self._store.within(place[0])]
+        others = [obj for _, obj in self._store.within(object_key[0])]
         new = established(definition, self._clock.stamp(), others)
         writing = Writing(
             manager="kube-apiserver",
@@ -249,36 +253,36 @@ class WriteHandlers:
             excluded=_NO_FIELDS,
         )
         managed = after_update(definition, new, managed_or_empty(definition), writing, call.served.atom)
-        self._store.put(place, with_managed(new, managed))
+        self._store.put(object_key, with_managed(new, managed))
 
     def _update(self, obj: Object, live: Object, call: RequestContext, *, owned: bool = False) -> Object:
         resource = call.resource
         live = call.served.read(live)
-        meta, before = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
+        meta, live_meta = dict(fields(obj.get("metadata"))), fields(live.get("metadata"))
         version = text(meta.get("resourceVersion"))
-        check_version(call, version)
+        require_resource_version(call, version)
         uid = text(meta.get("uid"))
-        if uid and uid != before.get("uid") and call.request.verb == "update":
-            raise call.conflict(uid_precondition_message(call, uid, text(before.get("uid"))))
+        if uid and uid != live_meta.get("uid") and call.request.verb == "update":
+            raise call.conflict(uid_precondition_message(call, uid, text(live_meta.get("uid"))))
         if version and not version.isdecimal():
             raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
-        if version and version not in ("0", before.get("resourceVersion")):
+        if version and version not in ("0", live_meta.get("resourceVersion")):
             raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
         if not owned:
             obj = self._with_managed_fields(obj, live, call)
             meta = dict(fields(obj.get("metadata")))
-        meta = before_update(meta, before)
+        meta = before_update(meta, live_meta)
         if resource.namespaced:
             meta.setdefault("namespace", call.address.namespace)
-        named: Object = {**obj, "metadata": meta}
-        obj = self._mutate(named, call, "UPDATE")
+        with_metadata: Object = {**obj, "metadata": meta}
+        obj = self._mutate(with_metadata, call, "UPDATE")
         if call.address.subresource == "status":
             obj = with_status_only(obj, live)
         else:
-            obj = prepare_update(obj, live, resource, self._registry_context())
+            obj = prepare_for_update(obj, live, resource, self._registry_context())
         unchanged = equal_except_managed_times(obj, live)
         if not unchanged:
-            check_escalation(obj, live, call, self._store)
+            confirm_no_escalation(obj, live, call, self._store)
             check_update(obj, live, call)
             check_resize(obj, live, call, self._store)
         check_policies(obj, live, call, "UPDATE", self._store)
@@ -292,15 +296,15 @@ class WriteHandlers:
                 resource.counted or resource.kind == "CSIDriver"
             )  # whose generation starts with its first change
             and call.address.subresource != "status"
-            and counts_as_change(obj, live, resource)
+            and raises_generation(obj, live, resource)
         ):
             meta = fields(obj.get("metadata"))
-            generation = integer(before.get("generation")) + 1
+            generation = integer(live_meta.get("generation")) + 1
             obj = {**obj, "metadata": {**meta, "generation": generation}}
-        unsettled = self._lacks_read_defaults(live)
-        if unchanged and not unsettled:
+        lacks_defaults = self._lacks_read_defaults(live)
+        if unchanged and not lacks_defaults:
             return live
-        return self._store_object(call.place, obj, call)
+        return self._store_object(call.object_key, obj, call)
 
     def _lacks_read_defaults(self, live: Object) -> bool:
         """Does the stored object lack defaults added on read? Then even an unchanged write is stored."""
@@ -309,35 +313,35 @@ class WriteHandlers:
 
     def _with_managed_fields(self, obj: Object, live: Object, call: RequestContext) -> Object:
         """The object with its managedFields; a writer may clear them with one empty entry."""
-        given = items(fields(obj.get("metadata")).get("managedFields"))
-        if given == [{}] and not call.address.subresource:
+        entries = items(fields(obj.get("metadata")).get("managedFields"))
+        if entries == [{}] and not call.address.subresource:
             return with_managed(obj, Managed({}, {}))
         managed = managed_or_empty(live)
-        if given and not call.address.subresource:
+        if entries and not call.address.subresource:
             with suppress(DiffError):
                 managed = decode_managed(obj)
         if not managed.claims:
             return with_managed(obj, managed)
         return self._with_ownership(live, obj, call, managed)
 
-    def _store_object(self, place: Place, obj: Object, call: RequestContext) -> Object:
+    def _store_object(self, object_key: ObjectKey, obj: Object, call: RequestContext) -> Object:
         if call.request.dry_run:
             return obj
         if is_ready_to_delete(obj, call.resource):
-            self._store.drop(place)
+            self._store.drop(object_key)
             return obj
-        before = self._store.get(place)
-        settled = call.served.settled(obj, before)
-        if before is not None and settled != obj and equal_except_managed_times(settled, before):
-            return before  # for example, an empty list is stored as none
-        if is_object_too_large(settled):
+        live = self._store.get(object_key)
+        new = call.served.settled(obj, live)
+        if live is not None and new != obj and equal_except_managed_times(new, live):
+            return live  # for example, an empty list is stored as none
+        if is_object_too_large(new):
             raise internal("etcdserver: request is too large")
-        kept = self._store.put(place, settled)
-        if before is None and (settled != obj or call.resource.kind == "PersistentVolumeClaim"):
-            self._undefaulted_versions[text(dig(kept, "metadata", "uid"))] = text(
-                dig(kept, "metadata", "resourceVersion")
+        stored = self._store.put(object_key, new)
+        if live is None and (new != obj or call.resource.kind == "PersistentVolumeClaim"):
+            self._undefaulted_versions[text(dig(stored, "metadata", "uid"))] = text(
+                dig(stored, "metadata", "resourceVersion")
             )
-        return kept
+        return stored
 
     def _registry_context(self) -> RegistryContext:
         return RegistryContext(
@@ -356,11 +360,11 @@ class WriteHandlers:
         version = text(dig(body, "metadata", "resourceVersion"))
         if version and version != dig(live, "metadata", "resourceVersion"):
             raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
-        wanted = integer(dig(body, "spec", "replicas"))
-        if wanted < 0 and not call.resource.custom:
-            why = f"Invalid value: {wanted}: must be greater than or equal to 0"
+        replicas = integer(dig(body, "spec", "replicas"))
+        if replicas < 0 and not call.resource.custom:
+            why = f"Invalid value: {replicas}: must be greater than or equal to 0"
             raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
-        new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": wanted}}
+        new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": replicas}}
         # If no manager owns spec.replicas, the scale has no managedFields, and none are added.
         owned = any(claim.owned.has(_REPLICAS) for claim in managed_or_empty(live).claims.values())
         return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
@@ -374,9 +378,9 @@ def _excluded(call: RequestContext) -> FieldSet:
     return _STATUS if call.resource.status and not call.address.subresource else _NO_FIELDS
 
 
-def _decoded_apply(new: Object, there: Object | None, call: RequestContext) -> Object:
+def _decoded_apply(new: Object, current: Object | None, call: RequestContext) -> Object:
     try:
-        return call.served.decode(new, there)[0]
+        return call.served.decode(new, current)[0]
     except Refused as refusal:
         raise unconvertible(refusal, new, call) from None
 
@@ -387,5 +391,5 @@ def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple
     except Refused as refusal:
         raise (refusal if call.resource.custom else undecodable(refusal, body, call)) from None
     if len(unknown_fields) > 1:
-        unknown_fields = call.served.decode(fields(in_order(body)))[1]
+        unknown_fields = call.served.decode(fields(with_sorted_keys(body)))[1]
     return obj, unknown_fields

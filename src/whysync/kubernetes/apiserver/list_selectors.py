@@ -55,29 +55,31 @@ def predicate_of_url(path: str, resource: Resource) -> Predicate | None:
 
 def _label_predicates(selector: str) -> list[Predicate]:
     requirements: list[Predicate] = []
-    at = 0
-    while at < len(selector):
-        part = _REQUIREMENT.match(selector, at)
-        if part is None:
-            raise bad_request(f"unable to parse requirement: found '{selector[at:]}', expected: identifier")
-        requirements.append(_label_predicate(part))
-        at = part.end()
+    position = 0
+    while position < len(selector):
+        requirement = _REQUIREMENT.match(selector, position)
+        if requirement is None:
+            raise bad_request(
+                f"unable to parse requirement: found '{selector[position:]}', expected: identifier"
+            )
+        requirements.append(_label_predicate(requirement))
+        position = requirement.end()
     return requirements
 
 
-def _label_predicate(part: re.Match[str]) -> Predicate:
-    if part["absent"]:
-        return lambda obj: part["absent"] not in _labels_of(obj)
-    if part["there"]:
-        return lambda obj: part["there"] in _labels_of(obj)
-    if part["set"]:
-        values = {value.strip() for value in part["values"].split(",")}
-        if part["how"] == "in":
-            return lambda obj: _labels_of(obj).get(part["set"]) in values
-        return lambda obj: _labels_of(obj).get(part["set"]) not in values
-    if part["sign"] == "!=":
-        return lambda obj: _labels_of(obj).get(part["key"]) != part["value"]
-    return lambda obj: _labels_of(obj).get(part["key"]) == part["value"]
+def _label_predicate(requirement: re.Match[str]) -> Predicate:
+    if requirement["absent"]:
+        return lambda obj: requirement["absent"] not in _labels_of(obj)
+    if requirement["there"]:
+        return lambda obj: requirement["there"] in _labels_of(obj)
+    if requirement["set"]:
+        values = {value.strip() for value in requirement["values"].split(",")}
+        if requirement["how"] == "in":
+            return lambda obj: _labels_of(obj).get(requirement["set"]) in values
+        return lambda obj: _labels_of(obj).get(requirement["set"]) not in values
+    if requirement["sign"] == "!=":
+        return lambda obj: _labels_of(obj).get(requirement["key"]) != requirement["value"]
+    return lambda obj: _labels_of(obj).get(requirement["key"]) == requirement["value"]
 
 
 def _labels_of(obj: Object) -> Object:
@@ -86,14 +88,14 @@ def _labels_of(obj: Object) -> Object:
 
 def _field_predicates(selector: str, resource: Resource) -> list[Predicate]:
     requirements: list[Predicate] = []
-    for part in selector.split(","):
-        if not part:
+    for term in selector.split(","):
+        if not term:
             continue
-        key, sign, value = _split(part)
-        known = (
+        key, sign, value = _split(term)
+        supported_fields = (
             _COMMON_FIELDS if resource.custom else (*_COMMON_FIELDS, *_FIELDS_BY_KIND.get(resource.kind, ()))
         )
-        if key not in known:
+        if key not in supported_fields:
             if resource.kind in _FIELDS_BY_KIND and not resource.custom:
                 raise bad_request(f"field label not supported: {key}")
             supported = ", ".join(f'"{field_name}"' for field_name in _COMMON_FIELDS)
@@ -102,12 +104,12 @@ def _field_predicates(selector: str, resource: Resource) -> list[Predicate]:
     return requirements
 
 
-def _split(part: str) -> tuple[str, str, str]:
+def _split(term: str) -> tuple[str, str, str]:
     for sign in ("!=", "==", "="):
-        key, separator, value = part.partition(sign)
+        key, separator, value = term.partition(sign)
         if separator:
             return key, sign, value
-    raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
+    raise bad_request(f"invalid selector: '{term}'; can't understand '{term}'")
 
 
 def _field_predicate(key: str, value: str, *, equal: bool) -> Predicate:

@@ -83,14 +83,14 @@ def decode_managed(obj: Object) -> Managed:
     claims: dict[Manager, Claim] = {}
     for entry in entries:
         tree = entry.get("fieldsV1")
-        known = _FIELD_SETS.get(id(tree))
-        if known is None or known[0] is not tree:
+        cached = _FIELD_SETS.get(id(tree))
+        if cached is None or cached[0] is not tree:
             claims = decode_managers(obj)
             if len(claims) == len(entries):
-                for other in entries:
-                    _cache(fields(other.get("fieldsV1")), claims[_manager_of(other)].owned)
+                for each_entry in entries:
+                    _cache(fields(each_entry.get("fieldsV1")), claims[_manager_of(each_entry)].owned)
             break
-        claims[_manager_of(entry)] = Claim(known[1], text(entry.get("apiVersion")))
+        claims[_manager_of(entry)] = Claim(cached[1], text(entry.get("apiVersion")))
     times = {_manager_of(entry): stamp for entry in entries if (stamp := text(entry.get("time")))}
     return Managed(claims, times)
 
@@ -151,9 +151,9 @@ def _entry(manager: Manager, managed: Managed) -> Json:
 
 
 def _fields_v1(owned: FieldSet) -> Object:
-    known = _FIELDS_V1.get(id(owned))
-    if known is not None and known[0] is owned:
-        return known[1]
+    cached = _FIELDS_V1.get(id(owned))
+    if cached is not None and cached[0] is owned:
+        return cached[1]
     tree = to_fields_v1(owned)
     _cache(tree, owned)
     return tree
@@ -172,11 +172,11 @@ def after_update(live: Object, new: Object, managed: Managed, writing: Writing, 
     removed = changes.removed.difference(writing.excluded, recursive=True)
     changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
     claims = _remaining_claims(managed.claims, changed, removed, except_for=None)
-    mine = changed.difference(_STRIPPED_FIELDS)
+    own_fields = changed.difference(_STRIPPED_FIELDS)
     times = dict(managed.times)
-    if mine:
-        before = claims.get(writer)
-        owned = mine if before is None else before.owned.union(mine)
+    if own_fields:
+        previous = claims.get(writer)
+        owned = own_fields if previous is None else previous.owned.union(own_fields)
         claims[writer] = Claim(owned, writing.api_version)
         if writer not in managed.claims or managed.claims[writer].owned != owned:
             times[writer] = writing.now
@@ -226,27 +226,27 @@ def _claims_for_subresource(writer: Manager, claims: dict[Manager, Claim]) -> di
     plain = Manager(writer.name, "Apply", "", "")
     if writer == plain:
         return claims
-    seen = {who: claim for who, claim in claims.items() if who not in {writer, plain}}
+    renamed = {manager: claim for manager, claim in claims.items() if manager not in {writer, plain}}
     if plain in claims:
-        seen[plain._replace(name=f"{writer.name} (main resource)")] = claims[plain]
+        renamed[plain._replace(name=f"{writer.name} (main resource)")] = claims[plain]
     if writer in claims:
-        seen[plain] = claims[writer]
-    return seen
+        renamed[plain] = claims[writer]
+    return renamed
 
 
 def _remaining_claims(
     claims: dict[Manager, Claim], changed: FieldSet, removed: FieldSet, *, except_for: Manager | None
 ) -> dict[Manager, Claim]:
     """The claims without changed and removed fields; `except_for` keeps all of its fields."""
-    kept: dict[Manager, Claim] = {}
+    remaining: dict[Manager, Claim] = {}
     for manager, claim in claims.items():
         if manager == except_for:
-            kept[manager] = claim
+            remaining[manager] = claim
             continue
         owned = claim.owned.difference(changed).difference(removed)
         if owned:
-            kept[manager] = Claim(owned, claim.api_version)
-    return kept
+            remaining[manager] = Claim(owned, claim.api_version)
+    return remaining
 
 
 def _times_of(times: dict[Manager, str], claims: dict[Manager, Claim]) -> dict[Manager, str]:
@@ -291,10 +291,10 @@ def _check_conflicts(claims: dict[Manager, Claim], changed: FieldSet, writer: Ma
 
 def conflict_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
     """The paths of a FieldSet: the members of a level first, then its children."""
-    for step in sorted(owned.members):
-        yield prefix + step_text(step)
-    for step in sorted(owned.children):
-        yield from conflict_paths(owned.children[step], prefix + step_text(step))
+    for element in sorted(owned.members):
+        yield prefix + step_text(element)
+    for element in sorted(owned.children):
+        yield from conflict_paths(owned.children[element], prefix + step_text(element))
 
 
 def _manager_text(manager: Manager, claim: Claim) -> str:
@@ -306,16 +306,16 @@ def _manager_text(manager: Manager, claim: Claim) -> str:
 
 def _conflict(conflicts: list[tuple[str, str]]) -> Refused:
     if len(conflicts) == 1:
-        who, path = conflicts[0]
-        message = f"Apply failed with 1 conflict: conflict with {who}: {path}"
+        manager, path = conflicts[0]
+        message = f"Apply failed with 1 conflict: conflict with {manager}: {path}"
     else:
         lines: list[str] = []
-        for who in dict.fromkeys(who for who, _ in conflicts):
-            lines.append(f"conflicts with {who}:")
-            lines.extend(f"- {path}" for name, path in conflicts if name == who)
+        for manager in dict.fromkeys(manager for manager, _ in conflicts):
+            lines.append(f"conflicts with {manager}:")
+            lines.extend(f"- {path}" for name, path in conflicts if name == manager)
         message = f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
     causes: list[Json] = [
-        {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}
-        for who, path in conflicts
+        {"reason": "FieldManagerConflict", "message": f"conflict with {manager}", "field": path}
+        for manager, path in conflicts
     ]
     return Refused(409, "Conflict", message, {"causes": causes})

@@ -8,16 +8,16 @@ from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import bad_request
 
 
-def before_update(meta: Object, before: Object) -> Object:
+def before_update(meta: Object, live_meta: Object) -> Object:
     """The metadata of an update with the fields that the server sets. Mirrors `rest.BeforeUpdate`."""
     new = dict(meta)
     new.pop("selfLink", None)
     for key in ("uid", "deletionGracePeriodSeconds"):
-        if new.get(key) is None and key in before:
-            new[key] = before[key]
+        if new.get(key) is None and key in live_meta:
+            new[key] = live_meta[key]
     for key in ("generation", "creationTimestamp", "deletionTimestamp", "resourceVersion"):
-        if key in before:
-            new[key] = before[key]
+        if key in live_meta:
+            new[key] = live_meta[key]
         elif key != "deletionTimestamp":
             new.pop(key, None)
     return new
@@ -27,9 +27,11 @@ def uid_precondition_message(call: RequestContext, required_uid: str, current: s
     plural = {"services": "services/specs", "ingresses": "ingress"}.get(
         call.resource.plural, call.resource.plural
     )
-    where = "/".join(part for part in (plural, call.address.namespace, call.address.name) if part)
+    storage_key = "/".join(
+        segment for segment in (plural, call.address.namespace, call.address.name) if segment
+    )
     return (
-        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"StorageError: invalid object, Code: 4, Key: /registry/{storage_key}, ResourceVersion: 0, "
         "AdditionalErrorMsg: Precondition failed: "
         f"UID in precondition: {required_uid}, UID in object meta: {current}"
     )
@@ -37,16 +39,16 @@ def uid_precondition_message(call: RequestContext, required_uid: str, current: s
 
 def with_status_only(obj: Object, live: Object) -> Object:
     """A write to the `status` subresource changes only the status and some metadata."""
-    kept = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    new = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
     if "status" in obj:
-        kept["status"] = obj["status"]
+        new["status"] = obj["status"]
     meta = dict(fields(obj.get("metadata")))
     labels = fields(live.get("metadata")).get("labels")
     if labels is None:
         meta.pop("labels", None)
     else:
         meta["labels"] = labels
-    return {**kept, "metadata": meta}
+    return {**new, "metadata": meta}
 
 
 def is_ready_to_delete(obj: Object, resource: Resource) -> bool:

@@ -45,18 +45,18 @@ def patched(current: Object, call: RequestContext, *, schema: Type | None) -> Ob
             return _strategic(current, body, schema)
 
 
-def _undecodable(body: Json, wanted: str, before: str = "error decoding patch: ") -> Refused:
+def _undecodable(body: Json, go_type: str, prefix: str = "error decoding patch: ") -> Refused:
     if body is None or isinstance(body, str):
         return bad_request("Invalid JSON Patch")
-    return bad_request(f"{before}json: cannot unmarshal {json_kind(body)} into Go value of type {wanted}")
+    return bad_request(f"{prefix}json: cannot unmarshal {json_kind(body)} into Go value of type {go_type}")
 
 
 def _unsupported() -> Refused:
-    known = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+    media_types = "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
     return Refused(
         415,
         "UnsupportedMediaType",
-        f"the body of the request was in an unknown format - accepted media types include: {known}",
+        f"the body of the request was in an unknown format - accepted media types include: {media_types}",
     )
 
 
@@ -86,56 +86,56 @@ def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused
     `runtime.DefaultUnstructuredConverter`, Kubernetes 1.36. Differs: the keys in the dump of a built-in
     object are sorted; the server writes those that the patch did not touch in the order of the type.
     """
-    return bad_patch(_why(refusal), body, call)
+    return bad_patch(_decoding_error(refusal), body, call)
 
 
 def unconvertible(refusal: Refused, obj: Object, call: RequestContext) -> Refused:
     """A server-side apply is typed before it is decoded: what still does not fit is told by the converter."""
     resource, meta = call.resource, fields(obj.get("metadata"))
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    where = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
+    identity = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
     return internal(
-        f"failed to convert new object ({where}) to proper version: "
-        f"unable to convert unstructured object to {kind}: {_as_converter(_why(refusal))}"
+        f"failed to convert new object ({identity}) to proper version: "
+        f"unable to convert unstructured object to {kind}: {_converter_error(_decoding_error(refusal))}"
     )
 
 
-def _why(refusal: Refused) -> str:
+def _decoding_error(refusal: Refused) -> str:
     return refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
 
 
 def bad_patch(why: str, body: Object, call: RequestContext) -> Refused:
     if call.request.verb == "strategic-patch":
-        shown, why = go_text(call.request.body), _as_converter(why)
+        patch_text, why = go_text(call.request.body), _converter_error(why)
     else:
-        shown = msgspec.json.encode(body, order="sorted" if call.resource.custom else None).decode()
-    quoted = msgspec.json.encode(shown).decode()
+        patch_text = msgspec.json.encode(body, order="sorted" if call.resource.custom else None).decode()
+    quoted = msgspec.json.encode(patch_text).decode()
     return invalid("", "", "", [Cause("patch", f"Invalid value: {quoted}: {why}")])
 
 
-def _as_converter(why: str) -> str:
+def _converter_error(why: str) -> str:
     matched = _UNMARSHAL.fullmatch(why)
     if matched is None:
         return f"error decoding from json: {why}" if "base64" in why else why
-    json_type, wanted = matched["found"], matched["type"]
+    json_type, go_type = matched["found"], matched["type"]
     if json_type == "number":
         json_type = "float64" if re.search(r"[.eE]", matched["number"] or "") else "int64"
     kind = {"object": "map", "array": "slice"}.get(json_type, json_type)
-    if wanted.startswith("map["):
+    if go_type.startswith("map["):
         return f"cannot restore map from {kind}"
-    if wanted.startswith("[]"):
+    if go_type.startswith("[]"):
         return f"cannot restore slice from {kind}"
-    is_string = wanted == "string" or is_named_string(wanted)
-    if not _PLAIN.fullmatch(wanted) and not is_string:
+    is_string = go_type == "string" or is_named_string(go_type)
+    if not _PLAIN.fullmatch(go_type) and not is_string:
         return f"cannot restore struct from: {kind}"
-    converts = (json_type == "int64" and is_string) or (json_type == "float64" and "int" in wanted)
+    converts = (json_type == "int64" and is_string) or (json_type == "float64" and "int" in go_type)
     if converts:
-        return f"cannot convert {json_type} to {wanted}"
-    return f"unrecognized type: {'string' if is_string else wanted}"
+        return f"cannot convert {json_type} to {go_type}"
+    return f"unrecognized type: {'string' if is_string else go_type}"
 
 
-def in_order(value: Json) -> Json:
+def with_sorted_keys(value: Json) -> Json:
     """With the keys of all maps sorted: so a patched object is read, and so its strangers are told."""
     if isinstance(value, dict):
-        return {key: in_order(value[key]) for key in sorted(value)}
-    return [in_order(item) for item in value] if isinstance(value, list) else value
+        return {key: with_sorted_keys(value[key]) for key in sorted(value)}
+    return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value

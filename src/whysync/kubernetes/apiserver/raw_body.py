@@ -55,16 +55,16 @@ def parse_patch(raw: str) -> Json:
 
 def _to_json(value: object, path: str, repeated: list[str]) -> Json:
     if isinstance(value, _KeyValues):
-        out: Object = {}
+        decoded: Object = {}
         for key, item in value:
-            here = f"{path}.{key}" if path else key
-            if key in out:
-                repeated.append(f'duplicate field "{here}"')
-            out[key] = _to_json(item, here, repeated)
-        return out
+            key_path = f"{path}.{key}" if path else key
+            if key in decoded:
+                repeated.append(f'duplicate field "{key_path}"')
+            decoded[key] = _to_json(item, key_path, repeated)
+        return decoded
     if isinstance(value, list):
         listed = cast("list[object]", value)
-        return [_to_json(item, f"{path}[{at}]", repeated) for at, item in enumerate(listed)]
+        return [_to_json(item, f"{path}[{index}]", repeated) for index, item in enumerate(listed)]
     return cast(Json, value)
 
 

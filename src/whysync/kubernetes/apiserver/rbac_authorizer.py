@@ -35,7 +35,7 @@ def known_user(request: Request) -> Request:
     return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
 
 
-class AccessQuestion(NamedTuple):
+class AuthorizationAttributes(NamedTuple):
     """May this user do that, there?"""
 
     user: str
@@ -52,16 +52,16 @@ def check_access(call: RequestContext, store: Store) -> None:
     """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
     if not call.request.user or not call.resource.kept:
         return
-    attributes = question_of(call, _VERBS.get(call.request.verb, call.request.verb))
-    if not may(store, attributes):
-        raise _denied(call, attributes.verb, _unresolved(store, attributes))
-    creates = call.request.verb == "ssa" and store.get(call.place) is None
-    if creates and not may(store, attributes._replace(verb="create")):
-        raise _denied(call, "create", _unresolved(store, attributes))
+    attributes = attributes_of(call, _VERBS.get(call.request.verb, call.request.verb))
+    if not is_authorized(store, attributes):
+        raise _denied(call, attributes.verb, _missing_roles_text(store, attributes))
+    creates = call.request.verb == "ssa" and store.get(call.object_key) is None
+    if creates and not is_authorized(store, attributes._replace(verb="create")):
+        raise _denied(call, "create", _missing_roles_text(store, attributes))
 
 
-def question_of(call: RequestContext, verb: str) -> AccessQuestion:
-    return AccessQuestion(
+def attributes_of(call: RequestContext, verb: str) -> AuthorizationAttributes:
+    return AuthorizationAttributes(
         user=call.request.user,
         groups=call.request.groups,
         verb=verb,
@@ -73,37 +73,37 @@ def question_of(call: RequestContext, verb: str) -> AccessQuestion:
     )
 
 
-def may(store: Store, attributes: AccessQuestion) -> bool:
+def is_authorized(store: Store, attributes: AuthorizationAttributes) -> bool:
     """The administrator, who has no name here, may do everything."""
-    return not attributes.user or any(_grants(rule, attributes) for rule in rules_for(store, attributes))
+    return not attributes.user or any(_rule_allows(rule, attributes) for rule in rules_for(store, attributes))
 
 
-def rules_for(store: Store, attributes: AccessQuestion) -> Iterator[Object]:
+def rules_for(store: Store, attributes: AuthorizationAttributes) -> Iterator[Object]:
     """The RBAC rules that apply to the user in the namespace of the request."""
     for binding, namespace in _bindings(store, attributes):
         yield from role_rules(store, binding, namespace) or ()
 
 
-def _bindings(store: Store, attributes: AccessQuestion) -> Iterator[tuple[Object, str]]:
+def _bindings(store: Store, attributes: AuthorizationAttributes) -> Iterator[tuple[Object, str]]:
     for _, binding in store.within((_GROUP, "clusterrolebindings")):
-        if _names(binding, attributes):
+        if _applies_to(binding, attributes):
             yield binding, ""
     if attributes.namespace:
         for _, binding in store.within((_GROUP, "rolebindings"), attributes.namespace):
-            if _names(binding, attributes):
+            if _applies_to(binding, attributes):
                 yield binding, attributes.namespace
 
 
 def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
     """All groups of a user; a ServiceAccount is in some by its name."""
-    prefix, _, rest = user.partition("system:serviceaccount:")
-    if prefix or not rest or "system:serviceaccounts" in groups:
+    prefix, _, account = user.partition("system:serviceaccount:")
+    if prefix or not account or "system:serviceaccounts" in groups:
         return (*groups, "system:authenticated")
-    own = ("system:serviceaccounts", f"system:serviceaccounts:{rest.partition(':')[0]}")
-    return (*groups, *own, "system:authenticated")
+    account_groups = ("system:serviceaccounts", f"system:serviceaccounts:{account.partition(':')[0]}")
+    return (*groups, *account_groups, "system:authenticated")
 
 
-def _unresolved(store: Store, attributes: AccessQuestion) -> str:
+def _missing_roles_text(store: Store, attributes: AuthorizationAttributes) -> str:
     """The part of a refusal that lists roles of bindings that do not exist."""
     roles = [
         fields(binding.get("roleRef"))
@@ -126,7 +126,7 @@ def _namespace(call: RequestContext) -> str:
     return call.address.namespace
 
 
-def _names(binding: Object, attributes: AccessQuestion) -> bool:
+def _applies_to(binding: Object, attributes: AuthorizationAttributes) -> bool:
     groups = groups_of(attributes.user, attributes.groups)
     for raw in items(binding.get("subjects")):
         subject = fields(raw)
@@ -156,7 +156,7 @@ def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | 
     return None if role is None else [fields(rule) for rule in items(role.get("rules"))]
 
 
-def _grants(rule: Object, attributes: AccessQuestion) -> bool:
+def _rule_allows(rule: Object, attributes: AuthorizationAttributes) -> bool:
     subresource = attributes.subresource
     resource = f"{attributes.plural}/{subresource}" if subresource else attributes.plural
     names = items(rule.get("resourceNames"))
@@ -176,7 +176,7 @@ def _denied(call: RequestContext, verb: str, more: str) -> Refused:
     return _refusal(call.request.user, verb, call.resource.group, call.address, _namespace(call), more)
 
 
-def unknown_to(request: Request, address: UrlPath) -> Refused:
+def forbidden_before_lookup(request: Request, address: UrlPath) -> Refused:
     """A user without permissions is refused before the kind is looked up."""
     verb = _VERBS.get(request.verb, request.verb)
     return _refusal(request.user, verb, group_of(address.api_version), address, address.namespace)
@@ -195,7 +195,7 @@ def _refusal(user: str, verb: str, group: str, address: UrlPath, namespace: str,
     return Refused(403, "Forbidden", f"{target} is forbidden: {why}", details)
 
 
-def no_such_path_for(user: str, path: str) -> Refused:
+def forbidden_path(user: str, path: str) -> Refused:
     """Paths that are no resources are open to administrators only."""
     return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})
 
@@ -204,21 +204,25 @@ def review(obj: Object, call: RequestContext, store: Store, now: str) -> Object:
     spec = fields(obj.get("spec"))
     match obj.get("kind"):
         case "SelfSubjectReview":
-            return _who(obj, call, now)
+            return _self_subject_review(obj, call, now)
         case "SubjectAccessReview" | "LocalSubjectAccessReview":
             groups = tuple(text(group) for group in items(spec.get("groups")))
-            return _with_decision(obj, may(store, _question(spec, text(spec.get("user")), groups)))
+            return _with_decision(
+                obj, is_authorized(store, _attributes_of_review(spec, text(spec.get("user")), groups))
+            )
         case _:
-            return _with_decision(obj, may(store, _question(spec, call.request.user, call.request.groups)))
+            return _with_decision(
+                obj, is_authorized(store, _attributes_of_review(spec, call.request.user, call.request.groups))
+            )
 
 
 def _with_decision(obj: Object, allowed: bool) -> Object:
     return {**obj, "status": {"allowed": allowed}}
 
 
-def _question(spec: Object, user: str, groups: tuple[str, ...]) -> AccessQuestion:
+def _attributes_of_review(spec: Object, user: str, groups: tuple[str, ...]) -> AuthorizationAttributes:
     requested = fields(spec.get("resourceAttributes"))
-    return AccessQuestion(
+    return AuthorizationAttributes(
         user=user,
         groups=groups,
         verb=text(requested.get("verb")),
@@ -230,7 +234,7 @@ def _question(spec: Object, user: str, groups: tuple[str, ...]) -> AccessQuestio
     )
 
 
-def _who(obj: Object, call: RequestContext, now: str) -> Object:
+def _self_subject_review(obj: Object, call: RequestContext, now: str) -> Object:
     groups: list[Json] = [*(call.request.groups or ("system:masters",)), "system:authenticated"]
     meta: Object = {**fields(obj.get("metadata")), "creationTimestamp": now}
     info: Object = {"username": call.request.user or "admin", "groups": groups}

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.rbac_authorizer import groups_of, may, question_of, role_rules, rules_for
+from whysync.kubernetes.apiserver.rbac_authorizer import (
+    attributes_of,
+    groups_of,
+    is_authorized,
+    role_rules,
+    rules_for,
+)
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import forbidden, not_found
 from whysync.kubernetes.apiserver.storage import Store
@@ -19,14 +25,14 @@ from whysync.kubernetes.apiserver.storage import Store
 _GROUP = "rbac.authorization.k8s.io"
 
 
-class _Right(NamedTuple):
+class _Permission(NamedTuple):
     group: str
     resource: str
     name: str
     verb: str
 
 
-def check_escalation(obj: Object, old: Object | None, call: RequestContext, store: Store) -> None:
+def confirm_no_escalation(obj: Object, old: Object | None, call: RequestContext, store: Store) -> None:
     """Raises `Refused` when the user of the request would grant more than they have."""
     if not call.request.user or call.resource.group != _GROUP or "system:masters" in call.request.groups:
         return
@@ -37,14 +43,14 @@ def check_escalation(obj: Object, old: Object | None, call: RequestContext, stor
             and old.get("subjects") == obj.get("subjects")
         ):
             return
-        granted = _of_binding(obj, call, store)
+        granted = _rules_of_binding(obj, call, store)
     else:
         if old is not None and old.get("rules") == obj.get("rules"):
             return
-        if may(store, question_of(call, "escalate")):
+        if is_authorized(store, attributes_of(call, "escalate")):
             return
         granted = [fields(rule) for rule in items(obj.get("rules"))]
-    missing = _missing(granted, list(rules_for(store, question_of(call, "get"))))
+    missing = _uncovered(granted, list(rules_for(store, attributes_of(call, "get"))))
     if missing:
         user = call.request.user
         groups = " ".join(f'"{group}"' for group in groups_of(user, call.request.groups))
@@ -55,12 +61,12 @@ def check_escalation(obj: Object, old: Object | None, call: RequestContext, stor
         raise forbidden(call.resource.plural, _GROUP, name, "\n".join([heading, *sorted(missing)]))
 
 
-def _of_binding(binding: Object, call: RequestContext, store: Store) -> list[Object]:
+def _rules_of_binding(binding: Object, call: RequestContext, store: Store) -> list[Object]:
     role = fields(binding.get("roleRef"))
     kind, name = text(role.get("kind")), text(role.get("name"))
     plural = "clusterroles" if kind == "ClusterRole" else "roles"
-    asked = question_of(call, "bind")._replace(plural=plural, name=name, subresource="")
-    if may(store, asked):
+    attributes = attributes_of(call, "bind")._replace(plural=plural, name=name, subresource="")
+    if is_authorized(store, attributes):
         return []
     rules = role_rules(store, binding, call.address.namespace)
     if rules is None:
@@ -68,44 +74,44 @@ def _of_binding(binding: Object, call: RequestContext, store: Store) -> list[Obj
     return rules
 
 
-def _missing(granted: list[Object], held: list[Object]) -> list[str]:
+def _uncovered(granted: list[Object], user_rules: list[Object]) -> list[str]:
     """What is granted and not held, the verbs of one thing together."""
     missing: dict[tuple[str, str, str], list[str]] = {}
     for rule in granted:
-        for right in _rights(rule):
-            if not any(_covers(own, right) for own in held):
-                verbs = missing.setdefault((right.group, right.resource, right.name), [])
-                if right.verb not in verbs:
-                    verbs.append(right.verb)
-    return [_written(*thing, verbs) for thing, verbs in missing.items()]
+        for permission in _permissions(rule):
+            if not any(_covers(user_rule, permission) for user_rule in user_rules):
+                verbs = missing.setdefault((permission.group, permission.resource, permission.name), [])
+                if permission.verb not in verbs:
+                    verbs.append(permission.verb)
+    return [_compact_rule(*target, verbs) for target, verbs in missing.items()]
 
 
-def _rights(rule: Object) -> Iterator[_Right]:
-    names = _texts(rule.get("resourceNames")) or [""]
+def _permissions(rule: Object) -> Iterator[_Permission]:
+    resource_names = _texts(rule.get("resourceNames")) or [""]
     for group in _texts(rule.get("apiGroups")):
         for resource in _texts(rule.get("resources")):
-            for name in names:
+            for name in resource_names:
                 for verb in _texts(rule.get("verbs")):
-                    yield _Right(group, resource, name, verb)
+                    yield _Permission(group, resource, name, verb)
 
 
 def _texts(value: Json) -> list[str]:
     return [text(item) for item in items(value)]
 
 
-def _covers(rule: Object, right: _Right) -> bool:
+def _covers(rule: Object, permission: _Permission) -> bool:
     names = _texts(rule.get("resourceNames"))
-    _, slash, sub = right.resource.partition("/")
-    resources = {"*", right.resource} | ({f"*/{sub}"} if slash else set[str]())
+    _, slash, sub = permission.resource.partition("/")
+    resources = {"*", permission.resource} | ({f"*/{sub}"} if slash else set[str]())
     return (
-        bool({"*", right.verb} & {*_texts(rule.get("verbs"))})
-        and bool({"*", right.group} & {*_texts(rule.get("apiGroups"))})
+        bool({"*", permission.verb} & {*_texts(rule.get("verbs"))})
+        and bool({"*", permission.group} & {*_texts(rule.get("apiGroups"))})
         and bool(resources & {*_texts(rule.get("resources"))})
-        and (not names or right.name in names)
+        and (not names or permission.name in names)
     )
 
 
-def _written(group: str, resource: str, name: str, verbs: list[str]) -> str:
-    named = f', ResourceNames:["{name}"]' if name else ""
+def _compact_rule(group: str, resource: str, name: str, verbs: list[str]) -> str:
+    names_text = f', ResourceNames:["{name}"]' if name else ""
     listed = " ".join(f'"{verb}"' for verb in verbs)
-    return f'{{APIGroups:["{group}"], Resources:["{resource}"]{named}, Verbs:[{listed}]}}'
+    return f'{{APIGroups:["{group}"], Resources:["{resource}"]{names_text}, Verbs:[{listed}]}}'

@@ -22,27 +22,27 @@ from whysync.kubernetes.apiserver.registry import (
 )
 
 
-def prepare_create(obj: Object, resource: Resource, zero: Object, registry: RegistryContext) -> Object:
-    special = ON_CREATE.get((resource.group, resource.kind))
-    new = dict(obj) if special is None else _loose(obj)
+def prepare_for_create(obj: Object, resource: Resource, zero: Object, registry: RegistryContext) -> Object:
+    strategy = ON_CREATE.get((resource.group, resource.kind))
+    new = dict(obj) if strategy is None else _mutable_copy(obj)
     if resource.status and resource.kind not in _KEEP_STATUS:
-        _status_from(zero, new)
-    if special is not None:
-        special(new, registry)
+        _copy_status(zero, new)
+    if strategy is not None:
+        strategy(new, registry)
     return new
 
 
-def prepare_update(new: Object, old: Object, resource: Resource, registry: RegistryContext) -> Object:
-    special = ON_UPDATE.get((resource.group, resource.kind))
-    new = dict(new) if special is None else _loose(new)
+def prepare_for_update(new: Object, old: Object, resource: Resource, registry: RegistryContext) -> Object:
+    strategy = ON_UPDATE.get((resource.group, resource.kind))
+    new = dict(new) if strategy is None else _mutable_copy(new)
     if resource.status:
-        _status_from(old, new)
-    if special is not None:
-        special(new, old, registry)
+        _copy_status(old, new)
+    if strategy is not None:
+        strategy(new, old, registry)
     return new
 
 
-def _loose(obj: Object) -> Object:
+def _mutable_copy(obj: Object) -> Object:
     """A copy to be changed; the largest part of many objects, who owns what, nobody changes here."""
     meta = fields(obj.get("metadata"))
     owners = meta.get("managedFields")
@@ -58,40 +58,40 @@ _MODULES: Final = (services,)  # importing it registers its functions
 _KEEP_STATUS: Final = frozenset({"Node"})
 
 
-def _status_from(source: Object, target: Object) -> None:
+def _copy_status(source: Object, target: Object) -> None:
     if "status" in source:
         target["status"] = source["status"]
     else:
         target.pop("status", None)
 
 
-def counts_as_change(new: Object, old: Object, resource: Resource) -> bool:
+def raises_generation(new: Object, old: Object, resource: Resource) -> bool:
     """Does this change raise the generation?"""
     if resource.kind == "Deployment" and resource.group == "apps":
-        before, after = fields(old.get("metadata")), fields(new.get("metadata"))
-        if fields(before.get("annotations")) != fields(after.get("annotations")):
+        old_meta, new_meta = fields(old.get("metadata")), fields(new.get("metadata"))
+        if fields(old_meta.get("annotations")) != fields(new_meta.get("annotations")):
             return True
     if resource.kind == "EndpointSlice":
-        before, after = fields(old.get("metadata")), fields(new.get("metadata"))
-        if fields(before.get("labels")) != fields(after.get("labels")):
+        old_meta, new_meta = fields(old.get("metadata")), fields(new.get("metadata"))
+        if fields(old_meta.get("labels")) != fields(new_meta.get("labels")):
             return True
     if resource.kind == "PriorityClass":
         return False
-    passed_over = {"apiVersion", "kind", "metadata"} | ({"status"} if resource.status else set[str]())
-    keys = (new.keys() | old.keys()) - passed_over
+    ignored = {"apiVersion", "kind", "metadata"} | ({"status"} if resource.status else set[str]())
+    keys = (new.keys() | old.keys()) - ignored
     return any((new.get(key) or None) != (old.get(key) or None) for key in keys)  # empty is none
 
 
 @on_create("", "Pod")
-def pod(obj: Object, registry: RegistryContext) -> None:
+def prepare_pod_for_create(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
-    _priority(spec, registry)
-    _overhead(spec, registry)
-    _tolerations(spec)
+    _set_priority(spec, registry)
+    _set_overhead(spec, registry)
+    _add_default_tolerations(spec)
     grace = spec.get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace < 0:
         spec["terminationGracePeriodSeconds"] = 1
-    status: Object = {"phase": "Pending", "qosClass": quality_of(spec)}
+    status: Object = {"phase": "Pending", "qosClass": compute_pod_qos(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
             {
@@ -107,16 +107,16 @@ def pod(obj: Object, registry: RegistryContext) -> None:
 
 
 @on_update("", "Pod")
-def changed_pod(new: Object, old: Object, __: RegistryContext) -> None:
-    spec, before = spec_of(new), fields(old.get("spec"))
-    if spec.get("priorityClassName") == before.get("priorityClassName"):
+def prepare_pod_for_update(new: Object, old: Object, __: RegistryContext) -> None:
+    spec, old_spec = spec_of(new), fields(old.get("spec"))
+    if spec.get("priorityClassName") == old_spec.get("priorityClassName"):
         for key in ("priority", "preemptionPolicy"):
-            if spec.get(key) is None and key in before:
-                spec[key] = before[key]
-    _tolerations(spec)
+            if spec.get(key) is None and key in old_spec:
+                spec[key] = old_spec[key]
+    _add_default_tolerations(spec)
 
 
-def _priority(spec: Object, registry: RegistryContext) -> None:
+def _set_priority(spec: Object, registry: RegistryContext) -> None:
     name = text(spec.get("priorityClassName"))
     value, policy = 0, "PreemptLowerPriority"
     system = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
@@ -133,15 +133,15 @@ def _priority(spec: Object, registry: RegistryContext) -> None:
             chosen = defaults[0] if defaults else None
         if chosen is not None:
             spec["priorityClassName"] = fields(chosen.get("metadata")).get("name")
-            given = chosen.get("value")
-            value = given if isinstance(given, int) else 0
+            class_value = chosen.get("value")
+            value = class_value if isinstance(class_value, int) else 0
             policy = text(chosen.get("preemptionPolicy"), policy)
     spec["priority"] = value
     if not spec.get("preemptionPolicy"):
         spec["preemptionPolicy"] = policy
 
 
-def _overhead(spec: Object, registry: RegistryContext) -> None:
+def _set_overhead(spec: Object, registry: RegistryContext) -> None:
     name = text(spec.get("runtimeClassName"))
     runtime_class = registry.find("node.k8s.io", "runtimeclasses", "", name) if name else None
     if runtime_class is None:
@@ -158,7 +158,7 @@ def _overhead(spec: Object, registry: RegistryContext) -> None:
         spec["tolerations"] = [*items(spec.get("tolerations")), *(copy(toleration) for toleration in more)]
 
 
-def _tolerations(spec: Object) -> None:
+def _add_default_tolerations(spec: Object) -> None:
     tolerations = [*items(spec.get("tolerations"))]
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         if not any(_tolerates(fields(toleration), key) for toleration in tolerations):
@@ -172,10 +172,10 @@ def _tolerates(toleration: Object, key: str) -> bool:
     return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
 
 
-def quality_of(spec: Object) -> str:
+def compute_pod_qos(spec: Object) -> str:
     """Quality of service: all limits equal to requests, none at all, or something between."""
     pod_level = fields(spec.get("resources"))
-    holders = (
+    resource_lists = (
         [pod_level]
         if pod_level.get("requests") or pod_level.get("limits")
         else [
@@ -185,9 +185,9 @@ def quality_of(spec: Object) -> str:
         ]
     )
     any_amount, guaranteed = False, True
-    for holder in holders:
-        requests = _amounts(holder.get("requests"))
-        limits = _amounts(holder.get("limits"))
+    for resources in resource_lists:
+        requests = _cpu_and_memory(resources.get("requests"))
+        limits = _cpu_and_memory(resources.get("limits"))
         any_amount = any_amount or bool(requests or limits)
         if set(limits) != {"cpu", "memory"} or any(
             requests.get(name, limits[name]) != limits[name] for name in limits
@@ -198,7 +198,7 @@ def quality_of(spec: Object) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _amounts(value: Json) -> Object:
+def _cpu_and_memory(value: Json) -> Object:
     return {
         name: amount
         for name, amount in fields(value).items()
@@ -207,7 +207,7 @@ def _amounts(value: Json) -> Object:
 
 
 @on_create("", "Node")
-def node(obj: Object, _: RegistryContext) -> None:
+def prepare_node_for_create(obj: Object, _: RegistryContext) -> None:
     """A node that is not ready yet takes no Pods. Mirrors the `TaintNodesByCondition` admission."""
     spec = spec_of(obj)
     taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
@@ -216,7 +216,7 @@ def node(obj: Object, _: RegistryContext) -> None:
 
 
 @on_create("apps", "StatefulSet")
-def stateful_set(obj: Object, _: RegistryContext) -> None:
+def prepare_stateful_set_for_create(obj: Object, _: RegistryContext) -> None:
     """How many may be unavailable at once is behind a feature gate that is off."""
     update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
     if isinstance(update, dict):
@@ -224,33 +224,33 @@ def stateful_set(obj: Object, _: RegistryContext) -> None:
 
 
 @on_update("apps", "StatefulSet")
-def changed_stateful_set(new: Object, old: Object, registry: RegistryContext) -> None:
+def prepare_stateful_set_for_update(new: Object, old: Object, registry: RegistryContext) -> None:
     if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
-        stateful_set(new, registry)
+        prepare_stateful_set_for_create(new, registry)
 
 
 @on_create("apps", "DaemonSet")
-def daemon_set(obj: Object, _: RegistryContext) -> None:
-    _count_template(obj, "1")
+def prepare_daemon_set_for_create(obj: Object, _: RegistryContext) -> None:
+    _set_template_generation(obj, "1")
 
 
 @on_update("apps", "DaemonSet")
-def changed_daemon_set(new: Object, old: Object, _: RegistryContext) -> None:
+def prepare_daemon_set_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     """The number of a template counts its changes; writers cannot set it."""
-    before = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
+    old_generation = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
     changed = dig(new, "spec", "template") != dig(old, "spec", "template")
-    number = int(before) if before.isdecimal() else 1
-    _count_template(new, str(number + 1 if changed else number))
+    generation = int(old_generation) if old_generation.isdecimal() else 1
+    _set_template_generation(new, str(generation + 1 if changed else generation))
 
 
-def _count_template(obj: Object, number: str) -> None:
+def _set_template_generation(obj: Object, number: str) -> None:
     meta = obj.get("metadata")
     if isinstance(meta, dict):
         meta["annotations"] = {**fields(meta.get("annotations")), TEMPLATE_GENERATION: number}
 
 
 @on_create("batch", "Job")
-def job(obj: Object, _: RegistryContext) -> None:
+def prepare_job_for_create(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     if spec.get("manualSelector"):
         return
@@ -259,26 +259,26 @@ def job(obj: Object, _: RegistryContext) -> None:
     template = spec.get("template")
     template = template if isinstance(template, dict) else {}
     spec["template"] = template
-    inner = template.get("metadata")
-    inner = inner if isinstance(inner, dict) else {}
-    template["metadata"] = inner
+    template_meta = template.get("metadata")
+    template_meta = template_meta if isinstance(template_meta, dict) else {}
+    template["metadata"] = template_meta
     labels: Object = {
-        **fields(inner.get("labels")),
+        **fields(template_meta.get("labels")),
         "batch.kubernetes.io/controller-uid": uid,
         "batch.kubernetes.io/job-name": name,
         "controller-uid": uid,
         "job-name": name,
     }
-    if meta.get("labels") and meta["labels"] == inner.get("labels"):
+    if meta.get("labels") and meta["labels"] == template_meta.get("labels"):
         # Labels that were taken over from the template are one map with it in the server's memory.
         meta["labels"] = dict(labels)
-    inner["labels"] = labels
+    template_meta["labels"] = labels
     if spec.get("selector") is None:
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
 @on_create("", "Namespace")
-def namespace(obj: Object, _: RegistryContext) -> None:
+def prepare_namespace_for_create(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     finalizers = items(spec.get("finalizers"))
     if "kubernetes" not in finalizers:
@@ -287,7 +287,7 @@ def namespace(obj: Object, _: RegistryContext) -> None:
 
 
 @on_update("", "Namespace")
-def changed_namespace(new: Object, old: Object, _: RegistryContext) -> None:
+def prepare_namespace_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     """Finalizers of a namespace change only through the `finalize` subresource."""
     spec = fields(old.get("spec"))
     if "finalizers" in spec:
@@ -295,11 +295,11 @@ def changed_namespace(new: Object, old: Object, _: RegistryContext) -> None:
 
 
 @on_create("", "PersistentVolumeClaim")
-def claim(obj: Object, registry: RegistryContext) -> None:
+def prepare_persistent_volume_claim_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending"}
-    _protect(obj, "kubernetes.io/pvc-protection")
+    _add_finalizer(obj, "kubernetes.io/pvc-protection")
     spec = spec_of(obj)
-    _data_sources(spec)
+    _normalize_data_sources(spec)
     if spec.get("storageClassName") is None:
         for storage_class in registry.all_of("storage.k8s.io", "storageclasses"):
             annotations = fields(fields(storage_class.get("metadata")).get("annotations"))
@@ -308,53 +308,53 @@ def claim(obj: Object, registry: RegistryContext) -> None:
                 break
 
 
-def _data_sources(spec: Object) -> None:
+def _normalize_data_sources(spec: Object) -> None:
     """Either way of naming a data source fills in the other."""
-    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
-    if isinstance(old, dict) and new is None:
-        spec["dataSourceRef"] = copy(old)
-    elif isinstance(new, dict) and old is None and not new.get("namespace"):
-        spec["dataSource"] = copy(new)
+    source, source_ref = spec.get("dataSource"), spec.get("dataSourceRef")
+    if isinstance(source, dict) and source_ref is None:
+        spec["dataSourceRef"] = copy(source)
+    elif isinstance(source_ref, dict) and source is None and not source_ref.get("namespace"):
+        spec["dataSource"] = copy(source_ref)
 
 
 @on_create("", "PersistentVolume")
-def volume(obj: Object, registry: RegistryContext) -> None:
+def prepare_persistent_volume_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": registry.now}
-    _protect(obj, "kubernetes.io/pv-protection")
+    _add_finalizer(obj, "kubernetes.io/pv-protection")
 
 
 @on_create("storage.k8s.io", "VolumeAttributesClass")
-def attributes_class(obj: Object, _: RegistryContext) -> None:
-    _protect(obj, "kubernetes.io/vac-protection")
+def prepare_volume_attributes_class_for_create(obj: Object, _: RegistryContext) -> None:
+    _add_finalizer(obj, "kubernetes.io/vac-protection")
 
 
-def _protect(obj: Object, finalizer: str) -> None:
+def _add_finalizer(obj: Object, finalizer: str) -> None:
     meta = obj.get("metadata")
     if isinstance(meta, dict) and finalizer not in items(meta.get("finalizers")):
         meta["finalizers"] = [*items(meta.get("finalizers")), finalizer]
 
 
 @on_create("networking.k8s.io", "Ingress")
-def ingress(obj: Object, registry: RegistryContext) -> None:
+def prepare_ingress_for_create(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
     annotations = fields(fields(obj.get("metadata")).get("annotations"))
     if spec.get("ingressClassName") is not None or "kubernetes.io/ingress.class" in annotations:
         return
     for ingress_class in registry.all_of("networking.k8s.io", "ingressclasses"):
-        marks = fields(fields(ingress_class.get("metadata")).get("annotations"))
-        if marks.get("ingressclass.kubernetes.io/is-default-class") == "true":
+        class_annotations = fields(fields(ingress_class.get("metadata")).get("annotations"))
+        if class_annotations.get("ingressclass.kubernetes.io/is-default-class") == "true":
             spec["ingressClassName"] = fields(ingress_class.get("metadata")).get("name")
             return
 
 
 @on_update("", "Secret")
-def changed_secret(new: Object, old: Object, _: RegistryContext) -> None:
+def prepare_secret_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     if not new.get("type"):
         new["type"] = old.get("type")
 
 
 @on_create("apiextensions.k8s.io", "CustomResourceDefinition")
-def definition(obj: Object, _: RegistryContext) -> None:
+def prepare_definition_for_create(obj: Object, _: RegistryContext) -> None:
     stored: list[Json] = [
         fields(version).get("name")
         for version in items(spec_of(obj).get("versions"))
@@ -368,7 +368,7 @@ def definition(obj: Object, _: RegistryContext) -> None:
 
 
 @on_update("apiextensions.k8s.io", "CustomResourceDefinition")
-def changed_definition(new: Object, _: Object, __: RegistryContext) -> None:
+def prepare_definition_for_update(new: Object, _: Object, __: RegistryContext) -> None:
     status = new.get("status")
     if not isinstance(status, dict):
         return

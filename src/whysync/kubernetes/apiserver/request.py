@@ -10,7 +10,7 @@ from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, conflict, invalid, not_found
-from whysync.kubernetes.apiserver.storage import Place
+from whysync.kubernetes.apiserver.storage import ObjectKey
 from whysync.kubernetes.apiserver.url_paths import UrlPath
 
 
@@ -30,7 +30,7 @@ class RequestContext:
         return self.served.resource
 
     @property
-    def place(self) -> Place:
+    def object_key(self) -> ObjectKey:
         return (self.resource.store, self.address.namespace, self.address.name)
 
     @property

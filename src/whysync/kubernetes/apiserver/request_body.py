@@ -30,21 +30,19 @@ def check_options(call: RequestContext, options: str) -> None:
         causes.append(Cause("fieldManager", "Required value: is required for apply patch"))
     if manager is not None and len(manager) > _MAX_MANAGER_LENGTH:
         causes.append(Cause("fieldManager", f"Too long: may not be more than {_MAX_MANAGER_LENGTH} bytes"))
-    for at, letter in enumerate(manager or ""):
+    for index, letter in enumerate(manager or ""):
         if not letter.isprintable():
-            shown = quoted(manager or "")
-            causes.append(
-                Cause(
-                    "fieldManager",
-                    f"Invalid value: {shown}: invalid character U+{ord(letter):04X} (at position {at})",
-                )
-            )
+            manager_text = quoted(manager or "")
+            why = f"invalid character U+{ord(letter):04X} (at position {index})"
+            causes.append(Cause("fieldManager", f"Invalid value: {manager_text}: {why}"))
     if request.force is not None and request.verb != "ssa" and request.verb.endswith("-patch"):
         causes.append(Cause("force", "Forbidden: may not be specified for non-apply patch"))
     if request.validation not in _MODES:
-        known = ", ".join(f'"{mode}"' for mode in _MODES)
+        supported = ", ".join(f'"{mode}"' for mode in _MODES)
         causes.append(
-            Cause("fieldValidation", f'Unsupported value: "{request.validation}": supported values: {known}')
+            Cause(
+                "fieldValidation", f'Unsupported value: "{request.validation}": supported values: {supported}'
+            )
         )
     if causes:
         raise invalid(options, "meta.k8s.io", "", causes)
@@ -69,18 +67,18 @@ def object_in_body(
     version, kind = text(body.get("apiVersion")), text(body.get("kind"))
     if version and kind == resource.kind and not resource.custom and type_of(version, kind) is None:
         why = f'no kind "{kind}" is registered for version "{version}" in scheme "{_SCHEME}"'
-        given = version.rpartition("/")[2]
-        raise bad_request(f'{kind} in version "{given}" cannot be handled as a {resource.kind}: {why}')
+        body_version = version.rpartition("/")[2]
+        raise bad_request(f'{kind} in version "{body_version}" cannot be handled as a {resource.kind}: {why}')
     if (resource.custom and not version) or (version and version != resource.api_version and kind):
         if isinstance(call.served, CustomResource) and version in call.served.versions:
             check_strict_decoding(call.served.versions[version].decode(body)[1], call)
         expected = f"the expected API version ({resource.api_version})"
         raise bad_request(f"the API version in the data ({version}) does not match {expected}")
     if kind and kind != resource.kind and not resource.custom:
-        way = f"({resource.version}.{kind}) to ({resource.group or 'core'}.{resource.kind})"
+        conversion = f"({resource.version}.{kind}) to ({resource.group or 'core'}.{resource.kind})"
         raise bad_request(
             f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: '
-            f"converting {way}: unknown conversion"
+            f"converting {conversion}: unknown conversion"
         )
     if resource.custom and kind != resource.kind:
         name = text(dig(body, "metadata", "name"))
@@ -95,8 +93,8 @@ def in_request_namespace(obj: Object, call: RequestContext) -> Object:
     """The object in the namespace of the URL; a different namespace in the body is rejected."""
     meta = fields(obj.get("metadata"))
     if not call.resource.namespaced:
-        kept: Object = {key: value for key, value in meta.items() if key != "namespace"}
-        return {**obj, "metadata": kept}
+        without_namespace: Object = {key: value for key, value in meta.items() if key != "namespace"}
+        return {**obj, "metadata": without_namespace}
     namespace = text(meta.get("namespace"))
     if namespace and namespace != call.address.namespace:
         raise bad_request(

@@ -21,8 +21,8 @@ from whysync.kubernetes.merge.structured.schema import MapType
 from whysync.kubernetes.schema import Type, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
 
-_REPORTS: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
-_DEFAULTED_LATE: Final = frozenset({"HorizontalPodAutoscaler", "Job"})
+_NOT_SPEC: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
+_DEFAULTED_AGAIN: Final = frozenset({"HorizontalPodAutoscaler", "Job"})
 """Kinds into which the server puts something, on the way to the store, that has defaults of its own."""
 
 
@@ -68,7 +68,7 @@ class BuiltIn:
     def atom(self) -> Atom:
         atom = atom_of(self._type)
         if self.resource.kind == "PersistentVolume":
-            return _with_open_claim(atom)
+            return _with_granular_claim_ref(atom)
         return _with_atomic_data(atom) if self.resource.kind == "ControllerRevision" else atom
 
     @property
@@ -83,7 +83,7 @@ class BuiltIn:
 
     def defaulted(self, obj: Object, live: Object | None = None) -> Object:
         obj = converted(obj, self.resource)
-        if live is not None and same_wish(obj, live) and self.resource.kind != "Namespace":
+        if live is not None and has_same_spec(obj, live) and self.resource.kind != "Namespace":
             return obj  # a Namespace has a default among its labels
         filled = with_defaults(obj, self._type)
         return obj if filled == obj else rewrite(filled, self._type)
@@ -91,7 +91,7 @@ class BuiltIn:
     def settled(self, obj: Object, live: Object | None = None) -> Object:
         if self.resource.api_version == AUTOSCALING_V1:
             obj = with_default_cpu_percent(obj)
-        if self.resource.kind in _DEFAULTED_LATE:
+        if self.resource.kind in _DEFAULTED_AGAIN:
             obj = with_defaults(obj, self._type)
         return rewrite(obj, self._type, stored=True, live=live)
 
@@ -110,21 +110,21 @@ class BuiltIn:
         return zero_object(self._type, self.resource.api_version, self.resource.kind)
 
 
-def same_wish(obj: Object, live: Object) -> bool:
+def has_same_spec(obj: Object, live: Object) -> bool:
     """Are all parts the live object's own, but for metadata and status, which have no defaults?"""
-    return obj.keys() | _REPORTS == live.keys() | _REPORTS and all(
-        live.get(key) is value for key, value in obj.items() if key not in _REPORTS
+    return obj.keys() | _NOT_SPEC == live.keys() | _NOT_SPEC and all(
+        live.get(key) is value for key, value in obj.items() if key not in _NOT_SPEC
     )
 
 
 def _with_atomic_data(atom: Atom) -> Atom:
     """A revision's data is bytes to the server: owned as a whole."""
     assert atom.map is not None
-    whole = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
-    return Atom(map=MapType(known={**atom.map.known, "data": whole}))
+    atomic = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
+    return Atom(map=MapType(known={**atom.map.known, "data": atomic}))
 
 
-def _with_open_claim(atom: Atom) -> Atom:
+def _with_granular_claim_ref(atom: Atom) -> Atom:
     """References are owned as a whole, but for the claim of a volume."""
     assert atom.map is not None
     spec = atom.map.known["spec"]

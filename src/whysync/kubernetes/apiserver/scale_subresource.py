@@ -16,33 +16,33 @@ _BUILT_IN: Final[Object] = {
 }
 
 
-def steps_of(path: str) -> tuple[str, ...]:
+def _keys_of(path: str) -> tuple[str, ...]:
     """The keys of a path such as `.spec.replicas`."""
-    return tuple(part for part in path.split(".") if part)
+    return tuple(key for key in path.split(".") if key)
 
 
 def scale_of(obj: Object, served: Served) -> Object:
     """The scale of an object; a custom resource's definition says where its numbers are."""
     paths = served.scale if isinstance(served, CustomResource) else _BUILT_IN
     meta = fields(obj.get("metadata"))
-    kept = {
+    scale_meta = {
         key: meta[key]
         for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if key in meta
     }
-    replicas = dig(obj, *steps_of(text(paths.get("specReplicasPath"))))
+    replicas = dig(obj, *_keys_of(text(paths.get("specReplicasPath"))))
     if isinstance(replicas, Missing) and isinstance(served, CustomResource):
         why = f'the spec replicas field "{text(paths.get("specReplicasPath"))}" does not exist'
         raise Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
-    status: Object = {"replicas": integer(dig(obj, *steps_of(text(paths.get("statusReplicasPath")))))}
-    selector = dig(obj, *steps_of(text(paths.get("labelSelectorPath"))))
+    status: Object = {"replicas": integer(dig(obj, *_keys_of(text(paths.get("statusReplicasPath")))))}
+    selector = dig(obj, *_keys_of(text(paths.get("labelSelectorPath"))))
     selector = selector_text(selector) if isinstance(selector, dict) else text(selector)
     if selector:
         status["selector"] = selector
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
-        "metadata": kept,
+        "metadata": scale_meta,
         "spec": {"replicas": integer(replicas)},
         "status": status,
     }
@@ -53,12 +53,12 @@ def selector_text(selector: Json) -> str:
     parts = [f"{key}={text(value)}" for key, value in fields(fields(selector).get("matchLabels")).items()]
     for raw in items(fields(selector).get("matchExpressions")):
         rule = fields(raw)
-        key, how = text(rule.get("key")), text(rule.get("operator"))
+        key, operator = text(rule.get("key")), text(rule.get("operator"))
         values = ",".join(sorted(text(value) for value in items(rule.get("values"))))
-        if how == "Exists":
+        if operator == "Exists":
             parts.append(key)
-        elif how == "DoesNotExist":
+        elif operator == "DoesNotExist":
             parts.append(f"!{key}")
         else:
-            parts.append(f"{key} {'in' if how == 'In' else 'notin'} ({values})")
+            parts.append(f"{key} {'in' if operator == 'In' else 'notin'} ({values})")
     return ",".join(sorted(parts))

@@ -19,9 +19,9 @@ from whysync.kubernetes.apiserver.handlers import WriteHandlers
 from whysync.kubernetes.apiserver.protocol import Answer, Request, ServedKind
 from whysync.kubernetes.apiserver.rbac_authorizer import (
     check_access,
+    forbidden_before_lookup,
+    forbidden_path,
     known_user,
-    no_such_path_for,
-    unknown_to,
 )
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.request_body import MAX_REQUEST_BYTES, is_request_too_large
@@ -34,8 +34,13 @@ from whysync.kubernetes.apiserver.status_errors import (
     method_not_allowed,
     no_such_resource,
 )
-from whysync.kubernetes.apiserver.storage import Place, Store, owners_of, uid_of
-from whysync.kubernetes.apiserver.url_paths import address_of, check_method, check_query, with_effective_verb
+from whysync.kubernetes.apiserver.storage import ObjectKey, Store, owners_of, uid_of
+from whysync.kubernetes.apiserver.url_paths import (
+    check_method,
+    check_query,
+    parse_url_path,
+    with_effective_verb,
+)
 from whysync.kubernetes.clock import Clock
 
 _UNMODELED_SUBRESOURCES = {
@@ -98,12 +103,14 @@ class ApiServer:
         """Run garbage collection and namespace deletion; true if they changed anything."""
         return self._garbage_collection.settle()
 
-    def keep(self, place: Place, new: Object, *, manager: str, subresource: str = "status") -> Object:
+    def keep(
+        self, object_key: ObjectKey, new: Object, *, manager: str, subresource: str = "status"
+    ) -> Object:
         """A controller's write: not decoded and not validated, but with managedFields and a watch event.
 
         It costs a tenth of a request.
         """
-        return self._garbage_collection.write(place, new, subresource=subresource, manager=manager)
+        return self._garbage_collection.write(object_key, new, subresource=subresource, manager=manager)
 
     def send(self, request: Request) -> Answer:
         answer = self._dispatch(request)
@@ -135,17 +142,17 @@ class ApiServer:
         if is_request_too_large(request.body):
             why = f"Request entity too large: limit is {MAX_REQUEST_BYTES}"
             raise Refused(413, "RequestEntityTooLarge", why)
-        address = address_of(request.path)
+        address = parse_url_path(request.path)
         if address is None:
             if request.user and not request.path.startswith("/api"):
-                raise no_such_path_for(request.user, request.path)
+                raise forbidden_path(request.user, request.path)
             raise NoSuchPath
         check_query(request.path)
         try:
             served = self.discovery.served(address)
         except NoSuchPath:
             if request.user:  # without access, the path must look forbidden, not missing
-                raise unknown_to(request, address) from None
+                raise forbidden_before_lookup(request, address) from None
             raise
         if address.namespace and not served.resource.namespaced:
             raise NoSuchPath if served.resource.custom else no_such_resource()
@@ -231,8 +238,8 @@ def _identified(obj: Object, store: Store, clock: Clock) -> Object:
 
 
 def _ensure_namespace(name: str, store: Store, clock: Clock) -> None:
-    place = (_NAMESPACES, "", name)
-    if store.get(place) is not None:
+    object_key = (_NAMESPACES, "", name)
+    if store.get(object_key) is not None:
         return
     namespace: Object = {
         "apiVersion": "v1",
@@ -241,4 +248,4 @@ def _ensure_namespace(name: str, store: Store, clock: Clock) -> None:
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
-    store.put(place, _identified(namespace, store, clock))
+    store.put(object_key, _identified(namespace, store, clock))

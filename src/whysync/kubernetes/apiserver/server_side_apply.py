@@ -36,15 +36,15 @@ def apply_config(
     live: Object, config: Object, call: RequestContext, writing: Writing
 ) -> tuple[Object, Managed]:
     """The live object after the apply, and its field ownership; raises `Refused`."""
-    _check(config, call)
+    _check_config(config, call)
     atom = call.served.atom
     try:
         validate(config, atom)
     except TypeErrors as problem:
         group, version = group_of(text(config.get("apiVersion"))), version_of(text(config.get("apiVersion")))
-        where = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
+        identity = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
         gvk = f"{group}/{version}, Kind={text(config.get('kind'))}"
-        raise internal(f"failed to create typed patch object ({where}; {gvk}): {problem}") from None
+        raise internal(f"failed to create typed patch object ({identity}; {gvk}): {problem}") from None
     try:
         managed = decode_managed(live)
     except DiffError as problem:
@@ -60,7 +60,7 @@ def apply_config(
         )
         managed = after_update(call.served.zero(), bare, managed, first, atom)
     config = _without_managed(config)
-    _check_other_version(bare, config, managed, call, writing)
+    _check_last_applied_version(bare, config, managed, call, writing)
     by_kubectl = writing.manager == _KUBECTL and last_applied_text(live) is not None
     try:
         new, owners = after_apply(
@@ -70,39 +70,39 @@ def apply_config(
             writing,
             atom,
             force=bool(call.request.force),
-            ignored_conflicts=_applied_before(live, atom) if by_kubectl else FieldSet(),
+            ignored_conflicts=_last_applied_fields(live, atom) if by_kubectl else FieldSet(),
         )
     except TypeErrors as problem:  # the patch has been through this: it is the live object
         raise internal(f"failed to create typed live object: {problem}") from None
     return (_with_last_applied(new, config) if by_kubectl else new), owners
 
 
-def _check_other_version(
+def _check_last_applied_version(
     live: Object, config: Object, managed: Managed, call: RequestContext, writing: Writing
 ) -> None:
     """Validates against the version of the custom resource that the manager applied before."""
-    before = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
+    last_claim = managed.claims.get(Manager(writing.manager, "Apply", writing.subresource, ""))
     if (
-        before is None
-        or before.api_version == writing.api_version
+        last_claim is None
+        or last_claim.api_version == writing.api_version
         or not isinstance(call.served, CustomResource)
     ):
         return
-    other = call.served.versions.get(before.api_version)
-    if other is None:
+    last_version = call.served.versions.get(last_claim.api_version)
+    if last_version is None:
         return
     merged = fields(merge(live, config, call.served.atom))
     try:
-        validate({**merged, "apiVersion": before.api_version}, other.atom)
+        validate({**merged, "apiVersion": last_claim.api_version}, last_version.atom)
     except TypeErrors as problem:
-        step = "failed to convert merged object to last applied version"
-        raise internal(f"failed to prune fields: {step}: {problem}") from None
+        stage = "failed to convert merged object to last applied version"
+        raise internal(f"failed to prune fields: {stage}: {problem}") from None
 
 
-def _applied_before(live: Object, atom: Atom) -> FieldSet:
+def _last_applied_fields(live: Object, atom: Atom) -> FieldSet:
     """Fields of the last-applied annotation, which kubectl may take over without a conflict."""
-    before = last_applied(live)
-    return FieldSet() if before is None else field_set(before, atom)
+    config = last_applied(live)
+    return FieldSet() if config is None else field_set(config, atom)
 
 
 def _with_last_applied(obj: Object, config: Object) -> Object:
@@ -113,7 +113,7 @@ def _with_last_applied(obj: Object, config: Object) -> Object:
     return {**obj, "metadata": {**meta, "annotations": annotations}}
 
 
-def _check(config: Object, call: RequestContext) -> None:
+def _check_config(config: Object, call: RequestContext) -> None:
     resource = call.resource
     version, kind = text(config.get("apiVersion")), text(config.get("kind"))
     if version != resource.api_version or kind != resource.kind:
@@ -123,8 +123,8 @@ def _check(config: Object, call: RequestContext) -> None:
         raise bad_request("metadata.managedFields must be nil")
     name = text(meta.get("name"))
     if not name:
-        which = f"the name of the object ({call.address.name} based on URL)"
-        raise bad_request(f"{which} was undeterminable: name must be provided")
+        name_text = f"the name of the object ({call.address.name} based on URL)"
+        raise bad_request(f"{name_text} was undeterminable: name must be provided")
     if name != call.address.name:
         raise bad_request(
             f"the name of the object ({name}) does not match the name on the URL ({call.address.name})"
@@ -140,5 +140,5 @@ def _without_managed(obj: Object) -> Object:
     meta = fields(obj.get("metadata"))
     if "managedFields" not in meta:
         return obj
-    kept = {key: value for key, value in meta.items() if key != "managedFields"}
-    return {**obj, "metadata": kept}
+    without_managed = {key: value for key, value in meta.items() if key != "managedFields"}
+    return {**obj, "metadata": without_managed}

@@ -13,138 +13,143 @@ _WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
 @on_create("", "Service")
-def service(obj: Object, registry: RegistryContext) -> None:
+def prepare_service_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"loadBalancer": {}}
-    _require_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
-    _addresses(spec_of(obj), registry)
+    _check_ip_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
+    _allocate_addresses(spec_of(obj), registry)
 
 
 @on_update("", "Service")
-def changed_service(new: Object, old: Object, registry: RegistryContext) -> None:
-    before, after = fields(old.get("spec")), spec_of(new)
-    families = items(after.get("ipFamilies"))
-    if after.get("type") != "ExternalName" and before.get("type") != "ExternalName":
-        same = after.get("clusterIP") in (None, "", before.get("clusterIP"))
+def prepare_service_for_update(new: Object, old: Object, registry: RegistryContext) -> None:
+    old_spec, new_spec = fields(old.get("spec")), spec_of(new)
+    families = items(new_spec.get("ipFamilies"))
+    if new_spec.get("type") != "ExternalName" and old_spec.get("type") != "ExternalName":
+        same_ip = new_spec.get("clusterIP") in (None, "", old_spec.get("clusterIP"))
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if not after.get(key) and before.get(key) and (same or key != "clusterIPs"):
-                after[key] = copy(before[key])
-        if not same and after.get("clusterIPs") == before.get("clusterIPs"):
-            after.pop("clusterIPs", None)
-    if after.get("type") in _WITH_NODE_PORTS and before.get("type") in _WITH_NODE_PORTS:
-        _patch_ports(after, before)
-    if after.get("type") == "LoadBalancer" and after.get("externalTrafficPolicy") == "Local":
-        kept = before.get("healthCheckNodePort")
-        if kept and not after.get("healthCheckNodePort"):
-            after["healthCheckNodePort"] = kept
-    _drop_by_type(after, before)
-    _require_families(after, new, families)
-    _addresses(after, registry)
+            if not new_spec.get(key) and old_spec.get(key) and (same_ip or key != "clusterIPs"):
+                new_spec[key] = copy(old_spec[key])
+        if not same_ip and new_spec.get("clusterIPs") == old_spec.get("clusterIPs"):
+            new_spec.pop("clusterIPs", None)
+    if new_spec.get("type") in _WITH_NODE_PORTS and old_spec.get("type") in _WITH_NODE_PORTS:
+        _patch_allocated_values(new_spec, old_spec)
+    if new_spec.get("type") == "LoadBalancer" and new_spec.get("externalTrafficPolicy") == "Local":
+        old_port = old_spec.get("healthCheckNodePort")
+        if old_port and not new_spec.get("healthCheckNodePort"):
+            new_spec["healthCheckNodePort"] = old_port
+    _drop_type_dependent_fields(new_spec, old_spec)
+    _check_ip_families(new_spec, new, families)
+    _allocate_addresses(new_spec, registry)
 
 
-def _require_families(spec: Object, obj: Object, families: list[Json]) -> None:
+def _check_ip_families(spec: Object, obj: Object, families: list[Json]) -> None:
     """Refuses a second family of addresses, of those that the writer names: the cluster has one."""
-    alone = spec.get("clusterIP") == "None" and not spec.get("selector")
-    if spec.get("type") == "ExternalName" or alone:
+    is_headless_without_selector = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("type") == "ExternalName" or is_headless_without_selector:
         return
     causes: list[Cause] = []
     if spec.get("ipFamilyPolicy") == "RequireDualStack":
         why = "this cluster is not configured for dual-stack services"
         causes.append(Cause("spec.ipFamilyPolicy", f'Invalid value: "RequireDualStack": {why}'))
     has_address = spec.get("clusterIP") not in (None, "", "None")  # then that is what does not fit
-    for at, family in enumerate(families):
+    for index, family in enumerate(families):
         if family == "IPv6" and not has_address:
             why = 'Invalid value: "IPv6": not configured on this cluster'
-            causes.append(Cause(f"spec.ipFamilies[{at}]", why))
+            causes.append(Cause(f"spec.ipFamilies[{index}]", why))
     if causes:
         raise invalid("Service", "", text(dig(obj, "metadata", "name")), causes)
 
 
-def _patch_ports(after: Object, before: Object) -> None:
-    used = {integer(fields(port).get("nodePort")) for port in items(after.get("ports"))}
-    for raw in items(after.get("ports")):
+def _patch_allocated_values(new_spec: Object, old_spec: Object) -> None:
+    used = {integer(fields(port).get("nodePort")) for port in items(new_spec.get("ports"))}
+    for raw in items(new_spec.get("ports")):
         port = fields(raw)
         if port.get("nodePort"):
             continue
-        for old in items(before.get("ports")):
-            given = fields(old)
-            same = (given.get("port"), given.get("protocol")) == (port.get("port"), port.get("protocol"))
-            if same and given.get("nodePort") and integer(given["nodePort"]) not in used:
-                port["nodePort"] = given["nodePort"]
-                used.add(integer(given["nodePort"]))
+        for old in items(old_spec.get("ports")):
+            old_port = fields(old)
+            same_port = (old_port.get("port"), old_port.get("protocol")) == (
+                port.get("port"),
+                port.get("protocol"),
+            )
+            if same_port and old_port.get("nodePort") and integer(old_port["nodePort"]) not in used:
+                port["nodePort"] = old_port["nodePort"]
+                used.add(integer(old_port["nodePort"]))
 
 
-def _drop_by_type(after: Object, before: Object) -> None:
+def _drop_type_dependent_fields(new_spec: Object, old_spec: Object) -> None:
     """Removes fields of the previous Service type, unless the writer changed them too."""
-    if after.get("type") == "ExternalName" and before.get("type") != "ExternalName":
+    if new_spec.get("type") == "ExternalName" and old_spec.get("type") != "ExternalName":
         for key in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
-            if after.get(key) == before.get(key):
-                after.pop(key, None)
-    if after.get("type") == "ClusterIP" and before.get("type") in _WITH_NODE_PORTS:
-        olds = {_which(fields(port)): fields(port).get("nodePort") for port in items(before.get("ports"))}
-        for raw in items(after.get("ports")):
+            if new_spec.get(key) == old_spec.get(key):
+                new_spec.pop(key, None)
+    if new_spec.get("type") == "ClusterIP" and old_spec.get("type") in _WITH_NODE_PORTS:
+        old_node_ports = {
+            _port_key(fields(port)): fields(port).get("nodePort") for port in items(old_spec.get("ports"))
+        }
+        for raw in items(new_spec.get("ports")):
             port = fields(raw)
-            if port.get("nodePort") and olds.get(_which(port)) == port["nodePort"]:
+            if port.get("nodePort") and old_node_ports.get(_port_key(port)) == port["nodePort"]:
                 port.pop("nodePort")
-        if after.get("externalTrafficPolicy") == before.get("externalTrafficPolicy"):
-            after.pop("externalTrafficPolicy", None)
-    same_check = after.get("healthCheckNodePort") == before.get("healthCheckNodePort")
-    if same_check and _checks_health(before) and not _checks_health(after):
-        after.pop("healthCheckNodePort", None)
-    if before.get("type") == "LoadBalancer" and after.get("type") != "LoadBalancer":
+        if new_spec.get("externalTrafficPolicy") == old_spec.get("externalTrafficPolicy"):
+            new_spec.pop("externalTrafficPolicy", None)
+    same_check = new_spec.get("healthCheckNodePort") == old_spec.get("healthCheckNodePort")
+    if same_check and _needs_health_check_node_port(old_spec) and not _needs_health_check_node_port(new_spec):
+        new_spec.pop("healthCheckNodePort", None)
+    if old_spec.get("type") == "LoadBalancer" and new_spec.get("type") != "LoadBalancer":
         for key in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            if after.get(key) == before.get(key):
-                after.pop(key, None)
+            if new_spec.get(key) == old_spec.get(key):
+                new_spec.pop(key, None)
 
 
-def _checks_health(spec: Object) -> bool:
+def _needs_health_check_node_port(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
 
 
-def _which(port: Object) -> tuple[int, str]:
+def _port_key(port: Object) -> tuple[int, str]:
     return integer(port.get("port")), text(port.get("protocol"))
 
 
-def _addresses(spec: Object, registry: RegistryContext) -> None:
+def _allocate_addresses(spec: Object, registry: RegistryContext) -> None:
     kind = text(spec.get("type"))
     if kind == "ExternalName":
         return
     if not spec.get("clusterIP"):
-        given = items(spec.get("clusterIPs"))
-        spec["clusterIP"] = given[0] if given else registry.next_ip()
+        cluster_ips = items(spec.get("clusterIPs"))
+        spec["clusterIP"] = cluster_ips[0] if cluster_ips else registry.next_ip()
     if not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
-    headless_alone = spec["clusterIP"] == "None" and not spec.get("selector")
+    is_headless_without_selector = spec["clusterIP"] == "None" and not spec.get("selector")
     if not spec.get("ipFamilyPolicy"):
-        spec["ipFamilyPolicy"] = "RequireDualStack" if headless_alone else "SingleStack"
+        spec["ipFamilyPolicy"] = "RequireDualStack" if is_headless_without_selector else "SingleStack"
     if not spec.get("ipFamilies"):
         families: list[Json] = ["IPv4"]
         spec["ipFamilies"] = [*families, "IPv6"] if spec["ipFamilyPolicy"] == "RequireDualStack" else families
     if kind == "NodePort" or (
         kind == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
     ):
-        _node_ports(spec, registry)
+        _allocate_node_ports(spec, registry)
     is_local = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if is_local and not spec.get("healthCheckNodePort"):
         spec["healthCheckNodePort"] = registry.next_port()
 
 
-def _node_ports(spec: Object, registry: RegistryContext) -> None:
+def _allocate_node_ports(spec: Object, registry: RegistryContext) -> None:
     """Ports of the same number under several protocols share a node port."""
     ports = [fields(raw) for raw in items(spec.get("ports"))]
-    shared: dict[int, int] = {}
+    by_port: dict[int, int] = {}
     used: set[tuple[int, str]] = set()
     for port in ports:
-        given = integer(port.get("nodePort"))
-        if given:
-            shared.setdefault(integer(port.get("port")), given)
-            used.add((given, text(port.get("protocol"))))
+        node_port = integer(port.get("nodePort"))
+        if node_port:
+            by_port.setdefault(integer(port.get("port")), node_port)
+            used.add((node_port, text(port.get("protocol"))))
     for port in ports:
         if port.get("nodePort"):
             continue
         number, protocol = integer(port.get("port")), text(port.get("protocol"))
-        candidate = shared.get(number)
+        candidate = by_port.get(number)
         if candidate is None or (candidate, protocol) in used:
             candidate = registry.next_port()
         port["nodePort"] = candidate
-        shared.setdefault(number, candidate)
+        by_port.setdefault(number, candidate)
         used.add((candidate, protocol))

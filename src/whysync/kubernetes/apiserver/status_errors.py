@@ -66,7 +66,7 @@ class NoSuchPath(Exception):
     """The server serves nothing at this path: `404 page not found`, no Status."""
 
 
-def _named(name: str, group: str, kind: str) -> Object:
+def _details(name: str, group: str, kind: str) -> Object:
     details: Object = {}
     if name:
         details["name"] = name
@@ -91,22 +91,22 @@ def bad_request(message: str) -> Refused:
 
 def not_found(plural: str, group: str, name: str) -> Refused:
     text = f'{qualified(plural, group)} "{name}" not found'
-    return Refused(404, "NotFound", text, _named(name, group, plural))
+    return Refused(404, "NotFound", text, _details(name, group, plural))
 
 
 def already_exists(plural: str, group: str, name: str) -> Refused:
     text = f'{qualified(plural, group)} "{name}" already exists'
-    return Refused(409, "AlreadyExists", text, _named(name, group, plural))
+    return Refused(409, "AlreadyExists", text, _details(name, group, plural))
 
 
 def conflict(plural: str, group: str, name: str, why: str) -> Refused:
     text = f'Operation cannot be fulfilled on {qualified(plural, group)} "{name}": {why}'
-    return Refused(409, "Conflict", text, _named(name, group, plural))
+    return Refused(409, "Conflict", text, _details(name, group, plural))
 
 
 def forbidden(plural: str, group: str, name: str, why: str) -> Refused:
     text = f'{qualified(plural, group)} "{name}" is forbidden: {why}'
-    return Refused(403, "Forbidden", text, _named(name, group, plural))
+    return Refused(403, "Forbidden", text, _details(name, group, plural))
 
 
 def internal(message: str) -> Refused:
@@ -121,7 +121,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> Refuse
     """The `Invalid` status error; several problems are in brackets, duplicates are removed."""
     problems = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-    details = _named(name, group, kind)
+    details = _details(name, group, kind)
     details["causes"] = [_cause(cause) for cause in causes]
     return Refused(422, "Invalid", f'{qualified(kind, group)} "{name}" is invalid: {text}', details)
 

@@ -13,10 +13,10 @@ import msgspec
 
 from whysync.json_tree import Object, fields, items, text
 
-Place = tuple[tuple[str, str], str, str]
+ObjectKey = tuple[tuple[str, str], str, str]
 """Group and plural, namespace, name."""
 
-_NO_PLACES: Final[frozenset[Place]] = frozenset()
+_NO_PLACES: Final[frozenset[ObjectKey]] = frozenset()
 _GENERATED_UID: Final = "-0000-4000-8000-"
 _MAX_SERIAL: Final = 0x7FFFFFFF
 
@@ -26,7 +26,7 @@ class Change(msgspec.Struct, frozen=True):
 
     revision: int
     type: Literal["ADDED", "MODIFIED", "DELETED"]
-    place: Place
+    object_key: ObjectKey
     obj: Object
     """The stored object; for a deletion, its last state."""
 
@@ -37,10 +37,10 @@ class Store:
         """All writes since the start, oldest first; readers keep their own position in it."""
         self._objects: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         self._ordered: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        self._by_namespace: dict[str, set[Place]] = {}
-        self._owned: dict[str, set[Place]] = {}
-        self._by_uid: dict[str, set[Place]] = {}
-        self._terminating: dict[tuple[str, str], set[Place]] = {}
+        self._by_namespace: dict[str, set[ObjectKey]] = {}
+        self._owned: dict[str, set[ObjectKey]] = {}
+        self._by_uid: dict[str, set[ObjectKey]] = {}
+        self._terminating: dict[tuple[str, str], set[ObjectKey]] = {}
         self._writes: dict[tuple[str, str], int] = {}
         self._revision = 100
         self._serial = 0
@@ -49,27 +49,27 @@ class Store:
 
     # -- one object -------------------------------------------------------------------------------
 
-    def get(self, place: Place) -> Object | None:
-        there = self._objects.get(place[0])
-        return None if there is None else there.get(place[1:])
+    def get(self, object_key: ObjectKey) -> Object | None:
+        objects = self._objects.get(object_key[0])
+        return None if objects is None else objects.get(object_key[1:])
 
-    def put(self, place: Place, obj: Object) -> Object:
+    def put(self, object_key: ObjectKey, obj: Object) -> Object:
         """Stores the object with a new resourceVersion; returns the stored object."""
-        kept = self.with_next_revision(obj)
-        store, key = place[0], place[1:]
-        there = self._objects.setdefault(store, {})
-        before = there.get(key)
-        if before is None:
+        stored = self.with_next_revision(obj)
+        store, key = object_key[0], object_key[1:]
+        objects = self._objects.setdefault(store, {})
+        old = objects.get(key)
+        if old is None:
             insort(self._ordered.setdefault(store, []), key)
-            self._by_namespace.setdefault(place[1], set()).add(place)
+            self._by_namespace.setdefault(object_key[1], set()).add(object_key)
         else:
-            self._remove_from_indexes(place, before)
-        there[key] = kept
-        self._add_to_indexes(place, kept)
+            self._remove_from_indexes(object_key, old)
+        objects[key] = stored
+        self._add_to_indexes(object_key, stored)
         self._writes[store] = self._writes.get(store, 0) + 1
-        type = "ADDED" if before is None else "MODIFIED"
-        self.journal.append(Change(self._revision, type, place, kept))
-        return kept
+        type = "ADDED" if old is None else "MODIFIED"
+        self.journal.append(Change(self._revision, type, object_key, stored))
+        return stored
 
     def with_next_revision(self, obj: Object) -> Object:
         """The object with the next resourceVersion, without storing it."""
@@ -77,36 +77,36 @@ class Store:
         meta: Object = {**fields(obj.get("metadata")), "resourceVersion": str(self._revision)}
         return {**obj, "metadata": meta}
 
-    def drop(self, place: Place) -> None:
-        store, key = place[0], place[1:]
-        gone = self._objects.get(store, {}).pop(key, None)
-        if gone is None:
+    def drop(self, object_key: ObjectKey) -> None:
+        store, key = object_key[0], object_key[1:]
+        deleted = self._objects.get(store, {}).pop(key, None)
+        if deleted is None:
             return
         order = self._ordered[store]
         del order[bisect_left(order, key)]
-        self._by_namespace[place[1]].discard(place)
-        self._remove_from_indexes(place, gone)
+        self._by_namespace[object_key[1]].discard(object_key)
+        self._remove_from_indexes(object_key, deleted)
         self._writes[store] = self._writes.get(store, 0) + 1
         self._revision += 1
-        self.journal.append(Change(self._revision, "DELETED", place, gone))
+        self.journal.append(Change(self._revision, "DELETED", object_key, deleted))
 
-    def _add_to_indexes(self, place: Place, obj: Object) -> None:
+    def _add_to_indexes(self, object_key: ObjectKey, obj: Object) -> None:
         meta = fields(obj.get("metadata"))
         uid = text(meta.get("uid"))
-        self._by_uid.setdefault(uid, set()).add(place)
+        self._by_uid.setdefault(uid, set()).add(object_key)
         self.assumed_uids.discard(uid)
         for owner in owners_of(obj):
-            self._owned.setdefault(owner, set()).add(place)
+            self._owned.setdefault(owner, set()).add(object_key)
         if "deletionTimestamp" in meta:
-            self._terminating.setdefault(place[0], set()).add(place)
+            self._terminating.setdefault(object_key[0], set()).add(object_key)
 
-    def _remove_from_indexes(self, place: Place, obj: Object) -> None:
+    def _remove_from_indexes(self, object_key: ObjectKey, obj: Object) -> None:
         meta = fields(obj.get("metadata"))
-        _remove_from_index(self._by_uid, text(meta.get("uid")), place)
+        _remove_from_index(self._by_uid, text(meta.get("uid")), object_key)
         for owner in owners_of(obj):
-            _remove_from_index(self._owned, owner, place)
+            _remove_from_index(self._owned, owner, object_key)
         if "deletionTimestamp" in meta:
-            self._terminating.get(place[0], set()).discard(place)
+            self._terminating.get(object_key[0], set()).discard(object_key)
 
     # -- many -------------------------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ class Store:
         """The number of writes of a kind; caches are valid while it does not change."""
         return self._writes.get(store, 0)
 
-    def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[Place, Object]]:
+    def within(self, store: tuple[str, str], namespace: str = "") -> Iterator[tuple[ObjectKey, Object]]:
         """Objects of a kind by namespace and name; of all namespaces if none is given."""
         objects = self._objects.get(store)
         if not objects:
@@ -134,22 +134,22 @@ class Store:
             if obj is not None:
                 yield (store, *key), obj
 
-    def everything(self) -> list[tuple[Place, Object]]:
+    def everything(self) -> list[tuple[ObjectKey, Object]]:
         return [entry for store in sorted(self._objects) for entry in self.within(store)]
 
-    def in_namespace(self, namespace: str) -> list[Place]:
+    def in_namespace(self, namespace: str) -> list[ObjectKey]:
         """All objects of a namespace."""
         return sorted(self._by_namespace.get(namespace, _NO_PLACES))
 
-    def owned_by(self, uid: str) -> list[Place]:
+    def owned_by(self, uid: str) -> list[ObjectKey]:
         """All objects with an owner reference to this uid."""
         return sorted(self._owned.get(uid, _NO_PLACES))
 
-    def with_uid(self, uid: str) -> Set[Place]:
+    def with_uid(self, uid: str) -> Set[ObjectKey]:
         """The places of the objects with this UID."""
         return self._by_uid.get(uid, _NO_PLACES)
 
-    def terminating(self, store: tuple[str, str]) -> list[Place]:
+    def terminating(self, store: tuple[str, str]) -> list[ObjectKey]:
         """Objects of a kind that are being deleted."""
         return sorted(self._terminating.get(store, _NO_PLACES))
 
@@ -177,18 +177,18 @@ class Store:
     def suffix(self) -> str:
         """Five characters from those that Kubernetes appends to a generated name."""
         letters = "bcdfghjklmnpqrstvwxz2456789"
-        number, out = self.serial() * 7919 + 1234567, ""
+        number, characters = self.serial() * 7919 + 1234567, ""
         for _ in range(5):
-            number, rest = divmod(number, len(letters))
-            out += letters[rest]
-        return out
+            number, index = divmod(number, len(letters))
+            characters += letters[index]
+        return characters
 
 
-def _remove_from_index(index: dict[str, set[Place]], key: str, place: Place) -> None:
-    there = index.get(key)
-    if there is not None:
-        there.discard(place)
-        if not there:
+def _remove_from_index(index: dict[str, set[ObjectKey]], key: str, object_key: ObjectKey) -> None:
+    keys = index.get(key)
+    if keys is not None:
+        keys.discard(object_key)
+        if not keys:
             del index[key]
 
 

@@ -19,13 +19,13 @@ class UrlPath(NamedTuple):
     subresource: str = ""
 
 
-def address_of(path: str) -> UrlPath | None:
+def parse_url_path(path: str) -> UrlPath | None:
     """`/apis/apps/v1/namespaces/shop/deployments/web/scale`, in parts; `None` where it names no resource."""
-    parts = [part for part in path.partition("?")[0].split("/") if part]
-    if parts[:1] == ["api"] and len(parts) > 2:
-        api_version, rest = parts[1], parts[2:]
-    elif len(parts) > 3 and parts[0] == "apis":
-        api_version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    segments = [segment for segment in path.partition("?")[0].split("/") if segment]
+    if segments[:1] == ["api"] and len(segments) > 2:
+        api_version, rest = segments[1], segments[2:]
+    elif len(segments) > 3 and segments[0] == "apis":
+        api_version, rest = f"{segments[1]}/{segments[2]}", segments[3:]
     else:
         return None
     namespace = ""
@@ -50,7 +50,7 @@ def check_query(path: str) -> None:
             raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
 
 
-_REFUSED_METHOD = "the server does not allow this method on the requested resource"
+_METHOD_NOT_ALLOWED = "the server does not allow this method on the requested resource"
 
 
 def with_effective_verb(request: Request, address: UrlPath) -> Request:
@@ -69,4 +69,4 @@ def check_method(request: Request, address: UrlPath) -> None:
     verb, names_object = request.verb, bool(address.name)
     on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")
     if (verb == "create" and names_object) or (on_one and not names_object):
-        raise method_not_allowed(_REFUSED_METHOD)
+        raise method_not_allowed(_METHOD_NOT_ALLOWED)

@@ -35,7 +35,7 @@ def check_create(obj: Object, call: RequestContext) -> None:
         causes.extend(call.served.problems(obj, None))
     elif call.resource.kind == "CustomResourceDefinition" and not causes:
         causes.extend(definition_problems(obj))
-    causes.extend(_reasons(obj, call.resource))
+    causes.extend(_policy_reason_causes(obj, call.resource))
     if causes:
         raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
 
@@ -58,9 +58,9 @@ def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
         raise forbidden("pods", "", pod, f"no PriorityClass with name {name} was found")
 
 
-def check_version(call: RequestContext, given: str) -> None:
+def require_resource_version(call: RequestContext, version: str) -> None:
     """Some kinds are never replaced without saying which version was read."""
-    if given or call.request.verb != "update":
+    if version or call.request.verb != "update":
         return
     if call.resource.custom or call.resource.kind in _CONDITIONAL:
         cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
@@ -73,25 +73,25 @@ def check_update(obj: Object, live: Object, call: RequestContext) -> None:
     causes = list(_causes(problems_on_update(live, obj)))
     if isinstance(call.served, CustomResource):
         causes.extend(call.served.problems(obj, live))
-    elif call.resource.kind == "CustomResourceDefinition" and not causes and _other_versions(obj, live):
+    elif call.resource.kind == "CustomResourceDefinition" and not causes and _are_versions_changed(obj, live):
         causes.extend(definition_problems(obj))
     if causes:
         raise call.invalid(call.address.name, causes)
 
 
-def _reasons(obj: Object, resource: Resource) -> Iterable[Cause]:
+def _policy_reason_causes(obj: Object, resource: Resource) -> Iterable[Cause]:
     """The reasons that a policy may give for a denial are few."""
     if resource.kind != "ValidatingAdmissionPolicy":
         return
-    for at, raw in enumerate(items(dig(obj, "spec", "validations"))):
+    for index, raw in enumerate(items(dig(obj, "spec", "validations"))):
         reason = fields(raw).get("reason")
         if reason is not None and reason not in _REASONS:
-            known = ", ".join(f'"{known_reason}"' for known_reason in _REASONS)
-            message = f'Unsupported value: "{text(reason)}": supported values: {known}'
-            yield Cause(f"spec.validations[{at}].reason", message)
+            supported = ", ".join(f'"{known_reason}"' for known_reason in _REASONS)
+            message = f'Unsupported value: "{text(reason)}": supported values: {supported}'
+            yield Cause(f"spec.validations[{index}].reason", message)
 
 
-def _other_versions(definition: Object, live: Object) -> bool:
+def _are_versions_changed(definition: Object, live: Object) -> bool:
     return dig(definition, "spec", "versions") != dig(live, "spec", "versions")
 
 

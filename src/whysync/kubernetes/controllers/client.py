@@ -14,7 +14,7 @@ from whysync.json_tree import Object, dig, fields, items, same, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.protocol import Answer, Request
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.apiserver.storage import Place
+from whysync.kubernetes.apiserver.storage import ObjectKey
 from whysync.kubernetes.apiserver.url_paths import UrlPath
 from whysync.kubernetes.controllers.event_recorder import EventRecorder
 from whysync.kubernetes.controllers.field_ownership import FieldOwnership, managed_fields_after_write
@@ -84,7 +84,7 @@ class Client:
 
     def live(self, obj: Object) -> Object | None:
         """The object as it is stored now; `None` if it was deleted, even if the name is in use again."""
-        current = self.api_server.store.get(self.place(obj))
+        current = self.api_server.store.get(self.object_key(obj))
         return current if current is not None and uid_of(current) == uid_of(obj) else None
 
     def list(self, kind: Kind, namespace: str = "") -> list[Object]:
@@ -115,7 +115,7 @@ class Client:
             return None
         store, meta = self.api_server.store, fields(created.get("metadata"))
         name = text(meta.get("generateName"))[:58] + store.suffix()
-        kind, namespace, _ = self.place(created)
+        kind, namespace, _ = self.object_key(created)
         if store.get((kind, namespace, name)) is not None:
             return None
         new_meta: Object = {**meta, "name": name, "uid": store.uid()}
@@ -157,11 +157,11 @@ class Client:
             managed = managed_fields_after_write(live, new, self.manager, self.stamp(), served)
         if managed:
             meta["managedFields"] = managed
-        return self.api_server.store.put(self.place(live), new)
+        return self.api_server.store.put(self.object_key(live), new)
 
     # -- keys and paths ---------------------------------------------------------------------------
 
-    def place(self, obj: Object) -> Place:
+    def object_key(self, obj: Object) -> ObjectKey:
         meta = fields(obj.get("metadata"))
         return (self._resource(obj).store, text(meta.get("namespace")), text(meta.get("name")))
 

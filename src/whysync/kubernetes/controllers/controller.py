@@ -105,7 +105,7 @@ class QueueController:
             self.queue.add(key)
 
     def keys_of(self, change: Change) -> Iterable[Key]:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == self.main:
             return [(namespace, name)]
         owner = controller_of(change.obj)

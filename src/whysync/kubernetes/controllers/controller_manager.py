@@ -116,7 +116,7 @@ class ControllerManager:
             self._active[controller_index].on_event(journal[position])
         while self._seen_changes < len(journal):
             change = journal[self._seen_changes]
-            for controller in (*self._by_kind.get(change.place[0], ()), *self._watching_all):
+            for controller in (*self._by_kind.get(change.object_key[0], ()), *self._watching_all):
                 self._deliver(controller, change, now)
             self._seen_changes += 1
 

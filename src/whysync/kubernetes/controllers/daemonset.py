@@ -64,14 +64,14 @@ class DaemonSetController(QueueController):
         self._nodes: dict[str, Object] = {}
 
     def keys_of(self, change: Change) -> Iterable[Key]:
-        if change.place[0] != NODES:
+        if change.object_key[0] != NODES:
             return super().keys_of(change)
         # Heartbeats of a node do not affect DaemonSets.
         meta, spec = fields(change.obj.get("metadata")), change.obj.get("spec")
         relevant: Object = {"labels": meta.get("labels"), "spec": spec}
-        if change.type == "MODIFIED" and self._nodes.get(change.place[2]) == relevant:
+        if change.type == "MODIFIED" and self._nodes.get(change.object_key[2]) == relevant:
             return ()
-        self._nodes[change.place[2]] = relevant
+        self._nodes[change.object_key[2]] = relevant
         return [
             (namespace_of(daemon_set), name_of(daemon_set)) for daemon_set in self.client.list(DAEMON_SETS)
         ]

@@ -56,16 +56,16 @@ class DeploymentController(QueueController):
         self._backoff = Backoff()
 
     def keys_of(self, change: Change) -> Iterable[Key]:
-        if change.place[0] != PODS:
+        if change.object_key[0] != PODS:
             return super().keys_of(change)
         if change.type != "DELETED":
             return ()
         owner = controller_of(change.obj)  # the last old pod may be what a Recreate waits for
         if owner.get("kind") != "ReplicaSet":
             return ()
-        replica_set = self.client.get(REPLICA_SETS, change.place[1], text(owner.get("name")))
+        replica_set = self.client.get(REPLICA_SETS, change.object_key[1], text(owner.get("name")))
         name = text(controller_of(replica_set or {}).get("name"))
-        return [(change.place[1], name)] if name else ()
+        return [(change.object_key[1], name)] if name else ()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
         return potential_owners(self.client, DEPLOYMENTS, change)

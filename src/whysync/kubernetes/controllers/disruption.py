@@ -42,7 +42,7 @@ class DisruptionController(QueueController):
         return frozenset({BUDGETS, PODS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == BUDGETS:
             selectors = self._selectors.setdefault(namespace, {})
             if change.type == "DELETED":

@@ -54,7 +54,7 @@ class EndpointsController(QueueController):
         return frozenset({SERVICES, PODS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         key = (namespace, name)
         if kind == SERVICES:
             is_deleted = change.type == "DELETED"

@@ -128,13 +128,17 @@ class EventRecorder:
         return True
 
     def _update_event(self, event: Object, message: str, count: int) -> None:
-        place = (_EVENTS, text(dig(event, "metadata", "namespace")), text(dig(event, "metadata", "name")))
+        object_key = (
+            _EVENTS,
+            text(dig(event, "metadata", "namespace")),
+            text(dig(event, "metadata", "name")),
+        )
         changes: Object = {
             "message": message,
             "count": count,
             "lastTimestamp": self._clock.stamp(),
         }
-        self._store.put(place, {**event, **changes})
+        self._store.put(object_key, {**event, **changes})
 
     def _new_event(self, involved: Object, event: tuple[str, str, str], component: str, host: str) -> Object:
         type, reason, message = event

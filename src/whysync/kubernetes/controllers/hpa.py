@@ -61,7 +61,7 @@ class HorizontalController(QueueController):
     def on_event(self, change: Change) -> None:
         """A new autoscaler is synced at once; a changed one at its next interval."""
         if change.type != "MODIFIED":
-            self.queue.add(change.place[1:])
+            self.queue.add(change.object_key[1:])
 
     def forget(self, key: Key) -> None:
         self._recommendations.pop(key, None)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.storage import Change, Place
+from whysync.kubernetes.apiserver.storage import Change, ObjectKey
 from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     JOBS,
@@ -62,13 +62,13 @@ class JobController(QueueController):
         super().__init__(client)
         self._backoff_records: dict[Key, BackoffRecord] = {}
         self._backoff = Backoff()
-        self._orphan_candidates: dict[Place, None] = {}
+        self._orphan_candidates: dict[ObjectKey, None] = {}
 
     def on_event(self, change: Change) -> None:
         super().on_event(change)
-        if change.place[0] == PODS:
+        if change.object_key[0] == PODS:
             if change.type != "DELETED" and is_tracked(change.obj):
-                self._orphan_candidates[change.place] = None
+                self._orphan_candidates[change.object_key] = None
         elif change.type == "DELETED" or is_job_finished(change.obj):
             for pod in self.client.owned(PODS, change.obj):
                 self._orphan_candidates[(PODS, namespace_of(pod), name_of(pod))] = None
@@ -76,19 +76,19 @@ class JobController(QueueController):
     def reconcile(self) -> bool:
         worked = super().reconcile()
         places, self._orphan_candidates = list(self._orphan_candidates), {}
-        for place in places:
-            self._sync_orphan_pod(place)
+        for object_key in places:
+            self._sync_orphan_pod(object_key)
         return worked or bool(places)
 
-    def _sync_orphan_pod(self, place: Place) -> None:
+    def _sync_orphan_pod(self, object_key: ObjectKey) -> None:
         """Removes the tracking finalizer from pods whose Job is deleted or finished."""
-        pod = self.client.api_server.store.get(place)
+        pod = self.client.api_server.store.get(object_key)
         if pod is None or not is_tracked(pod):
             return
         owner = controller_of(pod)
         if owner and owner.get("kind") != "Job":
             return
-        job = self.client.get(JOBS, place[1], text(owner.get("name"))) if owner else None
+        job = self.client.get(JOBS, object_key[1], text(owner.get("name"))) if owner else None
         if job is None or uid_of(job) != owner.get("uid") or is_job_finished(job):
             with suppress(StatusError):
                 self.client.update(without_tracking_finalizer(pod))

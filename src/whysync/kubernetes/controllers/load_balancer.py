@@ -91,7 +91,7 @@ class IngressController(_AddressController):
     dependents = frozenset({INGRESS_CLASSES})
 
     def keys_of(self, change: Change) -> Iterable[Key]:
-        if change.place[0] == INGRESS_CLASSES:
+        if change.object_key[0] == INGRESS_CLASSES:
             return [(namespace_of(ingress), name_of(ingress)) for ingress in self.client.list(INGRESSES)]
         return super().keys_of(change)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whysync.json_tree import Object, fields, items, text
-from whysync.kubernetes.apiserver.storage import Change, Place, Store
+from whysync.kubernetes.apiserver.storage import Change, ObjectKey, Store
 
 Kind = tuple[str, str]
 """Group and plural."""
@@ -25,9 +25,9 @@ class ObjectIndex:
         self._store = store
         self._seen_changes = 0
         self._names: dict[tuple[Kind, str], dict[str, None]] = {}
-        self._owned: dict[tuple[Kind, str], dict[Place, None]] = {}
-        self._orphans: dict[tuple[Kind, str], dict[Place, None]] = {}
-        self._owner: dict[Place, str] = {}
+        self._owned: dict[tuple[Kind, str], dict[ObjectKey, None]] = {}
+        self._orphans: dict[tuple[Kind, str], dict[ObjectKey, None]] = {}
+        self._owner: dict[ObjectKey, str] = {}
         self._namespaces: dict[Kind, dict[str, None]] = {}
 
     def within(self, kind: Kind, namespace: str = "") -> list[Object]:
@@ -56,8 +56,8 @@ class ObjectIndex:
         self._catch_up()
         return self._read(self._orphans.get((kind, namespace), {}))
 
-    def _read(self, places: dict[Place, None]) -> list[Object]:
-        return [obj for place in sorted(places) if (obj := self._store.get(place)) is not None]
+    def _read(self, places: dict[ObjectKey, None]) -> list[Object]:
+        return [obj for object_key in sorted(places) if (obj := self._store.get(object_key)) is not None]
 
     def _catch_up(self) -> None:
         journal = self._store.journal
@@ -66,33 +66,33 @@ class ObjectIndex:
             self._seen_changes += 1
 
     def _apply(self, change: Change) -> None:
-        place = change.place
-        kind, namespace, name = place
+        object_key = change.object_key
+        kind, namespace, name = object_key
         owner = text(controller_of(change.obj).get("uid"))
-        old_owner = self._owner.get(place)
+        old_owner = self._owner.get(object_key)
         if change.type == "DELETED":
             self._names.get((kind, namespace), {}).pop(name, None)
-            self._forget(place, old_owner)
-            self._owner.pop(place, None)
+            self._forget(object_key, old_owner)
+            self._owner.pop(object_key, None)
             return
         if old_owner is None:
             self._names.setdefault((kind, namespace), {})[name] = None
             self._namespaces.setdefault(kind, {})[namespace] = None
         if old_owner == owner:
             return
-        self._forget(place, old_owner)
-        self._owner[place] = owner
+        self._forget(object_key, old_owner)
+        self._owner[object_key] = owner
         if owner:
-            self._owned.setdefault((kind, owner), {})[place] = None
+            self._owned.setdefault((kind, owner), {})[object_key] = None
         else:
-            self._orphans.setdefault((kind, namespace), {})[place] = None
+            self._orphans.setdefault((kind, namespace), {})[object_key] = None
 
-    def _forget(self, place: Place, owner: str | None) -> None:
-        kind, namespace, _ = place
+    def _forget(self, object_key: ObjectKey, owner: str | None) -> None:
+        kind, namespace, _ = object_key
         if owner:
             owned = self._owned.get((kind, owner), {})
-            owned.pop(place, None)
+            owned.pop(object_key, None)
             if not owned:
                 self._owned.pop((kind, owner), None)
         elif owner is not None:
-            self._orphans.get((kind, namespace), {}).pop(place, None)
+            self._orphans.get((kind, namespace), {}).pop(object_key, None)

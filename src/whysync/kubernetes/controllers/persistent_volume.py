@@ -70,7 +70,7 @@ class PersistentVolumeController(QueueController):
         return frozenset({CLAIMS, VOLUMES, STORAGE_CLASSES, PODS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == PODS:
             if change.type == "ADDED" and any("ephemeral" in fields(raw) for raw in _volumes(change.obj)):
                 self._pods_with_ephemeral_volumes.append(change.obj)
@@ -259,7 +259,7 @@ class PersistentVolumeController(QueueController):
         try:
             return self.client.update(obj)
         except StatusError:
-            return self.client.api_server.store.put(self.client.place(obj), obj)
+            return self.client.api_server.store.put(self.client.object_key(obj), obj)
 
     # -- volumes ----------------------------------------------------------------------------------
 

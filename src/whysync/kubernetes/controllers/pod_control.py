@@ -223,7 +223,7 @@ def potential_owners(client: Client, kind: Kind, change: Change) -> list[tuple[s
         return []
     return [
         (namespace_of(candidate), name_of(candidate))
-        for candidate in client.list(kind, change.place[1])
+        for candidate in client.list(kind, change.object_key[1])
         if selects(fields(candidate.get("spec")).get("selector"), labels)
     ]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items
-from whysync.kubernetes.apiserver.storage import Change, Place
+from whysync.kubernetes.apiserver.storage import Change, ObjectKey
 from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     PODS,
@@ -52,17 +52,17 @@ class ReplicaSetController(QueueController):
     def __init__(self, client: Client) -> None:
         super().__init__(client)
         self._backoff = Backoff()
-        self._relevant_fields: dict[Place, tuple[Json, ...]] = {}
+        self._relevant_fields: dict[ObjectKey, tuple[Json, ...]] = {}
 
     def keys_of(self, change: Change) -> Iterable[Key]:
         """Skips changes of a pod that do not affect its ReplicaSet."""
         if change.type == "DELETED":
-            self._relevant_fields.pop(change.place, None)
+            self._relevant_fields.pop(change.object_key, None)
             return super().keys_of(change)
         interesting = _fields_of_interest(change)
-        if self._relevant_fields.get(change.place) == interesting:
+        if self._relevant_fields.get(change.object_key) == interesting:
             return ()
-        self._relevant_fields[change.place] = interesting
+        self._relevant_fields[change.object_key] = interesting
         return super().keys_of(change)
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
@@ -159,7 +159,7 @@ def _fields_of_interest(change: Change) -> tuple[Json, ...]:
     """The fields of a ReplicaSet or pod that affect the sync of the ReplicaSet."""
     meta = fields(change.obj.get("metadata"))
     common = (meta.get("deletionTimestamp"), meta.get("ownerReferences"), meta.get("labels"))
-    if change.place[0] == REPLICA_SETS:
+    if change.object_key[0] == REPLICA_SETS:
         return (*common, meta.get("generation"), meta.get("uid"))
     ready = condition(conditions_of(change.obj), "Ready")
     return (*common, is_finished(change.obj), ready.get("status"), ready.get("lastTransitionTime"))

@@ -28,7 +28,7 @@ class ResourceQuotaController(QueueController):
         return None  # a quota may count objects of any kind
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == QUOTAS:
             if change.type == "DELETED":
                 self._by_namespace.get(namespace, {}).pop((namespace, name), None)

@@ -33,7 +33,7 @@ class ServiceAccountsController(QueueController):
         return frozenset({NAMESPACES, _SERVICE_ACCOUNTS, _CONFIG_MAPS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == NAMESPACES:
             if change.type == "ADDED":
                 self.queue.add(("", name))

@@ -55,7 +55,7 @@ class StatefulSetController(QueueController):
         self._backoff = Backoff()
 
     def keys_of_orphan(self, change: Change) -> Iterable[Key]:
-        if change.place[0] != PODS:
+        if change.object_key[0] != PODS:
             return
         for namespace, name in potential_owners(self.client, STATEFUL_SETS, change):
             if ordinal_of(self.client.get(STATEFUL_SETS, namespace, name) or {}, change.obj) >= 0:

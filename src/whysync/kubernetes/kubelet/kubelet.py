@@ -86,7 +86,7 @@ class Kubelet(QueueController):
         return frozenset({PODS, SECRETS, CONFIG_MAPS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind != PODS:
             if change.type != "DELETED" and self._pods_missing_config.get(namespace):
                 self._retry_missing_config(namespace)

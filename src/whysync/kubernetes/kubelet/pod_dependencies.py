@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.storage import Place
+from whysync.kubernetes.apiserver.storage import ObjectKey
 
 SECRETS: Final = ("", "secrets")
 CONFIG_MAPS: Final = ("", "configmaps")
 _KINDS: Final[dict[tuple[str, str], str]] = {SECRETS: "Secret", CONFIG_MAPS: "ConfigMap"}
 
-Find = Callable[[Place], Object | None]
+Find = Callable[[ObjectKey], Object | None]
 
 
 def missing_env_source(container: Object, namespace: str, find: Find) -> str:

@@ -46,7 +46,7 @@ class PodStatusWriter:
             managed = [_with_ip_key(entry, _ip_key(_PLACEHOLDER_IP), _ip_key(address)) for entry in managed]
             meta = {**meta, "managedFields": managed}
         new: Object = {**live, "metadata": meta, "status": status}
-        return self._client.api_server.store.put(self._client.place(live), new)
+        return self._client.api_server.store.put(self._client.object_key(live), new)
 
 
 def _ip_key(address: str) -> str:

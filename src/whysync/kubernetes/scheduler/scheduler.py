@@ -58,7 +58,7 @@ class Scheduler(QueueController):
         return frozenset({PODS, NODES, CLAIMS})
 
     def on_event(self, change: Change) -> None:
-        kind, namespace, name = change.place
+        kind, namespace, name = change.object_key
         if kind == NODES:
             self._on_node_event(change)
         elif kind == CLAIMS:
@@ -68,7 +68,7 @@ class Scheduler(QueueController):
             self._on_pod_event(change, (namespace, name))
 
     def _on_node_event(self, change: Change) -> None:
-        name = change.place[2]
+        name = change.object_key[2]
         old = self._nodes.pop(name, None)
         if change.type != "DELETED":
             node = NodeInfo.of(change.obj)

@@ -12,7 +12,7 @@ from typing import Final
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.registry import RegistryContext
-from whysync.kubernetes.apiserver.registry_strategies import prepare_create
+from whysync.kubernetes.apiserver.registry_strategies import prepare_for_create
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.schema import type_of
@@ -101,7 +101,7 @@ def _as_created(body: Object, resource: Resource) -> Object:
     except Refused:
         return {**body, "metadata": meta}
     obj = served.defaulted(obj)
-    return prepare_create(obj, resource, _zero(resource.api_version, resource.kind), _GROUND)
+    return prepare_for_create(obj, resource, _zero(resource.api_version, resource.kind), _GROUND)
 
 
 @cache
