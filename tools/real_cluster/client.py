@@ -102,7 +102,7 @@ class ApiServerClient:
                 self._connection.request(method, target, body=body, headers=headers)
                 response = self._connection.getresponse()
                 return _answer(response, response.read())
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError):
                 # The server has closed an idle connection.
                 self.close()
                 if attempt == 2:

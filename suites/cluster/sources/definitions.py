@@ -1,4 +1,4 @@
-"""Argo CD's kinds, and one custom kind of somebody else: as much of a schema as the API server needs."""
+"""Argo CD's kinds and two custom kinds of others: as much of a schema as the API server needs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ def definitions() -> list[Object]:
         _definition("argoproj.io", "v1alpha1", "Application", "applications"),
         _definition("argoproj.io", "v1alpha1", "AppProject", "appprojects"),
         _definition("argoproj.io", "v1alpha1", "ApplicationSet", "applicationsets"),
+        _definition("argoproj.io", "v1alpha1", "Rollout", "rollouts"),
         _definition("widgets.example.com", "v1", "Widget", "widgets"),
     ]
 
