@@ -403,8 +403,7 @@ def test_who_cannot_compare_cannot_tell() -> None:
     safety = verify(bundle(), application(sync="Unknown"))
     assert (safety.sync, words(safety)) == (
         SyncSafety.UNKNOWN,
-        "it fails immediately and changes nothing while Argo CD cannot compare the app;"
-        " what it would do after that is not known",
+        "it would fail immediately and change nothing: Argo CD cannot compare the app",
     )
 
 
@@ -448,7 +447,7 @@ def test_a_difference_that_the_facts_do_not_show_makes_it_unknown() -> None:
     config = settings("a")
     safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety) == "Argo CD reports ConfigMap shop/a as OutOfSync, but the facts show no difference"
+    assert words(safety) == "the simulation does not show why ConfigMap shop/a is OutOfSync"
 
 
 def test_a_closed_window_refuses() -> None:
@@ -676,3 +675,14 @@ def test_a_running_sync_refuses_another_one_though_the_manifests_are_unknown() -
     safety = safety_of(case_of(bundle(), app))
     assert [reason.kind for reason in safety.reasons] == [ReasonKind.SYNC_RUNNING]
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
+
+
+def test_prune_false_keeps_an_object_with_prune_too() -> None:
+    config = settings("a")
+    fields(config["metadata"])["annotations"] = {"argocd.argoproj.io/sync-options": "Prune=false"}
+    extra: Object = {**off("ConfigMap", "a"), "requiresPruning": True}
+    other = settings("b")
+    app = synced(extra, row("ConfigMap", "b"), sync="OutOfSync")
+    safety = verify(bundle(), app, there(config), in_git(other), there(other))
+    assert "--prune" not in words(safety)
+    assert "it leaves ConfigMap shop/a in the cluster" in words(safety)

@@ -369,9 +369,11 @@ def disagreement(world: SimulatedCase) -> list[str]:
             continue
         simulated = text(dig(row, "status"))
         if reported.status == "OutOfSync" and simulated == "Synced":
-            texts.append(f"Argo CD reports {reported.ref} as OutOfSync, but the facts show no difference")
+            texts.append(f"the simulation does not show why {reported.ref} is OutOfSync")
         elif reported.status == "Synced" and simulated == "OutOfSync":
-            texts.append(f"the facts show a difference in {reported.ref}, but Argo CD reports it as Synced")
+            texts.append(
+                f"the simulation shows a difference in {reported.ref}, which Argo CD does not report"
+            )
     if len(texts) > _MAX_DISAGREEMENTS:
         return [*texts[: _MAX_DISAGREEMENTS - 1], f"and {len(texts) - _MAX_DISAGREEMENTS + 1} more resources"]
     return texts

@@ -29,6 +29,7 @@ _NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
 _WINDOW: Final = "sync-window"
+_NO_CONTROLLER: Final = "controller-stale"
 _SKIPPED: Final = (
     "it would not start until the annotation skip-reconcile is removed; what differs then is not known,"
     " because Argo CD does not compare the app meanwhile"
@@ -65,8 +66,7 @@ def _safety_from_facts(case: Case) -> Safety | None:
     if status == "Unknown":
         return Safety.unknown(
             ReasonKind.NOT_COMPARED,
-            "it fails immediately and changes nothing while Argo CD cannot compare the app;"
-            " what it would do after that is not known",
+            "it would fail immediately and change nothing: Argo CD cannot compare the app",
             SyncOutcome.FAILS,
         )
     commit = _new_commit(case)
@@ -136,6 +136,9 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     blocked = next((root for root in roots if root.cause == _WINDOW and case.project_manifest is None), None)
     if blocked is not None:
         return Safety.refused("a sync window blocks it" if blocked is findings[0] else blocked.verdict)
+    if any(root.cause == _NO_CONTROLLER for root in roots):
+        why = "it would stay pending until a controller reconciles the app again"
+        return Safety.unknown(ReasonKind.SYNC_HANGS, why, SyncOutcome.FAILS)
     critical = [root for root in roots if root.severity is Severity.CRITICAL]
     uncompared = any(root.side is Side.COMPARE and not _explains_failed_sync(root, case) for root in critical)
     if uncompared and safety.sync is SyncSafety.SAFE:

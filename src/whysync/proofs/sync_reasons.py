@@ -27,6 +27,7 @@ from whysync.proofs.restarts import restart_of
 from whysync.proofs.safety import failed_before_text
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.proofs.sync_effects import WORKLOADS, DriftAfterSync, Effects, FieldChange, data_loss_text
+from whysync.queries.sync_options import has_option
 
 _MAX_TEXT: Final = 240
 
@@ -373,16 +374,24 @@ def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[Ranked
     unpruned = [row.ref for row in rows if row.requires_pruning]
     if not unpruned:
         return
-    words = f"without --prune it leaves {listed(unpruned)} in the cluster"
-    lost = [f"{ref} {_loss(world, effects, ref)[0]}" for ref in unpruned if _loss(world, effects, ref)[0]]
-    if all(row.requires_pruning for row in rows):
-        words += f"; with --prune it deletes everything that the app has ({counted(len(unpruned), 'object')})"
+    prunable = [ref for ref in unpruned if not _is_kept(world, ref)]
+    without_prune = "without --prune " if prunable else ""
+    words = f"{without_prune}it leaves {listed(unpruned)} in the cluster"
+    lost = [f"{ref} {_loss(world, effects, ref)[0]}" for ref in prunable if _loss(world, effects, ref)[0]]
+    if len(prunable) == len(rows):
+        words += f"; with --prune it deletes everything that the app has ({counted(len(prunable), 'object')})"
     elif lost:
         more = f" and {counted(len(lost) - 2, 'object')} more" if len(lost) > 2 else ""
         words += f"; with --prune it deletes {', '.join(lost[:2])}{more}"
-    if world.case.prunes and not all(row.requires_pruning for row in rows):
+    if world.case.prunes and prunable and len(prunable) < len(rows):
         words += "; auto-sync prunes (automated.prune is true)"
     yield RankedReason(kind=ReasonKind.LEAVES_UNPRUNED, text=words, refs=tuple(unpruned), weight=34)
+
+
+def _is_kept(world: SimulatedCase, ref: Ref) -> bool:
+    """Does `Prune=false` keep it, even in a sync with `--prune`?"""
+    live = world.case.live_of(ref.key)
+    return world.case.has_sync_option("Prune=false") or (live is not None and has_option(live, "Prune=false"))
 
 
 def _loss(world: SimulatedCase, effects: Effects, ref: Ref) -> tuple[str, int]:

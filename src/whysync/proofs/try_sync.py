@@ -89,6 +89,8 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
 
 def _verdict(reasons: list[RankedReason]) -> Safety:
     kinds = {reason.kind for reason in reasons}
+    if ReasonKind.MODEL_DIFFERS in kinds:  # then the simulated update is not what a sync would do
+        reasons = [reason for reason in reasons if reason.kind is not ReasonKind.UPDATES]
     if ReasonKind.DOES_NOT_HELP in kinds:  # which implies it
         reasons = [reason for reason in reasons if reason.kind is not ReasonKind.CHANGES_NOTHING]
     ranked = sorted(reasons, key=lambda reason: -reason.weight)

@@ -203,6 +203,8 @@ class FixVerifier:
         if remaining or new:
             return self._failed(finding, fix, run, remaining, new, trace)
         if baseline is None:
+            if explained & _SYNC_SYMPTOMS and finding.already_fixed is None:
+                return not_run(ProofKind.NOT_REPRODUCED, "in the simulation the sync does not fail")
             return Proof(
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.PLAIN_SYNC_HELPS,

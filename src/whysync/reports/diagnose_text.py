@@ -13,7 +13,7 @@ from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncSafety
+from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import Side
 from whysync.facts.snapshot import Gap
@@ -69,7 +69,7 @@ _BUT = _USELESS | {
     ReasonKind.STAYS_DEGRADED,
     ReasonKind.SYNC_LOOP,
 }
-# A sync cannot start now, so it is neither safe nor unsafe.
+# A sync cannot start now, so it is neither safe nor unsafe; one that fails is of no use either.
 _NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})
 
 
@@ -570,7 +570,8 @@ def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
     safety = report.safety
     verdict = _VERDICTS[safety.sync]
     first = safety.reasons[0].kind if safety.reasons else None
-    if verdict is SyncVerdict.SAFE and first in _NOT_NOW:
+    fails = verdict is SyncVerdict.UNKNOWN and safety.outcome is SyncOutcome.FAILS
+    if fails or (verdict is SyncVerdict.SAFE and first in _NOT_NOW):
         verdict = SyncVerdict.NOT_NOW
     elif verdict is SyncVerdict.SAFE and first in _BUT:
         verdict = SyncVerdict.SAFE_BUT
