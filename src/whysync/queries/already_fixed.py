@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 
-def already_fixed(fixed: bool, verdict: str, *fixes: Fix) -> AlreadyFixed | None:
+def already_fixed(verdict: str, *fixes: Fix, when: bool = True) -> AlreadyFixed | None:
     """The remaining steps for a cause that is fixed; `None` if it is not."""
-    return AlreadyFixed(verdict=verdict, fixes=fixes) if fixed else None
+    return AlreadyFixed(verdict=verdict, fixes=fixes) if when else None
 
 
-def sync_again(case: Case, fixed: bool, verdict: str, title: str, *others: Fix) -> AlreadyFixed | None:
+def sync_again(case: Case, verdict: str, title: str, *others: Fix, when: bool = True) -> AlreadyFixed | None:
     """Only a sync is left; `others` are fixes if that does not help."""
-    return already_fixed(fixed, verdict, Fix.run(sync(case), title=title), *others)
+    return already_fixed(verdict, Fix.run(sync(case), title=title), *others, when=when)
 
 
-def refresh_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
+def refresh_again(case: Case, verdict: str, title: str, *, when: bool) -> AlreadyFixed | None:
     """Only a refresh is left."""
-    return already_fixed(fixed, verdict, Fix.run(refresh(case), title=title))
+    return already_fixed(verdict, Fix.run(refresh(case), title=title), when=when)
 
 
-def render_again(case: Case, fixed: bool, verdict: str, title: str) -> AlreadyFixed | None:
+def render_again(case: Case, verdict: str, title: str, *, when: bool) -> AlreadyFixed | None:
     """Only a hard refresh is left: the cached manifests are outdated."""
-    return already_fixed(fixed, verdict, Fix.run(hard_refresh(case), title=title))
+    return already_fixed(verdict, Fix.run(hard_refresh(case), title=title), when=when)
 
 
 def proof_of_fix(case: Case, failure: Failure, namespace: str = "") -> Manifest | None:

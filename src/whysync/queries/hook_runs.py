@@ -138,7 +138,7 @@ def longer_deadline_in_git(case: Case, overdue_job: Manifest | None) -> AlreadyF
         return None
     commands = (*delete_kept_run(case, overdue_job.ref), sync(case))
     again_with_raise_deadline = Fix.run(*commands, title="Sync again: Git has a longer deadline now")
-    return already_fixed(True, f"Git now gives it {now} s", again_with_raise_deadline)
+    return already_fixed(f"Git now gives it {now} s", again_with_raise_deadline)
 
 
 def fixes_of_failed_run(

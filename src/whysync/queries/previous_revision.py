@@ -77,7 +77,6 @@ def with_revert(case: Case, finding: Finding, *, first: bool = True) -> Finding:
             evidence=(*previous.evidence, *finding.evidence),
             already_fixed=sync_again(
                 case,
-                True,
                 f"Git is already reverted to {previous.description} ({previous.summary})",
                 f"Sync: Git is reverted to {previous.description}",
                 *finding.fixes,

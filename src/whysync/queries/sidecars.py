@@ -140,7 +140,7 @@ def sidecar_removed_in_git(case: Case, hook: Ref, sidecar: RunningSidecar | None
         return None
     title = f"Terminate the operation and sync again: Git runs the hook without {sidecar.name}"
     words = f"Git already runs it without {sidecar.name}"
-    return already_fixed(True, words, Fix.run(*rerun_commands(case, hook), title=title))
+    return already_fixed(words, Fix.run(*rerun_commands(case, hook), title=title))
 
 
 def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Iterator[Fix]:

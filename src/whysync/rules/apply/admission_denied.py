@@ -77,13 +77,16 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             ),
             fixes=(*_fixes(case, group, ref), *filter(None, (revert_in_git(case, ref),))),
             already_fixed=sync_again(
-                case, reverted, "the change was reverted in Git", "Sync again: the change was reverted in Git"
+                case,
+                "the change was reverted in Git",
+                "Sync again: the change was reverted in Git",
+                when=reverted,
             )
             or sync_again(
                 case,
-                _meets_level(failure, desired),
                 "Git has the securityContext that the level demands",
                 "Sync again: Git is corrected",
+                when=_meets_level(failure, desired),
             ),
         )
 

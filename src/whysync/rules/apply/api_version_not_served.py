@@ -72,7 +72,7 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                 move,
             ),
             already_fixed=already_fixed(
-                desired is not None and desired.at(API_VERSION) == served_version, "", move
+                "", move, when=desired is not None and desired.at(API_VERSION) == served_version
             ),
         )
 

@@ -56,7 +56,7 @@ def crd_missing(case: Case) -> Iterator[Finding]:
             verdict=_verdict(_kind_text(kind, api_group), definition),
             evidence=(*group.cited(says="the API server does not serve the kind"), *_cited(definition)),
             fixes=fixes,
-            already_fixed=already_fixed(is_applied_first(case, ref, definition), "", *fixes),
+            already_fixed=already_fixed("", *fixes, when=is_applied_first(case, ref, definition)),
         )
 
 

@@ -53,12 +53,12 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="Argo CD denies the request"), *_lines(config, explanation)),
             fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
             already_fixed=already_fixed(
-                explanation is not None and explanation.decision.allowed,
                 "the policy allows it now",
                 Fix.run(
                     _check(case, failure.subject or ROLE_PLACEHOLDER, request),
                     title="Try again, and check that Argo CD has loaded the policy",
                 ),
+                when=explanation is not None and explanation.decision.allowed,
             ),
         )
 

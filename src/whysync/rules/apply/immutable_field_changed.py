@@ -66,9 +66,9 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
             else tuple(_fixes(case, ref, immutable, desired, live)),
             already_fixed=sync_again(
                 case,
-                _is_reverted(immutable, desired, live),
                 "the change was reverted in Git",
                 "Sync again: the change was reverted in Git",
+                when=_is_reverted(immutable, desired, live),
             ),
         )
 

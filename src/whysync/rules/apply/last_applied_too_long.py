@@ -50,9 +50,9 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, refs)),
             already_fixed=sync_again(
                 case,
-                all(_applied_server_side(case, resource) for resource in refs),
                 "server-side apply is enabled now",
                 "Sync again: server-side apply is enabled now",
+                when=all(_applied_server_side(case, resource) for resource in refs),
             ),
         )
 

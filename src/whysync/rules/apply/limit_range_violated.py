@@ -102,7 +102,6 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
             finding,
             already_fixed=sync_again(
                 case,
-                True,
                 f"Git requests {failure.limit} now",
                 "Sync: Git is within the bounds now",
                 *finding.fixes,

@@ -99,7 +99,7 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
                 *_holders(case, ref, failure),
             ),
             fixes=tuple(_fixes(case, ref, failure, desired, mistyped)),
-            already_fixed=sync_again(case, bool(corrected), corrected, "Sync again: Git is corrected"),
+            already_fixed=sync_again(case, corrected, "Sync again: Git is corrected", when=bool(corrected)),
         )
 
 

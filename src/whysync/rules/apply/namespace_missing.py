@@ -56,10 +56,10 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
             fixes=(_created_by_sync(case, namespace, is_destination=is_destination), create_manually),
             already_fixed=sync_again(
                 case,
-                created or declared is not None,
                 "",
                 "Sync again: the namespace is created before the objects in it",
                 create_manually,
+                when=created or declared is not None,
             ),
         )
 

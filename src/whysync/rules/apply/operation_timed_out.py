@@ -101,9 +101,9 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
             fixes=(_fix_cause(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
             already_fixed=sync_again(
                 case,
-                raised,
                 f"the sync timeout is {_seconds(limit)} s now",
                 "Sync again: the sync timeout was raised",
+                when=raised,
             ),
         )
 

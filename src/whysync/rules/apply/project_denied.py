@@ -66,9 +66,9 @@ def project_denied(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="Argo CD refuses it"), *(_lists(case, still) if known else ())),
             fixes=tuple(_fixes(case, again, name, still, known=known)),
             already_fixed=already_fixed(
-                not still,
                 "the project permits it now",
                 Fix.run(again, title="Try again: the project permits it now"),
+                when=not still,
             ),
         )
 

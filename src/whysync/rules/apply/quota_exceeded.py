@@ -60,9 +60,9 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, ref, quota, namespace, failure)),
             already_fixed=sync_again(
                 case,
-                _fits_in_git(case, ref, quota, failure),
                 "what Git requests fits now",
                 "Sync: what Git requests fits now",
+                when=_fits_in_git(case, ref, quota, failure),
             ),
         )
 

@@ -61,9 +61,9 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, path, source)),
             already_fixed=render_again(
                 case,
-                source is not None and bool(failure.path) and source.path != failure.path,
                 "the Application already has another path",
                 "Hard refresh: the path has been corrected",
+                when=source is not None and bool(failure.path) and source.path != failure.path,
             ),
         )
 

@@ -54,9 +54,7 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="Argo CD rejects the Application"),
             fixes=tuple(_fixes(case, namespace, name, known=project is not None)),
             already_fixed=already_fixed(
-                permitted,
-                "the project already permits it",
-                *_fixes(case, namespace, name, known=False),
+                "the project already permits it", *_fixes(case, namespace, name, known=False), when=permitted
             ),
         )
 

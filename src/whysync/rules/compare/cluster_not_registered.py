@@ -57,9 +57,9 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, failure)),
             already_fixed=refresh_again(
                 case,
-                _has_another_destination(case, failure),
                 "the Application already has another destination",
                 "Refresh: the destination has been corrected",
+                when=_has_another_destination(case, failure),
             ),
         )
 

@@ -45,9 +45,9 @@ def destination_invalid(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case)),
             already_fixed=refresh_again(
                 case,
-                bool(destination.name) != bool(destination.server),
                 "the current spec names exactly one cluster",
                 "Refresh: the destination has been corrected",
+                when=bool(destination.name) != bool(destination.server),
             ),
         )
 

@@ -70,7 +70,7 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
             ),
             fixes=_permit(case, failure, label, namespaces, secret),
             already_fixed=refresh_again(
-                case, failure.namespace in namespaces, "", "Refresh: the namespace is already managed"
+                case, "", "Refresh: the namespace is already managed", when=failure.namespace in namespaces
             ),
         )
 

@@ -76,9 +76,9 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
             ),
             already_fixed=render_again(
                 case,
-                listed and by is None,
                 "the current settings no longer exclude it",
                 "Refresh: the settings no longer exclude it",
+                when=listed and by is None,
             ),
         )
 

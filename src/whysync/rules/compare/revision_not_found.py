@@ -56,9 +56,9 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
             fixes=(_fix(case, failure, source), *_pin_synced_commit(case, source)),
             already_fixed=render_again(
                 case,
-                _tracks_another(failure, source),
                 "the Application already tracks another revision",
                 "Hard refresh: the revision has been corrected",
+                when=_tracks_another(failure, source),
             ),
         )
 

@@ -95,11 +95,7 @@ def _from_pod(
         return replace(
             finding,
             already_fixed=sync_again(
-                case,
-                True,
-                f"Git raises the limit to {declared_limit}",
-                "Sync: Git raises the memory limit",
-                look,
+                case, f"Git raises the limit to {declared_limit}", "Sync: Git raises the memory limit", look
             ),
         )
     return with_revert(case, replace(finding, fixes=(*_more(case, ref, killed.name, limit), look)))

@@ -87,11 +87,7 @@ def _with_user_fix(case: Case, finding: Finding) -> Finding:
         return replace(
             finding,
             already_fixed=sync_again(
-                case,
-                True,
-                f"Git sets user {user} now",
-                "Sync: Git sets a non-root user",
-                *finding.fixes,
+                case, f"Git sets user {user} now", "Sync: Git sets a non-root user", *finding.fixes
             ),
         )
     set_user = Fix.change(
@@ -131,7 +127,6 @@ def _with_key_fix(case: Case, finding: Finding, message: str) -> Finding:
             finding,
             already_fixed=sync_again(
                 case,
-                True,
                 f"Git refers to key {similar} now",
                 f"Sync: Git refers to key {similar} now",
                 *finding.fixes,

@@ -63,9 +63,9 @@ def health_script_error(case: Case) -> Iterator[Finding]:
             fixes=(*_with_nil_checks(case, ref, live), _correct_manually(case, ref)),
             already_fixed=refresh_again(
                 case,
-                live is not None and _runs_now(case, live),
                 "the script in argocd-cm runs on it without an error now",
                 "Refresh",
+                when=live is not None and _runs_now(case, live),
             ),
         )
 

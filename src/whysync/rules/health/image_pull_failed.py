@@ -113,11 +113,7 @@ def _with_running_tag(case: Case, finding: Finding, image: str, refusal: ImageRe
         return replace(
             finding,
             already_fixed=sync_again(
-                case,
-                True,
-                "Git has another image now",
-                "Sync: Git has another image now",
-                *finding.fixes,
+                case, "Git has another image now", "Sync: Git has another image now", *finding.fixes
             ),
         )
     pointers = tuple(image_pointers(desired, image))

@@ -80,9 +80,9 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             fixes=reason.fixes,
             already_fixed=sync_again(
                 case,
-                _has_new_class(case, row, live),
                 "Git sets another class now",
                 "Sync: Git sets another class",
+                when=_has_new_class(case, row, live),
             ),
         )
 

@@ -120,7 +120,7 @@ def _with_port_fix(case: Case, finding: Finding, failure: ProbeFailed) -> Findin
     if correction.synced is False:
         return replace(
             finding,
-            already_fixed=sync_again(case, True, correction.verdict, correction.title, *finding.fixes),
+            already_fixed=sync_again(case, correction.verdict, correction.title, *finding.fixes),
         )
     fix = Fix.change(
         finding.about, Set(pointer=correction.pointer, value=correction.value), title=correction.title
