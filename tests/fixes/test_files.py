@@ -12,7 +12,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
-from whysync.facts.masking.marks import Marks
+from whysync.facts.masking.masks import Masks
 from whysync.fixes.apply import applied
 from whysync.fixes.files import FileChange, file_change, moved, secret_lines
 from whysync.fixes.formats import as_commands, as_patch, as_yaml
@@ -106,7 +106,7 @@ def test_a_source_that_is_a_chart_has_no_files(tmp_path: Path) -> None:
 
 
 def test_a_masked_value_is_never_written(tmp_path: Path) -> None:
-    fix = Fix.change(SETTINGS, Set(pointer="/data/a", value=Marks().mark(b"secret")), title="t")
+    fix = Fix.change(SETTINGS, Set(pointer="/data/a", value=Masks().mark(b"secret")), title="t")
     with pytest.raises(Refused, match="masked"):
         file_change(fix, the_case(), checkout(tmp_path, deploy__cm=GIT))
 

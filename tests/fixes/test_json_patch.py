@@ -9,7 +9,7 @@ from tests.fixes.test_files import the_case
 from tests.fixes.written.test_properties import edits
 from tests.trees import objects
 from whysync.diagnosis.fix import Edit, Fix, Set
-from whysync.facts.masking.marks import Marks
+from whysync.facts.masking.masks import Masks
 from whysync.fixes.edit import edited
 from whysync.fixes.formats import as_commands, as_patch
 from whysync.fixes.patches import json_patch
@@ -68,7 +68,7 @@ def test_true_for_one_is_a_change() -> None:
 
 def test_a_list_with_masked_values_is_not_sent_whole() -> None:
     """A merge patch would write the mask over the secret."""
-    mark = Marks().mark(b"secret")
+    mark = Masks().mark(b"secret")
     sources: list[Json] = [
         {"repoURL": "u", "path": "old", "helm": {"parameters": [{"name": "password", "value": mark}]}}
     ]

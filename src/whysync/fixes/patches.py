@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
-from whysync.facts.masking.marks import is_mask
+from whysync.facts.masking.masks import is_mask
 from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
 from whysync.json_tree import Json, Missing, Object, fields, items, same

@@ -14,7 +14,7 @@ from tests.clock import processor_seconds
 from whysync.argocd.api.git_head import Head
 from whysync.facts.bundle import read_bundle
 from whysync.facts.masking import Masker, is_mask, mask_snapshot
-from whysync.facts.masking.names import Secrecy, secrecy_of
+from whysync.facts.masking.secret_names import Secrecy, secrecy_of
 from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.api.container_log import Log

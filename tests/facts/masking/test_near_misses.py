@@ -9,7 +9,7 @@ import time
 import pytest
 
 from whysync.facts.masking import Masker
-from whysync.facts.masking.shapes import masked_lines
+from whysync.facts.masking.text_patterns import masked_lines
 from whysync.json_tree import copy_object, fields
 from whysync.kubernetes.api import yaml
 

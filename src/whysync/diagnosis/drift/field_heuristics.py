@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from whysync.facts.masking.marks import is_mask
+from whysync.facts.masking.masks import is_mask
 from whysync.json_tree import Json, Missing, Object, fields, items
 from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of

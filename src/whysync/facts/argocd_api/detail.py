@@ -25,7 +25,7 @@ from whysync.facts.argocd_api.responses import (
     with_row_health,
 )
 from whysync.facts.argocd_api.selection import Chosen
-from whysync.facts.bundle.unfold import without_states
+from whysync.facts.bundle.objects import without_states
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Extra, GapKind
 from whysync.json_tree import Object, dig, fields, items, text

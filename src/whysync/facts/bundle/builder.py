@@ -12,8 +12,7 @@ from whysync.facts.bundle.attribution import Desired, attributed
 from whysync.facts.bundle.entries import Entry, Skipped
 from whysync.facts.bundle.header import Header, is_header, merged, read_header
 from whysync.facts.bundle.limits import BundleLimits, size
-from whysync.facts.bundle.roles import BundlePath, bundle_path, roles_of
-from whysync.facts.bundle.unfold import (
+from whysync.facts.bundle.objects import (
     is_managed_resources,
     is_object,
     is_resource_tree,
@@ -21,6 +20,7 @@ from whysync.facts.bundle.unfold import (
     objects_in,
     without_states,
 )
+from whysync.facts.bundle.roles import BundlePath, bundle_path, roles_of
 from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api import yaml

@@ -16,7 +16,7 @@ from whysync.facts.bundle.attribution import Desired, attributed
 from whysync.facts.bundle.entries import Entry, is_log
 from whysync.facts.bundle.inputs import files_of
 from whysync.facts.bundle.limits import Budget, BundleLimits
-from whysync.facts.bundle.unfold import is_object, objects_in
+from whysync.facts.bundle.objects import is_object, objects_in
 from whysync.facts.kubernetes_api.discovery import Kinds
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text

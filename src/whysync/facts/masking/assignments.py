@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from whysync.facts.masking.names import Secrecy, is_literal, is_password, secrecy_of
+from whysync.facts.masking.secret_names import Secrecy, is_literal, is_password, secrecy_of
 from whysync.facts.masking.values import has_generated_part, is_generated, is_reference, looks_secret
 
 _LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")

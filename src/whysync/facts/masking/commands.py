@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from whysync.facts.masking.names import Secrecy, secrecy_of
+from whysync.facts.masking.secret_names import Secrecy, secrecy_of
 from whysync.facts.masking.values import is_literal_value, is_reference, looks_secret
 
 # Short flags that take a password, by program.

@@ -12,10 +12,10 @@ from typing import Final, cast
 
 import msgspec
 
-from whysync.facts.masking import commands, shapes
+from whysync.facts.masking import commands, text_patterns
 from whysync.facts.masking.known_secrets import KnownSecrets
-from whysync.facts.masking.marks import Marks, from_base64, is_mask
-from whysync.facts.masking.names import (
+from whysync.facts.masking.masks import Masks, from_base64, is_mask
+from whysync.facts.masking.secret_names import (
     Secrecy,
     is_literal,
     is_password,
@@ -50,7 +50,7 @@ _VALUES: Final = ("value", "string", "array", "map", "default")
 
 class Masker:
     def __init__(self) -> None:
-        self._marks = Marks()
+        self._masks = Masks()
         self._known = KnownSecrets()
         self._sensitive: set[str] = set()
         self._texts: dict[str, str] = {}
@@ -61,10 +61,10 @@ class Masker:
     # Files as bytes, before they are parsed
 
     def next_input(self) -> None:
-        self._marks.next_input()
+        self._masks.next_input()
 
     def renumbered(self, data: bytes) -> bytes:
-        return self._marks.renumbered(data)
+        return self._masks.renumbered(data)
 
     # Single values
 
@@ -72,7 +72,7 @@ class Masker:
         """The mask of a secret value; empty values and masks are returned unchanged."""
         if not value or is_mask(value):
             return value
-        mark = self._marks.mark(value.encode("utf-8", "surrogatepass"))
+        mark = self._masks.mark(value.encode("utf-8", "surrogatepass"))
         self._known.add(value, mark)
         return mark
 
@@ -92,7 +92,7 @@ class Masker:
             return self.mark_secret(value)
         if not data:
             return ""
-        mark = self._marks.mark(data)
+        mark = self._masks.mark(data)
         try:
             plain = data.decode()
         except UnicodeDecodeError:
@@ -104,7 +104,7 @@ class Masker:
 
     def _add_inner_secrets(self, plain: str) -> None:
         """Credentials inside a secret file (a docker config, a kubeconfig, a DSN) may also appear alone."""
-        shapes.masked_lines(plain, self.mark)
+        text_patterns.masked_lines(plain, self.mark)
         if plain[:1] != "{":
             return
         try:
@@ -126,7 +126,7 @@ class Masker:
         masked_value = self._texts.get(value)
         if masked_value is None:
             plain = self._mask_embedded(value) if _contains_secret(value) else value
-            masked_value = self._texts[value] = shapes.masked(plain, self.mark)
+            masked_value = self._texts[value] = text_patterns.masked(plain, self.mark)
             # The second pass has to search for the values that the trees contain now.
             self._texts.setdefault(masked_value, masked_value)
         return masked_value
@@ -293,7 +293,7 @@ class Masker:
                 continue
             if name in self._sensitive:
                 annotations[name] = self.mark(value)
-            elif name == LAST_APPLIED and (is_secret or shapes.is_suspect(value)):
+            elif name == LAST_APPLIED and (is_secret or text_patterns.is_suspect(value)):
                 annotations[name] = self._mask_json(value)
 
     def _mask_json(self, written: str) -> str:
@@ -329,13 +329,17 @@ class Masker:
             helm["values"] = self._mask_file(values, whole_if_broken=True)
 
     def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
-        if not shapes.is_suspect(written):
+        if not text_patterns.is_suspect(written):
             return written
         bodies = self._read(written)
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
             return self._mask_bodies(written, bodies)
         broken = bodies is None and self._nested < _MAX_NESTED_TEXTS
-        return self.mark(written) if broken and whole_if_broken else shapes.masked_lines(written, self.mark)
+        return (
+            self.mark(written)
+            if broken and whole_if_broken
+            else text_patterns.masked_lines(written, self.mark)
+        )
 
     def _mask_embedded(self, written: str) -> str:
         """Text that contains a Secret's manifest: as an object if it is nothing else, otherwise by its

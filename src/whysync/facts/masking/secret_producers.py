@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from whysync.facts.masking.names import Secrecy
+from whysync.facts.masking.secret_names import Secrecy
 from whysync.json_tree import Json, Object
 
 ByName = Callable[[Json, Secrecy], Json]

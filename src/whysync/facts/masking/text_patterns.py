@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from whysync.facts.masking import assignments, commands, tokens
-from whysync.facts.masking.marks import is_mask
-from whysync.facts.masking.names import Secrecy, is_literal, is_password, secrecy_of, secrecy_of_path
+from whysync.facts.masking.masks import is_mask
+from whysync.facts.masking.secret_names import Secrecy, is_literal, is_password, secrecy_of, secrecy_of_path
 from whysync.facts.masking.values import is_generated, is_literal_value, is_reference, looks_secret
 
 Mark = Callable[[str], str]

@@ -10,16 +10,16 @@ import binascii
 import re
 
 # Go's JSON encoder escapes the brackets.
-_MARK_IN_FILE = re.compile(rb"(<|\\u003c)masked (\d{1,9})(>|\\u003e)")
-_IS_MARK = re.compile(r"<masked \d{1,9}>|\+{8,}")
+_MASK_IN_FILE = re.compile(rb"(<|\\u003c)masked (\d{1,9})(>|\\u003e)")
+_IS_MASK = re.compile(r"<masked \d{1,9}>|\+{8,}")
 
 
 def is_mask(value: str) -> bool:
     """Is it a mask of ours, or of Argo CD, which writes plus signs, a different number for each value?"""
-    return _IS_MARK.fullmatch(value) is not None
+    return _IS_MASK.fullmatch(value) is not None
 
 
-class Marks:
+class Masks:
     """The masks of one run."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Marks:
             self._highest = max(self._highest, number)
             return b"%smasked %d%s" % (matched[1], number, matched[3])
 
-        return _MARK_IN_FILE.sub(move, data)
+        return _MASK_IN_FILE.sub(move, data)
 
 
 def from_base64(value: str) -> bytes | None:
