@@ -25,6 +25,7 @@ from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
+from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.failures import ReportedFailure, reported_failures_of
 from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.owning_resource import owning_row
@@ -357,6 +358,10 @@ class Case:
         return tuple(
             cast("ReportedFailure[F]", r) for r in self.reported_failures if isinstance(r.failure, kind)
         )
+
+    def cited_row(self, row: ResourceRow, *, says: str) -> Evidence:
+        """A row of the Application's resource list, as evidence."""
+        return cite(self.application, f"/status/resources/{self.app.status.resources.index(row)}", says=says)
 
     def compared_with(self, index: int) -> bool:
         """Did Argo CD last compare with the repository of this source? True if unknown."""

@@ -15,7 +15,6 @@ from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.field_writers import WriterKind
 from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
-from whysync.queries.resource_rows import row_evidence
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -81,7 +80,7 @@ def _by_name(case: Case, row: ResourceRow) -> Creator | None:
             if candidate.kind == "StatefulSet" and re.fullmatch(pattern, row.name):
                 return Creator(
                     reason=f"StatefulSet {candidate.name} creates it from its volumeClaimTemplates",
-                    evidence=(row_evidence(case, candidate, says="the claim is named after it"),),
+                    evidence=(case.cited_row(candidate, says="the claim is named after it"),),
                 )
     if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):
         return Creator(reason="its name looks generated", certain=False)

@@ -32,7 +32,6 @@ from whysync.messages.patterns.apply import NamespaceTerminating
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.finalizers import DELETION_TIMESTAMP, REMOVE_FINALIZERS, finalizers_of
 from whysync.queries.group_failures import grouped
-from whysync.queries.resource_rows import row_evidence
 from whysync.queries.timestamps import age_at
 
 REMAINING = ("NamespaceContentRemaining", "NamespaceFinalizersRemaining", "NamespaceDeletionDiscoveryFailure")
@@ -57,7 +56,7 @@ def namespace_terminating(case: Case) -> Iterator[Finding]:
         explains = _inside(case, name)
         if explains:
             row_cited = (
-                (row_evidence(case, row, says="Argo CD waits for its deletion"),) if row is not None else ()
+                (case.cited_row(row, says="Argo CD waits for its deletion"),) if row is not None else ()
             )
             yield _finding(case, name, explains=explains, evidence=row_cited)
 

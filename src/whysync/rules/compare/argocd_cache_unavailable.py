@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Network
 from whysync.messages.patterns.argocd import ArgocdCacheDown
-from whysync.queries.argocd_pods import pods_named
+from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
 from whysync.queries.commands import (
     API_SERVER,
     CONTROLLER,
@@ -33,7 +33,6 @@ from whysync.queries.commands import (
 )
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
-from whysync.queries.own_services import resolve_again, unresolved
 
 
 @rule(cause="argocd-cache-down", since="0.1")

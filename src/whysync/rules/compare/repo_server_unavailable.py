@@ -24,11 +24,10 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Network
 from whysync.messages.patterns.argocd import RepoServerDown
-from whysync.queries.argocd_pods import pods_named
+from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
 from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
-from whysync.queries.own_services import resolve_again, unresolved
 
 
 @rule(cause="repo-server-down", since="0.1")

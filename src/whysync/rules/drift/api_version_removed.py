@@ -25,7 +25,6 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Set, ru
 from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.removed_apis import removal_of, removal_of_row
-from whysync.queries.resource_rows import row_evidence
 
 API_VERSION = "/apiVersion"
 
@@ -70,7 +69,7 @@ def _missing_rows(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM,
             verdict=f"Git declares {row.ref} as {declared}, which Kubernetes removed in {removed}; Argo CD"
             " finds no such object",
-            evidence=(row_evidence(case, row, says="the API version that Git declares, and Missing"),),
+            evidence=(case.cited_row(row, says="the API version that Git declares, and Missing"),),
             fixes=(
                 Fix.run(
                     kubectl("api-resources", f"--api-group={row.group}"),

@@ -28,7 +28,6 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import on_object
 from whysync.queries.creators import creator_of
 from whysync.queries.drift import annotation_tracking
-from whysync.queries.resource_rows import row_evidence
 
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 
@@ -51,7 +50,7 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             if creator.certain
             else f"{row.ref} was most likely never in Git: {creator.reason}; or it was removed from Git and"
             " has not been pruned",
-            evidence=(row_evidence(case, row, says="requires pruning"), *creator.evidence),
+            evidence=(case.cited_row(row, says="requires pruning"), *creator.evidence),
             fixes=(
                 Fix.run(
                     on_object("annotate", row.ref, IGNORE),

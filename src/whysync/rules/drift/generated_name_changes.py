@@ -25,7 +25,6 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision, synced_from_current_source
 from whysync.diagnosis.symptom import SymptomId
 from whysync.queries.commands import app_argument, comment
-from whysync.queries.resource_rows import row_evidence
 
 # A date alone may be a version; with an hour it is a time. Unix times have 10 digits, or 13 (milliseconds).
 _TIME = re.compile(
@@ -61,9 +60,9 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} gets a new name each time the source is rendered;"
             f" {earlier_rows[0].name} is from an earlier rendering",
             evidence=(
-                row_evidence(case, row, says="declared now, but missing"),
+                case.cited_row(row, says="declared now, but missing"),
                 *(
-                    row_evidence(case, earlier_row, says="live, but no longer declared")
+                    case.cited_row(earlier_row, says="live, but no longer declared")
                     for earlier_row in earlier_rows[:3]
                 ),
             ),

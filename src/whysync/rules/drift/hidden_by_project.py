@@ -25,7 +25,6 @@ from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fi
 from whysync.diagnosis.symptom import APP_DIFFERS, SymptomId
 from whysync.json_tree import Object
 from whysync.queries.commands import refresh
-from whysync.queries.resource_rows import row_evidence
 
 DESTINATIONS = "/spec/destinations"
 
@@ -50,7 +49,7 @@ def hidden_by_project(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref}{' exists, but' if live else ':'} project {case.app.project} does not permit"
             f" {what}, so Argo CD cannot see it",
             evidence=(
-                row_evidence(case, row, says="status of the resource"),
+                case.cited_row(row, says="status of the resource"),
                 *_existing(case, row),
                 cite(case.project_manifest, pointer, says="the project's list"),
             ),

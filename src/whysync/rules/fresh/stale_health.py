@@ -25,7 +25,6 @@ from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import argocd_namespace, kubectl, refresh
-from whysync.queries.resource_rows import row_evidence
 
 
 @rule(cause="stale-state", since="0.2", last_resort=True, on_absence=True)
@@ -45,7 +44,7 @@ def stale_health(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} is Healthy in the cluster, but the app's status still reports it as {code}"
             + (f": {message}" if message else ""),
             evidence=(
-                row_evidence(case, row, says="what the status of the app says"),
+                case.cited_row(row, says="what the status of the app says"),
                 cite(live, proof, says="what the cluster has now"),
                 cite(case.application, "/status/reconciledAt", says="when Argo CD last reconciled the app"),
             ),

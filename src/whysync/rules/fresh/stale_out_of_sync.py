@@ -24,7 +24,6 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument, refresh
-from whysync.queries.resource_rows import row_evidence
 from whysync.queries.timestamps import instant
 from whysync.queries.waiting_on import is_running
 
@@ -52,7 +51,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
                 else " the comparison is stale, or this Argo CD compares differently"
             ),
             evidence=(
-                row_evidence(case, row, says="Argo CD's status"),
+                case.cited_row(row, says="Argo CD's status"),
                 cite(case.application, "/status/reconciledAt", says="when it was compared"),
                 *((cite(live, written_at, says="when it was last written"),) if written_at else ()),
             ),

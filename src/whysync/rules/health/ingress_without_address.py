@@ -34,7 +34,6 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl
 from whysync.queries.ingresses import ADDRESS, CLASS, why_no_address
 from whysync.queries.references import is_absent, references_of
-from whysync.queries.resource_rows import row_evidence
 
 
 @rule(cause="ingress-pending", since="0.1")
@@ -71,7 +70,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} has no address: {why}",
             root=why,
             evidence=(
-                row_evidence(case, row, says="Argo CD waits for it"),
+                case.cited_row(row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
                 *(cite(m, "/message", says="event of its controller") for m, _ in events[-1:] if not reports),
                 *(report.cite(says="the reason in the event") for report in reports),
@@ -97,7 +96,7 @@ def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Fi
         confidence=Confidence.MEDIUM,
         verdict=f"{row.ref} has no address: Argo CD reports an Ingress as Progressing only while its "
         "status.loadBalancer is empty",
-        evidence=(row_evidence(case, row, says="Argo CD waits for it"),),
+        evidence=(case.cited_row(row, says="Argo CD waits for it"),),
         fixes=(
             Fix.run(
                 kubectl("describe", "ingress", row.name, namespace=row.namespace or "default"),

@@ -31,7 +31,6 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import LoadBalancerFailed
 from whysync.queries.commands import kubectl
-from whysync.queries.resource_rows import row_evidence
 from whysync.queries.timestamps import age_at
 
 ADDRESS = "/status/loadBalancer"
@@ -73,7 +72,7 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             + (why or "no controller has written one to its status"),
             root=why or None,
             evidence=(
-                row_evidence(case, row, says="Argo CD waits for it"),
+                case.cited_row(row, says="Argo CD waits for it"),
                 cite(live, ADDRESS, says="empty"),
                 *(report.cite(says="the reason in the event") for report in reports),
             ),
@@ -97,7 +96,7 @@ def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Fi
         confidence=Confidence.MEDIUM,
         verdict=f"{row.ref} has no address yet: Argo CD reports a Service as Progressing only while it waits "
         "for a load balancer",
-        evidence=(row_evidence(case, row, says="Argo CD waits for it"),),
+        evidence=(case.cited_row(row, says="Argo CD waits for it"),),
         fixes=(
             Fix.run(
                 kubectl("describe", "service", row.name, namespace=row.namespace or "default"),

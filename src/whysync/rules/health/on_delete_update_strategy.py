@@ -25,7 +25,6 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import dig, integer
 from whysync.queries.commands import kubectl
-from whysync.queries.resource_rows import row_evidence
 
 STRATEGY = "/spec/updateStrategy"
 # Status fields with the desired, the ready and the updated number of Pods, by kind.
@@ -60,7 +59,7 @@ def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} is Progressing: {reason}; all Pods are ready, but only {updated} of {desired}"
             " have the new revision",
             evidence=(
-                row_evidence(case, row, says="Argo CD waits for it"),
+                case.cited_row(row, says="Argo CD waits for it"),
                 cite(live, STRATEGY, says="its update strategy"),
                 cite(live, f"/status/{_COUNTS[row.kind][2]}", says="Pods of the new revision"),
             ),

@@ -27,7 +27,6 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import on_object
-from whysync.queries.resource_rows import row_evidence
 
 _READY = ("Ready", "Available")
 
@@ -52,7 +51,7 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} reports that it is ready, but Argo CD reports it as {code}{reason}",
             root=message or None,
             evidence=(
-                row_evidence(case, row, says=f"Argo CD reports it as {code}"),
+                case.cited_row(row, says=f"Argo CD reports it as {code}"),
                 cite(live, f"/status/conditions/{index}", says="its Ready condition"),
             ),
             fixes=(

@@ -22,7 +22,6 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import app_argument
-from whysync.queries.resource_rows import row_evidence
 
 
 @rule(cause="wave-in-progress", since="0.1", last_resort=True, on_absence=True)
@@ -43,7 +42,7 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
         confidence=Confidence.MEDIUM,
         verdict=f"{rows[0].ref}{more} is still Progressing after a recent sync: wait",
         evidence=(
-            *(row_evidence(case, row, says="still Progressing") for row in rows[:5]),
+            *(case.cited_row(row, says="still Progressing") for row in rows[:5]),
             cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is recent"),
         ),
         fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and check again"),),

@@ -25,7 +25,6 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.resource_rows import row_evidence
 
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 
@@ -54,7 +53,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} is Progressing because it has no status; {_why(row.ref, owned)}",
             root=f"the controller of {row.ref.kind} writes no status" if owned else None,
             evidence=(
-                row_evidence(case, row, says="Argo CD waits for it"),
+                case.cited_row(row, says="Argo CD waits for it"),
                 cite(live, "/status", says="empty"),
                 *(
                     cite(manifest, "/metadata/ownerReferences", says="created from it")

@@ -29,7 +29,6 @@ from whysync.json_tree import Missing, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, writer_of
 from whysync.queries.commands import sync
-from whysync.queries.resource_rows import row_evidence
 
 SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")
@@ -76,7 +75,7 @@ def suspended(case: Case) -> Iterator[Finding]:
             + ("; Git no longer declares the pause" if removed_from_git else ""),
             writer=None if by_argocd else writer,
             evidence=(
-                row_evidence(case, row, says="Argo CD reports it as Suspended"),
+                case.cited_row(row, says="Argo CD reports it as Suspended"),
                 *_switches(live),
                 *((not_rolled_out,) if not_rolled_out is not None else ()),
             ),

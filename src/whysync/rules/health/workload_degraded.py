@@ -33,7 +33,6 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
-from whysync.queries.resource_rows import row_evidence
 
 # Kinds that do not try again by themselves, and the command that starts them again.
 RETRIES = {
@@ -71,7 +70,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),
             root=both_ends(reason) if has_reason else None,
             evidence=(
-                row_evidence(case, row, says=f"Argo CD reports it as {code}"),
+                case.cited_row(row, says=f"Argo CD reports it as {code}"),
                 *chain_evidence(chain),
             ),
             fixes=tuple(_fixes(case, row.ref, chain, has_reason=has_reason)),

@@ -1,10 +1,13 @@
-"""Failed DNS lookups of Argo CD's own Services (repo-server, Redis): the headline and what to check first."""
+"""Argo CD's own components (repo-server, Redis): their Pods as evidence, failed lookups of their names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.pods import pod_histories
 from whysync.messages.failure import Lookup
 from whysync.queries.commands import argocd_namespace, kubectl, with_comment
 
@@ -13,6 +16,19 @@ if TYPE_CHECKING:
 
 _ABSENT = "no such host"  # the DNS server answered; every other error means that it did not
 _DNS = "k8s-app=kube-dns"  # the label of CoreDNS, too
+
+
+def pods_named(case: Case, *components: str) -> Iterator[Evidence]:
+    """Failing containers of the Pods of a component (`repo-server`, `redis`), else the phase of the Pods."""
+    for pod in case.index.snapshot.live:
+        if pod.ref.kind != "Pod" or pod.ref.namespace != argocd_namespace(case):
+            continue
+        if any(component in pod.ref.name for component in components):
+            failing = [c for history in pod_histories(case, pod.ref) for c in history.failing]
+            for container in failing:
+                yield cite(pod, container.pointer, says="its Pod is failing")
+            if not failing:
+                yield cite(pod, "/status/phase", says="its Pod")
 
 
 def unresolved(case: Case, lookup: Lookup) -> str:
