@@ -12,6 +12,7 @@ from whysync.queries.timestamps import age_at
 
 _GRACE = timedelta(minutes=2)
 DELETION_TIMESTAMP = "/metadata/deletionTimestamp"
+FINALIZERS = "/metadata/finalizers"
 # Finalizers that Kubernetes removes when nothing uses the object any more.
 PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
 FOREGROUND = "foregroundDeletion"

@@ -1,10 +1,14 @@
-"""Log lines as part of a sentence: without time and level, and shortened."""
+"""Log lines as evidence and as part of a sentence: without time and level, and shortened."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.evidence import Evidence, cite_line
+from whysync.diagnosis.pods import logs_below
+from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
 
@@ -58,3 +62,12 @@ def _prefix() -> re.Pattern[str]:
         r"(?:\[?(?:ERROR|FATAL|CRITICAL|WARN(?:ING)?|INFO|ERR|PANIC)\]?[:\s|-]+)?",
         re.IGNORECASE,
     )
+
+
+def last_log_line(case: Case, ref: Ref) -> Evidence | None:
+    """The last line of the log of an object's Pods: the best hint if no object reports a reason."""
+    for log in logs_below(case, ref):
+        for number in range(len(log.lines), 0, -1):
+            if log.lines[number - 1].strip():
+                return cite_line(log, number, says="the last line of its log")
+    return None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
@@ -15,8 +18,9 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
 from whysync.messages.patterns.pods import ImagePull
+from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
 from whysync.queries.images import registry_reason
-from whysync.queries.sidecars import RunningSidecar, sidecar_of_finished_job
+from whysync.queries.sidecars import RunningSidecar, fixes_without_sidecar, sidecar_of_finished_job
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import missing_node_label, why_unschedulable
 from whysync.queries.waiting_on import AwaitedObject, result_of
@@ -179,3 +183,48 @@ def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
     if age is None:
         age = age_at(case, pod, "/metadata/creationTimestamp")
     return age is not None and age < _GRACE
+
+
+def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
+    """How to end the wait for a hook, and let it run again if it has to."""
+    if stuck.succeeded:
+        yield Fix.run(
+            refresh(case),
+            f"argocd app wait {app_argument(case)} --operation --timeout 120",
+            title="Refresh: the hook has completed and does not have to run again",
+        )
+        yield Fix.run(
+            terminate(case),
+            sync(case),
+            title="If the sync still waits: terminate the operation, then sync again",
+            risk="the hook runs a second time: make sure that it may",
+        )
+        return
+    if stuck.sidecar is not None:
+        yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
+        return
+    commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
+    if stuck.image:
+        commands = [
+            with_comment(
+                f"docker manifest inspect {quote(stuck.image)}", "does it exist, and can you read it?"
+            )
+        ]
+    if stuck.label:
+        commands = []
+        yield Fix.run(
+            with_comment("kubectl get nodes --show-labels", "choose the node"),
+            f"kubectl label node NODE {quote(stuck.label)}",
+            title=f"Label a node {stuck.label}: the hook then starts",
+        )
+    yield Fix.run(
+        *commands,
+        *((comment(f"{stuck.action}, then"),) if stuck.action else ()),
+        terminate(case),
+        on_object("delete", wait.ref, "--ignore-not-found"),
+        sync(case),
+        title=f"{stuck.action}; terminate the operation, then sync again"
+        if stuck.action
+        else "Terminate the operation, fix what keeps the hook from ending, sync again",
+        risk="" if stuck.action else "what the hook has done so far is not undone; its Pods are deleted",
+    )

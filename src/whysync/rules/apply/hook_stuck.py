@@ -20,7 +20,6 @@ The hook ended with an error: hook-failed. It has only just started: wave-in-pro
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
 from whysync.diagnosis import (
     Case,
@@ -32,23 +31,19 @@ from whysync.diagnosis import (
     Set,
     Severity,
     cite,
-    cite_line,
     rule,
 )
 from whysync.diagnosis.owning_resource import symptoms_about
-from whysync.diagnosis.pods import logs_below
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
-from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
+from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped, pod_symptoms
+from whysync.queries.log_lines import last_log_line
 from whysync.queries.named_objects import named_ref
-from whysync.queries.sidecars import (
-    fixes_without_sidecar,
-    sidecar_removed_in_git,
-)
-from whysync.queries.stuck_wait import StuckWait, why_stuck
+from whysync.queries.sidecars import sidecar_removed_in_git
+from whysync.queries.stuck_wait import StuckWait, hook_fixes, why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import AwaitedObject, wait_of
 
@@ -66,7 +61,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     if stuck is None:
         return
     others = f" and {wait.others} more" if wait.others else ""
-    last_line = None if stuck.certain else _last_line(case, wait)
+    last_line = None if stuck.certain else last_log_line(case, wait.ref)
     related = (
         *symptoms_about(case, wait.ref),
         *(pod_symptoms(case, wait.ref, ImagePull, Unschedulable) if stuck.certain else ()),
@@ -82,19 +77,10 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         f" {stuck.reason if last_line is None else f'its last log line is {last_line.value!r}'}",
         root=stuck.reason if stuck.certain else None,
         evidence=(*_evidence(case, stuck), *((last_line,) if last_line is not None else ())),
-        fixes=tuple(_fixes(case, wait, stuck)),
+        fixes=tuple(hook_fixes(case, wait, stuck)),
         already_fixed=sidecar_removed_in_git(case, wait.ref, stuck.sidecar),
     )
     yield from _missing_safeguards(case, wait)
-
-
-def _last_line(case: Case, wait: AwaitedObject) -> Evidence | None:
-    """The last line of its log: the best hint if no object reports a reason."""
-    for log in logs_below(case, wait.ref):
-        for number in range(len(log.lines), 0, -1):
-            if log.lines[number - 1].strip():
-                return cite_line(log, number, says="the last line of its log")
-    return None
 
 
 def _deleted_during_wait(case: Case) -> Iterator[Finding]:
@@ -132,50 +118,6 @@ def _evidence(case: Case, stuck: StuckWait) -> Iterator[Evidence]:
     yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="when it started")
     yield from stuck.evidence
-
-
-def _fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
-    if stuck.succeeded:
-        yield Fix.run(
-            refresh(case),
-            f"argocd app wait {app_argument(case)} --operation --timeout 120",
-            title="Refresh: the hook has completed and does not have to run again",
-        )
-        yield Fix.run(
-            terminate(case),
-            sync(case),
-            title="If the sync still waits: terminate the operation, then sync again",
-            risk="the hook runs a second time: make sure that it may",
-        )
-        return
-    if stuck.sidecar is not None:
-        yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
-        return
-    commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
-    if stuck.image:
-        commands = [
-            with_comment(
-                f"docker manifest inspect {quote(stuck.image)}", "does it exist, and can you read it?"
-            )
-        ]
-    if stuck.label:
-        commands = []
-        yield Fix.run(
-            with_comment("kubectl get nodes --show-labels", "choose the node"),
-            f"kubectl label node NODE {quote(stuck.label)}",
-            title=f"Label a node {stuck.label}: the hook then starts",
-        )
-    yield Fix.run(
-        *commands,
-        *((comment(f"{stuck.action}, then"),) if stuck.action else ()),
-        terminate(case),
-        on_object("delete", wait.ref, "--ignore-not-found"),
-        sync(case),
-        title=f"{stuck.action}; terminate the operation, then sync again"
-        if stuck.action
-        else "Terminate the operation, fix what keeps the hook from ending, sync again",
-        risk="" if stuck.action else "what the hook has done so far is not undone; its Pods are deleted",
-    )
 
 
 def _missing_safeguards(case: Case, wait: AwaitedObject) -> Iterator[Finding]:

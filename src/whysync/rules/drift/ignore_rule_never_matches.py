@@ -22,16 +22,13 @@ A rule for another object, or for another field of this object, is not a mistake
 
 from collections.abc import Iterator
 
-from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, application_rules, explain_miss
-from whysync.diagnosis import Add, Case, Confidence, Edit, Finding, Fix, Set, SymptomKind, cite, rule
+from whysync.argocd.ignore_differences import RuleMistake, application_rules
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, SymptomKind, cite, rule
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import Object
-from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import hard_refresh, kubectl, with_comment
+from whysync.queries.commands import hard_refresh
 from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
-
-_KEYS = {MistakeKind.GROUP: "group", MistakeKind.KIND: "kind"}
+from whysync.queries.ignore_rule_mistakes import correction, nearest_miss
 
 
 @rule(cause="ignore-rule-miss", since="0.1")
@@ -44,7 +41,7 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
     for symptom in case.symptoms:
         if symptom.kind is not SymptomKind.DIFFERS or symptom.ref is None:
             continue
-        nearest = _nearest(case, rules, symptom.ref)
+        nearest = nearest_miss(case, rules, symptom.ref)
         if nearest is not None:
             ignore_rule, miss = nearest
             explained.setdefault((ignore_rule.position, symptom.ref), []).append(symptom.id)
@@ -58,7 +55,7 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"the ignore rule for {ref} does not match: {miss.text}",
             evidence=(cite(case.application, pointer, says=miss.text),),
-            fixes=tuple(_fixes(case, pointer, miss)),
+            fixes=(correction(case, pointer, miss),),
         )
     yield from _matching_but_without_effect(case)
 
@@ -116,52 +113,4 @@ def _matching_but_without_effect(case: Case) -> Iterator[Finding]:
                     title="Hard refresh; if it stays OutOfSync, name the field in the rule (jsonPointers)",
                 ),
             ),
-        )
-
-
-def _nearest(case: Case, rules: tuple[Rule, ...], ref: Ref) -> tuple[Rule, RuleMistake] | None:
-    """The rule that is most likely meant for this object, and its mistake."""
-    live = case.live_of(ref.key) or case.desired_of(ref.key) or _bare(ref)
-    differing = [drift.pointer for drift in case.drifts if drift.ref.key == live.key]
-    near: list[tuple[Rule, RuleMistake]] = []
-    for ignore_rule in rules:
-        miss = explain_miss(ignore_rule, live.body, differing)
-        if miss is None:
-            return None  # this rule works
-        provable = differing or miss.kind in (MistakeKind.GROUP, MistakeKind.KIND, MistakeKind.NAMES_NO_FIELD)
-        if miss.near and miss.kind is not MistakeKind.ELSEWHERE and provable and _is_about(ignore_rule, ref):
-            near.append((ignore_rule, miss))
-    return near[0] if near else None
-
-
-def _is_about(ignore_rule: Rule, ref: Ref) -> bool:
-    same = ignore_rule.kind.lower() in (ref.kind.lower(), f"{ref.kind.lower()}s", "*")
-    return same and (ignore_rule.names_a_field or ignore_rule.mismatch(ref) is None)
-
-
-def _bare(ref: Ref) -> Manifest:
-    """An object of which only the identity is known."""
-    meta: Object = {"name": ref.name}
-    if ref.namespace:
-        meta["namespace"] = ref.namespace
-    api_version = f"{ref.group}/{ref.version or 'v1'}" if ref.group else ref.version or "v1"
-    return Manifest({"apiVersion": api_version, "kind": ref.kind, "metadata": meta}, role=Role.LIVE)
-
-
-def _fixes(case: Case, at: str, miss: RuleMistake) -> Iterator[Fix]:
-    edit: Edit | None = None
-    key = _KEYS.get(miss.kind)
-    if key is not None and (miss.suggestion or key == "group"):
-        edit = Set(pointer=f"{at}/{key}", value=miss.suggestion)
-    elif miss.suggestion and miss.selector:
-        for list_name in ("jsonPointers", "jqPathExpressions", "managedFieldsManagers"):
-            known = case.application.at(f"{at}/{list_name}")
-            if isinstance(known, list) and miss.selector in known:
-                edit = Set(pointer=f"{at}/{list_name}/{known.index(miss.selector)}", value=miss.suggestion)
-    if edit is not None:
-        yield Fix.application(case.application.ref, edit, title=f"Correct the rule: {miss.text}")
-    else:
-        yield Fix.run(
-            with_comment(kubectl("edit", "application", case.app.name, namespace=case.app.namespace), at),
-            title=f"Correct the rule: {miss.text}",
         )

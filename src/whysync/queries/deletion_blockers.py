@@ -1,0 +1,150 @@
+"""What blocks the deletion of an object: users of a volume, dependents, or the controller of a finalizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.finding import Confidence
+from whysync.diagnosis.fix import Fix
+from whysync.json_tree import text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import comment, kubectl, on_object, with_comment
+from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.finalizers import (
+    FOREGROUND,
+    PROTECTIONS,
+    REMOVE_FINALIZERS,
+    blocking_dependents,
+    users_of_storage,
+)
+
+_MOST = 3
+_RETAIN = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+_COLUMNS = "NAME:.metadata.name,POLICY:.spec.persistentVolumeReclaimPolicy,CLAIM:.spec.claimRef.name"
+
+
+class DeletionBlocker(msgspec.Struct, frozen=True, kw_only=True):
+    """`why` completes "X has been terminating: …"."""
+
+    about: Ref
+    why: str
+    confidence: Confidence
+    fixes: tuple[Fix, ...]
+    root: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+def blocker_of(
+    case: Case, ref: Ref, live: Manifest | None, finalizers: tuple[str, ...], *, sure: bool
+) -> DeletionBlocker:
+    """`sure` is false if the finalizers may not be the reason that the object is not deleted."""
+    if live is not None and finalizers and PROTECTIONS.issuperset(finalizers):
+        return _users(case, live, finalizers)
+    if live is not None and finalizers == (FOREGROUND,):
+        return _dependents(case, live)
+    return DeletionBlocker(
+        about=ref,
+        why=not_removed(finalizers),
+        confidence=Confidence.HIGH if sure and finalizers else Confidence.MEDIUM,
+        fixes=(
+            Fix.run(
+                on_object("get", ref, "-o", "yaml") + "   # its finalizers and its status",
+                title=f"Get the controller of {', '.join(finalizers) or 'the finalizer'} working:"
+                " it removes the finalizer",
+            ),
+            Fix.run(
+                on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
+                title="Only if that controller no longer exists: remove the finalizer",
+                destroys=("the object, immediately; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def not_removed(finalizers: Iterable[str]) -> str:
+    """`finalizer example.com/cleanup has not been removed`."""
+    names = tuple(finalizers)
+    if not names:
+        return "a finalizer has not been removed"
+    noun, verb = ("finalizer", "has") if len(names) == 1 else ("finalizers", "have")
+    return f"{noun} {', '.join(names)} {verb} not been removed"
+
+
+def _users(case: Case, live: Manifest, finalizers: tuple[str, ...]) -> DeletionBlocker:
+    """Kubernetes removes these finalizers as soon as nothing uses the object."""
+    users = users_of_storage(case, live)
+    names = _names(users) + (" and more" if len(users) > _MOST else "")
+    why = f"something still uses it ({', '.join(finalizers)})"
+    if users:
+        why = f"{names} still {'uses' if len(users) == 1 else 'use'} it"
+    commands = [on_object("describe", user.ref) for user, _ in users[:_MOST]]
+    return DeletionBlocker(
+        about=live.ref,
+        why=why,
+        root=why if users else None,
+        confidence=Confidence.HIGH,
+        evidence=_cited(users, says="uses the object that is being deleted"),
+        fixes=(
+            *_retain(live),
+            Fix.run(
+                *(commands or [with_comment(on_object("describe", live.ref), "Used By")]),
+                title=f"If the data may be deleted: stop {names or 'what uses it'};"
+                " Kubernetes then removes the finalizer",
+                risk="do not remove this finalizer manually: the volume would be deleted under a running Pod",
+                destroys=(f"{live.ref}; {deletion_cost(case, live.ref)}",),
+            ),
+        ),
+    )
+
+
+def _retain(live: Manifest) -> Iterator[Fix]:
+    """The deletion of a claim cannot be canceled, but its volume can be kept."""
+    volume = text(live.spec.get("volumeName")) if live.ref.kind == "PersistentVolumeClaim" else live.ref.name
+    show = (
+        kubectl("get", "pv", volume) if volume else kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}")
+    )
+    yield Fix.run(
+        with_comment(show, "the volume and its reclaim policy"),
+        with_comment(kubectl("patch", "pv", volume or "NAME", "-p", _RETAIN), "before you stop anything"),
+        title="If the data must stay: set the volume's reclaim policy to Retain first"
+        " (a deletion cannot be canceled)",
+    )
+
+
+def _dependents(case: Case, live: Manifest) -> DeletionBlocker:
+    """The garbage collector removes this finalizer when the dependents that block the deletion are gone."""
+    blocking = blocking_dependents(case, live)
+    names = _names(blocking) + (f" and {len(blocking) - _MOST} more" if len(blocking) > _MOST else "")
+    verb = "has" if len(blocking) == 1 else "have"
+    why = f"{names or 'dependents'} {verb} not been deleted yet"
+    commands = [on_object("get", item.ref, "-o", "yaml") for item, _ in blocking[:_MOST]] or [
+        with_comment(on_object("get", live.ref, "-o", "yaml"), "its UID"),
+        comment("the dependents have this UID in ownerReferences, with blockOwnerDeletion: true"),
+    ]
+    return DeletionBlocker(
+        about=live.ref,
+        why=f"{why} ({FOREGROUND})",
+        root=why if blocking else None,
+        confidence=Confidence.HIGH if blocking else Confidence.MEDIUM,
+        evidence=_cited(blocking, says="blocks the deletion of its owner"),
+        fixes=(
+            Fix.run(
+                *commands,
+                title=f"Find out why {names or 'its dependents'} cannot be deleted (finalizers, Pods)",
+                risk=f"do not remove {FOREGROUND} manually: nothing then waits for the dependents",
+            ),
+        ),
+    )
+
+
+def _names(objects: list[tuple[Manifest, str]]) -> str:
+    return ", ".join(str(item.ref) for item, _ in objects[:_MOST])
+
+
+def _cited(objects: list[tuple[Manifest, str]], *, says: str) -> tuple[Evidence, ...]:
+    return tuple(cite(item, pointer, says=says) for item, pointer in objects[:_MOST])

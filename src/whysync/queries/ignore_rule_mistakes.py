@@ -1,0 +1,65 @@
+"""Mistakes in `ignoreDifferences` rules that are meant for an object but do not match it."""
+
+from __future__ import annotations
+
+from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, explain_miss
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Edit, Fix, Set
+from whysync.json_tree import Object
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import kubectl, with_comment
+
+_KEYS = {MistakeKind.GROUP: "group", MistakeKind.KIND: "kind"}
+
+
+def nearest_miss(case: Case, rules: tuple[Rule, ...], ref: Ref) -> tuple[Rule, RuleMistake] | None:
+    """The rule that is most likely meant for this object, and its mistake."""
+    live = case.live_of(ref.key) or case.desired_of(ref.key) or _bare(ref)
+    differing = [drift.pointer for drift in case.drifts if drift.ref.key == live.key]
+    near: list[tuple[Rule, RuleMistake]] = []
+    for ignore_rule in rules:
+        miss = explain_miss(ignore_rule, live.body, differing)
+        if miss is None:
+            return None  # this rule works
+        provable = differing or miss.kind in (MistakeKind.GROUP, MistakeKind.KIND, MistakeKind.NAMES_NO_FIELD)
+        if miss.near and miss.kind is not MistakeKind.ELSEWHERE and provable and _is_about(ignore_rule, ref):
+            near.append((ignore_rule, miss))
+    return near[0] if near else None
+
+
+def _is_about(ignore_rule: Rule, ref: Ref) -> bool:
+    same = ignore_rule.kind.lower() in (ref.kind.lower(), f"{ref.kind.lower()}s", "*")
+    return same and (ignore_rule.names_a_field or ignore_rule.mismatch(ref) is None)
+
+
+def _bare(ref: Ref) -> Manifest:
+    """An object of which only the identity is known."""
+    meta: Object = {"name": ref.name}
+    if ref.namespace:
+        meta["namespace"] = ref.namespace
+    api_version = f"{ref.group}/{ref.version or 'v1'}" if ref.group else ref.version or "v1"
+    return Manifest({"apiVersion": api_version, "kind": ref.kind, "metadata": meta}, role=Role.LIVE)
+
+
+def correction(case: Case, pointer: str, miss: RuleMistake) -> Fix:
+    """The edit of the rule at `pointer`, or the command to edit it if the right value is not known."""
+    title = f"Correct the rule: {miss.text}"
+    edit = _edit(case, pointer, miss)
+    if edit is not None:
+        return Fix.application(case.application.ref, edit, title=title)
+    command = kubectl("edit", "application", case.app.name, namespace=case.app.namespace)
+    return Fix.run(with_comment(command, pointer), title=title)
+
+
+def _edit(case: Case, pointer: str, miss: RuleMistake) -> Edit | None:
+    key = _KEYS.get(miss.kind)
+    if key is not None and (miss.suggestion or key == "group"):
+        return Set(pointer=f"{pointer}/{key}", value=miss.suggestion)
+    if miss.suggestion and miss.selector:
+        for name in ("managedFieldsManagers", "jqPathExpressions", "jsonPointers"):
+            selectors = case.application.at(f"{pointer}/{name}")
+            if isinstance(selectors, list) and miss.selector in selectors:
+                index = selectors.index(miss.selector)
+                return Set(pointer=f"{pointer}/{name}/{index}", value=miss.suggestion)
+    return None

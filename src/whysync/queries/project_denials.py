@@ -1,0 +1,116 @@
+"""What an AppProject denies: in words, the lists that decide, and the edits that permit it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from whysync.argocd.projects import Cluster, destination_verdict, kind_verdict, source_verdict
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.fix import Add, Edit, Remove
+from whysync.json_tree import Json, Object
+from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
+from whysync.queries.named_objects import is_namespaced
+
+_LISTS = {
+    ProjectRule.SOURCE: "/spec/sourceRepos",
+    ProjectRule.HELM_REPO: "/spec/sourceRepos",
+    ProjectRule.DESTINATION: "/spec/destinations",
+    ProjectRule.NAMESPACE: "/spec/destinations",
+}
+
+
+def denied_text(case: Case, denied: tuple[ProjectDenied, ...]) -> str:
+    shown = [_word(case, d) for d in denied[:3]]
+    more = f" and {len(denied) - 3} more" if len(denied) > 3 else ""
+    return ", ".join(dict.fromkeys(shown)) + more
+
+
+def _word(case: Case, denied: ProjectDenied) -> str:
+    match denied.what:
+        case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
+            return f"the repository {denied.value}"
+        case ProjectRule.DESTINATION:
+            server, namespace = _destination(case, denied)
+            return f"the destination {server}, namespace {namespace}"
+        case ProjectRule.NAMESPACE:
+            return f"the namespace {denied.namespace or denied.value}"
+        case ProjectRule.KIND:
+            return f"the kind {denied.kind or denied.value}" + (f" ({denied.group})" if denied.group else "")
+
+
+def _destination(case: Case, denied: ProjectDenied) -> tuple[str, str]:
+    destination = case.app.spec.destination
+    server = denied.server or destination.server or destination.name
+    return server, denied.namespace or destination.namespace
+
+
+def is_permitted(case: Case, denied: ProjectDenied) -> bool:
+    assert case.project is not None
+    match denied.what:
+        case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
+            return source_verdict(case.project, denied.value).permitted
+        case ProjectRule.DESTINATION | ProjectRule.NAMESPACE:
+            server, namespace = _destination(case, denied)
+            cluster = Cluster(server=server) if "://" in server else Cluster(name=server)
+            return destination_verdict(case.project, cluster, namespace).permitted
+        case ProjectRule.KIND:
+            namespaced = is_namespaced(case, denied.kind)
+            return kind_verdict(case.project, denied.group, denied.kind, "", namespaced=namespaced).permitted
+
+
+def _list_of(case: Case, denied: ProjectDenied) -> str:
+    if denied.what is ProjectRule.KIND:
+        scope = "namespace" if is_namespaced(case, denied.kind) else "cluster"
+        return f"/spec/{scope}ResourceWhitelist"
+    return _LISTS[denied.what]
+
+
+def lists_that_deny(case: Case, still: tuple[ProjectDenied, ...]) -> Iterator[Evidence]:
+    assert case.project_manifest is not None
+    for denied in still:
+        black = _list_of(case, denied).replace("White", "Black")
+        if black.endswith("Blacklist") and case.project_manifest.at(black):
+            yield cite(case.project_manifest, black, says="what the project forbids")
+    for pointer in dict.fromkeys(_list_of(case, denied) for denied in still):
+        if pointer != "/spec/namespaceResourceWhitelist" or case.project_manifest.at(pointer):
+            yield cite(case.project_manifest, pointer, says="what the project permits")
+
+
+def permitting_edits(case: Case, denied: ProjectDenied) -> Iterator[Edit]:
+    """Add it to the list of what may be used; and take it off the list of what may not."""
+    manifest, pointer = case.project_manifest, _list_of(case, denied)
+    entry: Json
+    match denied.what:
+        case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
+            entry = denied.value
+        case ProjectRule.DESTINATION | ProjectRule.NAMESPACE:
+            server, namespace = _destination(case, denied)
+            by: Object = {"server": server} if "://" in server else {"name": server}
+            entry = {**by, "namespace": namespace}
+        case ProjectRule.KIND:
+            entry = {"group": denied.group, "kind": denied.kind}
+            black = manifest.at(pointer.replace("White", "Black")) if manifest else None
+            if isinstance(black, list) and entry in black:
+                yield Remove(pointer=f"{pointer.replace('White', 'Black')}/{black.index(entry)}")
+            if (
+                "/namespace" in pointer
+                and manifest is not None
+                and not isinstance(manifest.at(pointer), list)
+            ):
+                return  # no list permits every namespaced kind: adding one would forbid all others
+    yield Add(pointer=pointer, value=entry)
+
+
+def permitting_command(case: Case, name: str, denied: ProjectDenied) -> str:
+    project = quote(name)
+    match denied.what:
+        case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
+            return f"argocd proj add-source {project} {quote(denied.value)}"
+        case ProjectRule.DESTINATION | ProjectRule.NAMESPACE:
+            server, namespace = _destination(case, denied)
+            return f"argocd proj add-destination {project} {quote(server)} {quote(namespace)}"
+        case ProjectRule.KIND:
+            scope = "namespace" if is_namespaced(case, denied.kind) else "cluster"
+            return f"argocd proj allow-{scope}-resource {project} {quote(denied.group)} {quote(denied.kind)}"
