@@ -77,10 +77,10 @@ def parse_schedule(text: str) -> Schedule:
         text = _SPACES.sub(" ", rest).strip(" ")
     if text.startswith("@"):
         raise BadSchedule(f"parser does not accept descriptors: {text}")
-    parts = [part for part in _SPACES.split(text) if part]
-    if len(parts) != len(FIELDS):
-        raise BadSchedule(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
-    minutes, hours, days, months, weekdays = map(field_bits, parts, FIELDS)
+    fields = [field for field in _SPACES.split(text) if field]
+    if len(fields) != len(FIELDS):
+        raise BadSchedule(f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]")
+    minutes, hours, days, months, weekdays = map(field_bits, fields, FIELDS)
     return Schedule(minutes=minutes, hours=hours, days=days, months=months, weekdays=weekdays, zone=zone)
 
 
@@ -203,18 +203,18 @@ def _fits(schedule: Schedule, local: datetime, field: _Unit) -> bool:
 
 def _next_day(local: datetime, zone: tzinfo, *, fresh: bool) -> datetime:
     """Midnight of the next day, or the first time of that day if clocks change at midnight."""
-    before = local.astimezone(UTC)
+    previous = local.astimezone(UTC)
     if fresh:
         local = _instant(datetime(local.year, local.month, local.day), zone).astimezone(zone)
-    wanted = local.replace(tzinfo=None) + timedelta(days=1)
-    instant = _instant(wanted, zone)
+    midnight = local.replace(tzinfo=None) + timedelta(days=1)
+    instant = _instant(midnight, zone)
     hour = instant.astimezone(zone).hour
     if hour > 12:
         instant += timedelta(hours=24 - hour)
     elif hour:
         instant -= timedelta(hours=hour)
     # A day that never was leads back to the one before, again and again.
-    return instant if instant > before else before + timedelta(days=1)
+    return instant if instant > previous else previous + timedelta(days=1)
 
 
 def _instant(wall: datetime, zone: tzinfo) -> datetime:
@@ -298,8 +298,8 @@ def _range_bits(text: str, field: Field) -> int:
 
 
 def _number_or_name(text: str, names: Mapping[str, int]) -> int:
-    named = names.get(text.lower())
-    return _number(text) if named is None else named
+    number = names.get(text.lower())
+    return _number(text) if number is None else number
 
 
 def _number(text: str) -> int:

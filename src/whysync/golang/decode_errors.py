@@ -41,7 +41,7 @@ def _syntax_error(source: str) -> str:
             return _ENDS
         if inside[0] not in '"}':
             return f"invalid character {_character(inside[0])} looking for beginning of object key string"
-    return _place_of_error(source)
+    return _syntax_error(source)
 
 
 def _literal_error(start: str, literal: str) -> str:
@@ -55,20 +55,20 @@ def _literal_error(start: str, literal: str) -> str:
     return f"invalid character {_character(rest[0])} after top-level value" if rest else _ENDS
 
 
-def _place_of_error(source: str) -> str:
+def _syntax_error(source: str) -> str:
     try:
         json.loads(source)
     except json.JSONDecodeError as problem:
         rest = source[problem.pos :].lstrip(" \t\r\n")
         if not rest or "Unterminated" in problem.msg:
             return _ENDS
-        where = {
+        context = {
             "Expecting ',' delimiter": "after object key:value pair",
             "Expecting ':' delimiter": "after object key",
             "Extra data": "after top-level value",
             "Expecting value": "looking for beginning of value",
         }.get(problem.msg, "looking for beginning of object key string")
-        return f"invalid character {_character(rest[0])} {where}"
+        return f"invalid character {_character(rest[0])} {context}"
     except (ValueError, RecursionError):
         pass
     return _ENDS

@@ -31,29 +31,29 @@ def parse_nanoseconds(text: str, *, days: bool = False) -> int:
     """Mirrors Go's `time.ParseDuration`; `days` allows `d` too, as Argo CD does. Raises `BadDuration`."""
     units = _UNITS_AND_DAYS if days else _UNITS
     bad = BadDuration(f'time: invalid duration "{text}"')
-    place = 1 if text.startswith(("+", "-")) else 0
-    if text[place:] == "0":
+    position = 1 if text.startswith(("+", "-")) else 0
+    if text[position:] == "0":
         return 0
-    if place == len(text):
+    if position == len(text):
         raise bad
     total = 0
-    while place < len(text):
-        part = _PART.match(text, place)
-        assert part is not None  # any text starts with such a part, if with an empty one
-        whole, fraction, unit = part[1], (part[2] or "")[1:], part[3]
-        has_digits = bool(fraction) or text[place].isdecimal()
-        if not has_digits or len(whole) > _MOST_DIGITS:
+    while position < len(text):
+        component = _PART.match(text, position)
+        assert component is not None  # any text starts with such a part, if with an empty one
+        integer, fraction, unit = component[1], (component[2] or "")[1:], component[3]
+        has_digits = bool(fraction) or text[position].isdecimal()
+        if not has_digits or len(integer) > _MOST_DIGITS:
             raise bad
         if not unit:
             raise BadDuration(f'time: missing unit in duration "{text}"')
         if unit not in units:
             raise BadDuration(f'time: unknown unit "{unit}" in duration "{text}"')
         fraction = fraction[:_MOST_DIGITS]  # what follows is far below a nanosecond
-        number = int(whole or "0") + Fraction(int(fraction or "0"), 10 ** len(fraction))
+        number = int(integer or "0") + Fraction(int(fraction or "0"), 10 ** len(fraction))
         total += int(number * units[unit])
         if total > _MOST:
             raise bad
-        place = part.end()
+        position = component.end()
     return -total if text.startswith("-") else total
 
 
@@ -78,5 +78,5 @@ def nanoseconds_text(total: int) -> str:
 
 
 def _decimal(total: int, size: int) -> str:
-    whole, rest = divmod(total, size)
-    return str(whole) if not rest else f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"
+    integer, rest = divmod(total, size)
+    return str(integer) if not rest else f"{integer}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}"

@@ -20,12 +20,12 @@ from typing import Final, TypeAlias
 
 _SYNTAX_ERROR: Final = "syntax error in pattern"
 _Accepts: TypeAlias = Callable[[str], bool]
-# One step of the automaton: a character to accept, or where to go without one.
+# A step of the automaton: a test of a character, or a jump that consumes none.
 _Step: TypeAlias = "_Accepts | _Jump"
 
 
 class _Jump:
-    """Go on at any of these places; a `{` learns its branches while the pattern is read."""
+    """A jump to any of these steps; the branches of a `{` are added while the pattern is compiled."""
 
     __slots__ = ("to",)
 
@@ -34,7 +34,7 @@ class _Jump:
 
 
 class BadPattern(ValueError):
-    """The pattern cannot be compiled; the text is the library's."""
+    """The pattern cannot be compiled; the message is that of the Go library."""
 
 
 def glob_match(pattern: str, text: str, separators: str = "") -> bool:
@@ -72,7 +72,7 @@ def _gobwas(separators: str) -> _Dialect:
 
 
 class _Automaton:
-    """A program of steps; all the places it can be in are followed at once."""
+    """A nondeterministic automaton: all states it can be in are followed at once."""
 
     __slots__ = ("_start", "_steps")
 
@@ -81,43 +81,43 @@ class _Automaton:
         self._start = self._reach([0])
 
     def accepts(self, text: str) -> bool:
-        here = self._start
+        states = self._start
         for char in text:
-            if not here:
+            if not states:
                 return False
-            onward: list[int] = []
-            for at in here:
-                step = self._steps[at] if at < len(self._steps) else None
+            next_states: list[int] = []
+            for state in states:
+                step = self._steps[state] if state < len(self._steps) else None
                 if step is not None and not isinstance(step, _Jump) and step(char):
-                    onward.append(at + 1)
-            here = self._reach(onward)
-        return len(self._steps) in here
+                    next_states.append(state + 1)
+            states = self._reach(next_states)
+        return len(self._steps) in states
 
-    def _reach(self, places: list[int]) -> frozenset[int]:
-        seen: set[int] = set()
-        todo = places
-        while todo:
-            at = todo.pop()
-            if at in seen:
+    def _reach(self, states: list[int]) -> frozenset[int]:
+        reached: set[int] = set()
+        pending = states
+        while pending:
+            state = pending.pop()
+            if state in reached:
                 continue
-            seen.add(at)
-            if at < len(self._steps):
-                step = self._steps[at]
+            reached.add(state)
+            if state < len(self._steps):
+                step = self._steps[state]
                 if isinstance(step, _Jump):
-                    todo.extend(step.to)
-        return frozenset(seen)
+                    pending.extend(step.to)
+        return frozenset(reached)
 
 
 def _is(char: str) -> _Accepts:
-    return lambda seen: seen == char
+    return lambda candidate: candidate == char
 
 
 def _among(chars: str, *, negated: bool) -> _Accepts:
-    return lambda seen: (seen in chars) is not negated
+    return lambda candidate: (candidate in chars) is not negated
 
 
 def _between(ranges: tuple[tuple[str, str], ...], *, negated: bool) -> _Accepts:
-    return lambda seen: any(low <= seen <= high for low, high in ranges) is not negated
+    return lambda candidate: any(low <= candidate <= high for low, high in ranges) is not negated
 
 
 def _anything(_: str) -> bool:

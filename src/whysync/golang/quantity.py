@@ -184,32 +184,32 @@ def debug_quantity(text: str) -> str:
     matched = _DEBUG_FORM.fullmatch(text)
     if matched is None:
         return _dumped(0, 0, "DecimalSI", "")
-    sign, whole, rest, suffix = (
+    sign, integer, fraction, suffix = (
         matched[1],
         matched[2].lstrip("0"),
         (matched[3] or "").rstrip("0"),
         matched[4] or "",
     )
-    whole = whole or "0"
+    integer = integer or "0"
     shape, exponent = _format(suffix)
     if shape == "BinarySI":
         scale, factor = 0, 1 << exponent
-        room = 15 - len(whole) - int(exponent * 3 / 10) - 1 if not rest else -1
+        digits_left = 15 - len(integer) - int(exponent * 3 / 10) - 1 if not fraction else -1
     else:
         scale, factor = exponent, 1
-        room = _FAST_DIGITS - len(whole) - len(rest)
-    scale -= len(rest)
-    if room >= 0 and scale >= _NANO:
-        shifted = whole + rest
+        digits_left = _FAST_DIGITS - len(integer) - len(fraction)
+    scale -= len(fraction)
+    if digits_left >= 0 and scale >= _NANO:
+        shifted = integer + fraction
         number = int(shifted)
         if number * factor <= _LARGEST:
             amount = -number * factor if sign == "-" else number * factor
             if shape == "BinarySI":
-                kept = exponent % 10 == 0 and number & 7 != 0
+                is_canonical = exponent % 10 == 0 and number & 7 != 0
             else:
-                kept = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
-            return _dumped(amount, scale, shape, text if kept else "")
-    return _dumped_decimal(Decimal(f"{sign}{whole}.{rest or '0'}"), shape, exponent)
+                is_canonical = scale % 3 == 0 and not shifted.endswith("000") and shifted[0] != "0"
+            return _dumped(amount, scale, shape, text if is_canonical else "")
+    return _dumped_decimal(Decimal(f"{sign}{integer}.{fraction or '0'}"), shape, exponent)
 
 
 def _format(suffix: str) -> tuple[str, int]:
@@ -220,11 +220,11 @@ def _format(suffix: str) -> tuple[str, int]:
     return "DecimalExponent", int(suffix[1:])
 
 
-def _dumped(value: int, scale: int, shape: str, kept: str) -> str:
+def _dumped(value: int, scale: int, shape: str, text: str) -> str:
     amount = f"(resource.int64Amount){{value:(int64){value} scale:(resource.Scale){scale}}}"
     return (
         f"{{i:{amount} d:(resource.infDecAmount){{Dec:(*inf.Dec)<nil>}} "
-        f"s:(string){kept} Format:(resource.Format){shape}}}"
+        f"s:(string){text} Format:(resource.Format){shape}}}"
     )
 
 
@@ -239,10 +239,10 @@ def _dumped_decimal(amount: Decimal, shape: str, exponent: int) -> str:
     while number:
         number, word = divmod(number, 1 << 64)
         words.append(str(word))
-    whole = f"{{neg:(bool){'true' if sign else 'false'} abs:(big.nat)[{' '.join(words)}]}}"
+    unscaled = f"{{neg:(bool){'true' if sign else 'false'} abs:(big.nat)[{' '.join(words)}]}}"
     scale = -power if isinstance(power, int) else 0
     zero = "(resource.int64Amount){value:(int64)0 scale:(resource.Scale)0}"
     return (
-        f"{{i:{zero} d:(resource.infDecAmount){{Dec:(*inf.Dec){{unscaled:(big.Int){whole} "
+        f"{{i:{zero} d:(resource.infDecAmount){{Dec:(*inf.Dec){{unscaled:(big.Int){unscaled} "
         f"scale:(inf.Scale){scale}}}}} s:(string) Format:(resource.Format){shape}}}"
     )

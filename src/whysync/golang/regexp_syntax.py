@@ -23,20 +23,20 @@ _CLASSES: Final = frozenset(
 )  # fmt: skip
 
 
-class _Mistake(Exception):
+class _SyntaxError(Exception):
     pass
 
 
 def regex_problem(pattern: str) -> str:
     """Go's error for the pattern; empty if it is valid."""
     try:
-        _Reading(pattern).whole()
-    except _Mistake as mistake:
-        return str(mistake)
+        _Parser(pattern).parse()
+    except _SyntaxError as error:
+        return str(error)
     return ""
 
 
-class _Reading:
+class _Parser:
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
@@ -47,7 +47,7 @@ class _Reading:
         """Where the operator just before this place starts."""
         self._names: set[str] = set()
 
-    def whole(self) -> None:
+    def parse(self) -> None:
         pattern = self._pattern
         while self._at < len(pattern):
             letter = pattern[self._at]
@@ -56,9 +56,9 @@ class _Reading:
                     self._group()
                 case ")":
                     if not self._open:
-                        raise _Mistake(f"unexpected ): `{pattern}`")
+                        raise _SyntaxError(f"unexpected ): `{pattern}`")
                     self._open -= 1
-                    self._thing(1)
+                    self._atom(1)
                 case "|":
                     self._at += 1
                     self._last = self._repeated = -1
@@ -71,11 +71,11 @@ class _Reading:
                 case "\\":
                     self._escape(_LETTERS)
                 case _:
-                    self._thing(1)
+                    self._atom(1)
         if self._open:
-            raise _Mistake(f"missing closing ): `{pattern}`")
+            raise _SyntaxError(f"missing closing ): `{pattern}`")
 
-    def _thing(self, length: int) -> None:
+    def _atom(self, length: int) -> None:
         self._last = self._at
         self._repeated = -1
         self._at += length
@@ -87,22 +87,22 @@ class _Reading:
         if not pattern.startswith("(?", at):
             self._at += 1
             return
-        named = _NAMED.match(pattern, at + 1)
-        if named is not None:
-            if named[1] in self._names:
-                raise _Mistake(f"duplicate capture group name: `{named[1]}`")
-            self._names.add(named[1])
-            self._at = named.end()
+        name = _NAMED.match(pattern, at + 1)
+        if name is not None:
+            if name[1] in self._names:
+                raise _SyntaxError(f"duplicate capture group name: `{name[1]}`")
+            self._names.add(name[1])
+            self._at = name.end()
             return
         flags = _GROUP_FLAGS.match(pattern, at + 1)
         if flags is None:
             if pattern.startswith(("(?P<", "(?<"), at) and not pattern.startswith(("(?<=", "(?<!"), at):
                 end = pattern.find(">", at)
-                raise _Mistake(
+                raise _SyntaxError(
                     f"invalid named capture: `{pattern[at : end + 1] if end >= 0 else pattern[at:]}`"
                 )
             end = at + (4 if pattern.startswith("(?<", at) else 3)
-            raise _Mistake(f"invalid or unsupported Perl syntax: `{pattern[at:end]}`")
+            raise _SyntaxError(f"invalid or unsupported Perl syntax: `{pattern[at:end]}`")
         if flags[0].endswith(")"):
             self._open -= 1
         self._at = flags.end()
@@ -112,40 +112,40 @@ class _Reading:
         if self._pattern.startswith("?", end):
             end += 1
         if self._repeated >= 0:
-            raise _Mistake(f"invalid nested repetition operator: `{self._pattern[self._repeated : end]}`")
+            raise _SyntaxError(f"invalid nested repetition operator: `{self._pattern[self._repeated : end]}`")
         if self._last < 0:
-            raise _Mistake(f"missing argument to repetition operator: `{self._pattern[self._at : end]}`")
+            raise _SyntaxError(f"missing argument to repetition operator: `{self._pattern[self._at : end]}`")
         self._repeated, self._at = self._at, end
 
     def _count(self, repeat: re.Match[str]) -> None:
         least = int(repeat[1])
         most = int(repeat[3]) if repeat[3] else least
         if max(least, most) > _MOST_REPEATS or most < least:
-            raise _Mistake(f"invalid repeat count: `{repeat[0]}`")
+            raise _SyntaxError(f"invalid repeat count: `{repeat[0]}`")
         self._operator(len(repeat[0]))
 
     def _escape(self, letters: str) -> None:
         pattern, at = self._pattern, self._at
         if at + 1 >= len(pattern):
-            raise _Mistake("trailing backslash at end of expression: ``")
+            raise _SyntaxError("trailing backslash at end of expression: ``")
         letter = pattern[at + 1]
         if letter.isascii() and letter.isalnum() and letter not in letters and not letter.isdigit():
-            raise _Mistake(f"invalid escape sequence: `{pattern[at : at + 2]}`")
+            raise _SyntaxError(f"invalid escape sequence: `{pattern[at : at + 2]}`")
         if letter in "123456789":
             octal = letter in "1234567" and pattern[at + 2 : at + 3] in tuple("01234567")
             if not octal:
-                raise _Mistake(f"invalid escape sequence: `{pattern[at : at + 2]}`")
+                raise _SyntaxError(f"invalid escape sequence: `{pattern[at : at + 2]}`")
         if letter == "Q":
             end = pattern.find("\\E", at)
-            self._thing((len(pattern) if end < 0 else end + 2) - at)
+            self._atom((len(pattern) if end < 0 else end + 2) - at)
             return
         if letter in "pP" and pattern.startswith("{", at + 2):
             end = pattern.find("}", at)
             if end < 0:
-                raise _Mistake(f"invalid character class range: `{pattern[at:]}`")
-            self._thing(end + 1 - at)
+                raise _SyntaxError(f"invalid character class range: `{pattern[at:]}`")
+            self._atom(end + 1 - at)
             return
-        self._thing(2)
+        self._atom(2)
 
     def _class(self) -> None:
         pattern, start = self._pattern, self._at
@@ -154,22 +154,22 @@ class _Reading:
         while first or not pattern.startswith("]", self._at):
             first = False
             if self._at >= len(pattern):
-                raise _Mistake(f"missing closing ]: `{pattern[start:]}`")
-            named = _NAMED_CLASS.match(pattern, self._at)
-            if named is not None:
-                if named[1] not in _CLASSES:
-                    raise _Mistake(f"invalid character class range: `{named[0]}`")
-                self._at = named.end()
+                raise _SyntaxError(f"missing closing ]: `{pattern[start:]}`")
+            posix = _NAMED_CLASS.match(pattern, self._at)
+            if posix is not None:
+                if posix[1] not in _CLASSES:
+                    raise _SyntaxError(f"invalid character class range: `{posix[0]}`")
+                self._at = posix.end()
                 continue
             begin = self._at
             low = self._member()
             if pattern.startswith("-", self._at) and not pattern.startswith("-]", self._at):
                 self._at += 1
                 if self._at >= len(pattern):
-                    raise _Mistake(f"missing closing ]: `{pattern[start:]}`")
+                    raise _SyntaxError(f"missing closing ]: `{pattern[start:]}`")
                 high = self._member()
                 if low and high and high < low:
-                    raise _Mistake(f"invalid character class range: `{pattern[begin : self._at]}`")
+                    raise _SyntaxError(f"invalid character class range: `{pattern[begin : self._at]}`")
         self._at += 1
         self._last, self._repeated = start, -1
 

@@ -97,14 +97,14 @@ def _retried(state: OperationState, finished_at: datetime, now: datetime) -> Beg
         latest = " with latest revisions"
         sync = msgspec.structs.replace(operation.sync, revision="", revisions=())
         operation = msgspec.structs.replace(operation, sync=sync)
-    again = msgspec.structs.replace(
+    restarted = msgspec.structs.replace(
         state,
         operation=operation,
         message=f"Retrying operation{latest}. Attempt #{state.retry_count}",
         finished_at=None,
         sync_result=None,
     )
-    return Begun(start=Start.RETRIED, state=again)
+    return Begun(start=Start.RETRIED, state=restarted)
 
 
 def conclude(begun: Begun, state: OperationState, now: datetime) -> Concluded:

@@ -111,13 +111,13 @@ class OperationProcessor:
 
     # --- used by _SyncStep -----------------------------------------------------------------------
 
-    def compare(self, name: str, app: Object, wanted_revisions: SyncTarget) -> Comparison:
+    def compare(self, name: str, app: Object, target_revisions: SyncTarget) -> Comparison:
         target = CompareTarget(
-            sources=wanted_revisions.sources,
-            revisions=wanted_revisions.revisions,
-            several=len(wanted_revisions.sources) > 1,
+            sources=target_revisions.sources,
+            revisions=target_revisions.revisions,
+            several=len(target_revisions.sources) > 1,
             fresh=True,
-            local=_local_manifests(wanted_revisions.manifests),
+            local=_local_manifests(target_revisions.manifests),
         )
         try:
             return self._refresher.compare(name, app, target, forced=True).comparison
@@ -157,7 +157,7 @@ class _SyncStep:
             project=project,
             settings=context.settings,
             clusters=context.clusters,
-            compare=lambda wanted: processor.compare(self._name, self._app, wanted),
+            compare=lambda target: processor.compare(self._name, self._app, target),
             cluster_ops=lambda user: self._cluster_ops(typed, user),
             now=context.clock.now,
             project_clusters=context.clusters_of(typed.project),

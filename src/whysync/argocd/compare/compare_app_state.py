@@ -299,8 +299,8 @@ class _Run:
 
     def add_shared_warning(self, ref: Ref, owner: str) -> None:
         """Adds the SharedResourceWarning of an object that is tracked by another app."""
-        both = f"{self.app.qualified_name} and {owner.replace('_', '/')}"
-        self.add_condition("SharedResourceWarning", f"{ref.kind}/{ref.name} is part of applications {both}")
+        apps = f"{self.app.qualified_name} and {owner.replace('_', '/')}"
+        self.add_condition("SharedResourceWarning", f"{ref.kind}/{ref.name} is part of applications {apps}")
 
     def target_side(self, targets: Sequence[Object], more: Sequence[Object]) -> _TargetSide:
         """`more` are targets that are not in Git."""
@@ -348,9 +348,9 @@ class _Run:
         return health_override(self.settings.overrides, key.group, key.kind) is not None
 
     def assess_pair(self, pair: Pair) -> Part | None:
-        both = ManagedPair(key=key_of(pair.obj), target=pair.target, live=pair.live)
+        managed = ManagedPair(key=key_of(pair.obj), target=pair.target, live=pair.live)
         now = self.inputs.now.timestamp()
-        return part_of(both, self.settings.overrides, lua=self.inputs.lua, now=now)
+        return part_of(managed, self.settings.overrides, lua=self.inputs.lua, now=now)
 
     def sync(self, by_rows: SyncCode) -> SyncCode:
         if self.failed:

@@ -49,8 +49,8 @@ def managed_namespaces(app: Application, targets: Iterable[Object], live: Iterab
     if namespace is None:
         return []
     bare: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ref_of(namespace).name}}
-    wanted = managed_namespace(bare, namespace, metadata)
-    return [] if wanted is None else [wanted]
+    desired = managed_namespace(bare, namespace, metadata)
+    return [] if desired is None else [desired]
 
 
 def has_changed_managed_namespace_metadata(app: Application) -> bool:

@@ -58,10 +58,10 @@ def _in_maps(live: Object, predicted: Object, kind: Type | None, at: str, path: 
         if inner is None and kind is not None and kind.kind == "map":
             inner = kind.of
         old, new = live.get(key, MISSING), predicted.get(key, MISSING)
-        yield from _in_values(old, new, inner, field, child(at, key), _named(path, key))
+        yield from _in_values(old, new, inner, field, child(at, key), _labelled(path, key))
 
 
-def _named(path: str, key: str) -> str:
+def _labelled(path: str, key: str) -> str:
     if "." in key or "/" in key or "[" in key:
         return f'{path}["{key}"]'
     return f"{path}.{key}" if path else key
@@ -85,20 +85,22 @@ def _in_lists(
 ) -> Iterator[FieldChange]:
     element = kind.of if kind is not None and kind.kind == "list" else None
     keys = _keys(field)
-    before, after = _names(old, keys), _names(new, keys)
-    if before is None or after is None:
+    old_indexes, new_indexes = _names(old, keys), _names(new, keys)
+    if old_indexes is None or new_indexes is None:
         yield from _by_index(old, new, element, at, path)
         return
-    if [name for name in before if name in after] != [name for name in after if name in before]:
+    if [name for name in old_indexes if name in new_indexes] != [
+        name for name in new_indexes if name in old_indexes
+    ]:
         yield FieldChange(pointer=at, path=path, desired=new, live=old)
         return
-    for name, index in before.items():
-        where, label = child(at, index), f"{path}[{name}]"
-        there = after.get(name)
-        item: Json | Missing = MISSING if there is None else new[there]
-        yield from _in_values(old[index], item, element, None, where, label)
-    for name, index in after.items():
-        if name not in before:
+    for name, index in old_indexes.items():
+        pointer, label = child(at, index), f"{path}[{name}]"
+        new_index = new_indexes.get(name)
+        item: Json | Missing = MISSING if new_index is None else new[new_index]
+        yield from _in_values(old[index], item, element, None, pointer, label)
+    for name, index in new_indexes.items():
+        if name not in old_indexes:
             yield FieldChange(
                 pointer=child(at, index), path=f"{path}[{name}]", desired=new[index], live=MISSING
             )

@@ -39,7 +39,7 @@ def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> 
     applied = last_applied(live)
     if _is_plainly_equal(applied, desired, live, options.normalizer):
         way = "two-way" if applied is None else "three-way"
-        return DiffResult(modified=False, way=way, look=lambda: _equal_sides(desired, live, options))
+        return DiffResult(modified=False, way=way, compute_sides=lambda: _equal_sides(desired, live, options))
     return _legacy(applied, prepared_and_fits(desired, options), prepared_and_fits(live, options), options)
 
 
@@ -82,14 +82,14 @@ def _legacy(
         outcome, way = two_way(desired, live), "two-way"
     if outcome.predicted is outcome.live:
         equal = outcome
-        return DiffResult(modified=False, way=way, look=lambda: _filled_once(equal))
+        return DiffResult(modified=False, way=way, compute_sides=lambda: _equal_filled(equal))
     kind = outcome.kind
     sides = Sides(
         filled(outcome.live, kind, fits=live_fits),
         filled(outcome.predicted, kind, fits=live_fits and desired_fits),
         kind,
     )
-    return DiffResult(modified=not same(sides.live, sides.predicted), way=way, look=lambda: sides)
+    return DiffResult(modified=not same(sides.live, sides.predicted), way=way, compute_sides=lambda: sides)
 
 
 def _three_way(applied: Object, desired: Object, live: Object) -> Outcome | None:
@@ -100,7 +100,7 @@ def _three_way(applied: Object, desired: Object, live: Object) -> Outcome | None
         return None
 
 
-def _filled_once(outcome: Outcome) -> Sides:
+def _equal_filled(outcome: Outcome) -> Sides:
     tree = filled(outcome.live, outcome.kind)
     return Sides(tree, tree, outcome.kind)
 
@@ -108,9 +108,13 @@ def _filled_once(outcome: Outcome) -> Sides:
 def _one_sided(desired: Object | None, live: Object | None, options: DiffOptions) -> DiffResult:
     """One side is missing: a missing live object counts as modified, an extra one does not."""
     if live is not None:
-        return DiffResult(modified=False, way="delete", look=lambda: Sides(prepared(live, options), None))
+        return DiffResult(
+            modified=False, way="delete", compute_sides=lambda: Sides(prepared(live, options), None)
+        )
     if desired is not None:
-        return DiffResult(modified=True, way="create", look=lambda: Sides(None, prepared(desired, options)))
+        return DiffResult(
+            modified=True, way="create", compute_sides=lambda: Sides(None, prepared(desired, options))
+        )
     raise DiffError("both live and config are null objects")
 
 

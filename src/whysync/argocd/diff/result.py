@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from whysync.argocd.diff.changes import FieldChange, changes_between
 from whysync.json_tree import Object
@@ -19,9 +19,6 @@ class Sides(NamedTuple):
     kind: Type | None = None
 
 
-Look: TypeAlias = Callable[[], Sides]
-
-
 class DiffResult:
     """Whether a resource is modified, its normalized live object, and the predicted one after an apply.
 
@@ -30,12 +27,12 @@ class DiffResult:
     equal. They may share parts with the compared objects, and must not be changed.
     """
 
-    __slots__ = ("_changes", "_look", "_sides", "modified", "way")
+    __slots__ = ("_changes", "_compute_sides", "_sides", "modified", "way")
 
-    def __init__(self, *, modified: bool, way: str, look: Look) -> None:
+    def __init__(self, *, modified: bool, way: str, compute_sides: Callable[[], Sides]) -> None:
         self.modified = modified
         self.way = way
-        self._look = look
+        self._compute_sides = compute_sides
         self._sides: Sides | None = None
         self._changes: tuple[FieldChange, ...] | None = None
 
@@ -43,7 +40,7 @@ class DiffResult:
     def sides(self) -> Sides:
         if self._sides is None:
             try:
-                self._sides = self._look()
+                self._sides = self._compute_sides()
             except RecursionError:
                 raise DiffError("the object is nested too deeply to be compared") from None
         return self._sides
@@ -62,8 +59,8 @@ class DiffResult:
         if self._changes is None:
             live, predicted, kind = self.sides if self.modified else Sides(None, None)
             try:
-                both = live is not None and predicted is not None
-                self._changes = changes_between(live or {}, predicted or {}, kind) if both else ()
+                is_pair = live is not None and predicted is not None
+                self._changes = changes_between(live or {}, predicted or {}, kind) if is_pair else ()
             except RecursionError:
                 raise DiffError("the object is nested too deeply to be compared") from None
         return self._changes

@@ -33,7 +33,9 @@ def server_side_diff(desired: Object, live: Object, options: DiffOptions) -> Dif
         sides = _sides(desired, live, options)
     except DiffError as problem:
         raise DiffError(f"error calculating server side diff: serverSideDiff error: {problem}") from None
-    return DiffResult(modified=not same(sides.live, sides.predicted), way="server-side", look=lambda: sides)
+    return DiffResult(
+        modified=not same(sides.live, sides.predicted), way="server-side", compute_sides=lambda: sides
+    )
 
 
 def _sides(desired: Object, live: Object, options: DiffOptions) -> Sides:

@@ -34,7 +34,7 @@ def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -
     except DiffError as problem:
         raise DiffError(f"error calculating structured merge diff: {problem}") from None
     return DiffResult(
-        modified=not same(sides.live, sides.predicted), way="structured-merge", look=lambda: sides
+        modified=not same(sides.live, sides.predicted), way="structured-merge", compute_sides=lambda: sides
     )
 
 

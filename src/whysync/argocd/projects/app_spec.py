@@ -35,13 +35,13 @@ def destination_cluster(
         raise NoCluster("Destination server missing from app spec")
     if lookup_error:
         raise NoCluster(f'error getting cluster by name "{destination.name}": {lookup_error}')
-    named = [cluster for cluster in clusters if cluster.name == destination.name]
-    if not named:
+    candidates = [cluster for cluster in clusters if cluster.name == destination.name]
+    if not candidates:
         raise NoCluster(f"there are no clusters with this name: {destination.name}")
-    if len(named) > 1:
-        servers = " ".join(cluster.server for cluster in named)
-        raise NoCluster(f"there are {len(named)} clusters with the same name: [{servers}]")
-    return named[0]
+    if len(candidates) > 1:
+        servers = " ".join(cluster.server for cluster in candidates)
+        raise NoCluster(f"there are {len(candidates)} clusters with the same name: [{servers}]")
+    return candidates[0]
 
 
 def spec_problems(

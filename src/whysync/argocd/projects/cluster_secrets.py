@@ -17,7 +17,9 @@ def cluster_secret_data(secret: Object) -> dict[str, str]:
 
 def namespaces_in(secret_data: dict[str, str]) -> tuple[str, ...]:
     """The namespaces that Argo CD manages; empty means all."""
-    return tuple(space for part in secret_data.get("namespaces", "").split(",") if (space := part.strip()))
+    return tuple(
+        namespace for piece in secret_data.get("namespaces", "").split(",") if (namespace := piece.strip())
+    )
 
 
 def _decoded(value: str) -> str:

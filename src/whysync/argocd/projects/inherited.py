@@ -46,21 +46,26 @@ def global_projects_of(
 
 def merged(project: AppProject, parent: AppProject) -> AppProject:
     """The project with the lists of a global project appended."""
-    own, more = project.spec, parent.spec
+    own, inherited = project.spec, parent.spec
     spec = msgspec.structs.replace(
         own,
-        cluster_resource_whitelist=_joined(own.cluster_resource_whitelist, more.cluster_resource_whitelist),
-        cluster_resource_blacklist=_joined(own.cluster_resource_blacklist, more.cluster_resource_blacklist),
+        cluster_resource_whitelist=_joined(
+            own.cluster_resource_whitelist, inherited.cluster_resource_whitelist
+        ),
+        cluster_resource_blacklist=_joined(
+            own.cluster_resource_blacklist, inherited.cluster_resource_blacklist
+        ),
         namespace_resource_whitelist=_joined(
-            own.namespace_resource_whitelist, more.namespace_resource_whitelist
+            own.namespace_resource_whitelist, inherited.namespace_resource_whitelist
         ),
         namespace_resource_blacklist=_joined(
-            own.namespace_resource_blacklist, more.namespace_resource_blacklist
+            own.namespace_resource_blacklist, inherited.namespace_resource_blacklist
         ),
-        sync_windows=own.sync_windows + more.sync_windows,
-        source_repos=own.source_repos + more.source_repos,
-        destinations=own.destinations + more.destinations,
-        destination_service_accounts=own.destination_service_accounts + more.destination_service_accounts,
+        sync_windows=own.sync_windows + inherited.sync_windows,
+        source_repos=own.source_repos + inherited.source_repos,
+        destinations=own.destinations + inherited.destinations,
+        destination_service_accounts=own.destination_service_accounts
+        + inherited.destination_service_accounts,
     )
     return msgspec.structs.replace(project, spec=spec)
 
@@ -101,6 +106,6 @@ def _expression(expression: Object, labels: Mapping[str, str]) -> bool | None:
             return None
 
 
-def _joined(own: tuple[T, ...] | None, more: tuple[T, ...] | None) -> tuple[T, ...] | None:
+def _joined(own: tuple[T, ...] | None, inherited: tuple[T, ...] | None) -> tuple[T, ...] | None:
     """The joined list; `None` if both are missing, because a missing and an empty list differ."""
-    return own if not more else (own or ()) + more
+    return own if not inherited else (own or ()) + inherited

@@ -161,9 +161,9 @@ def read_policy(data: Mapping[str, str], *, builtin: bool = True) -> Policy:
 
 def policy_keys(data: Mapping[str, str]) -> tuple[str, ...]:
     """`policy.csv` first, then every `policy.<name>.csv` by name. Mirrors `PolicyCSV`."""
-    named_keys = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
+    csv_keys = sorted(key for key in data if key.startswith("policy.") and key.endswith(".csv"))
     main_key = (POLICY_KEY,) if POLICY_KEY in data else ()
-    return (*main_key, *(key for key in named_keys if key != POLICY_KEY))
+    return (*main_key, *(key for key in csv_keys if key != POLICY_KEY))
 
 
 def match_mode(text: str) -> MatchMode:

@@ -123,8 +123,8 @@ def overrides_from_json(tree: Object) -> dict[str, ResourceOverride]:
 def read_overrides(data: Mapping[str, str]) -> dict[str, ResourceOverride]:
     """All overrides of argocd-cm, before the rule for `/status` is added."""
     overrides: dict[str, ResourceOverride] = {}
-    if whole := data.get(CUSTOMIZATIONS):
-        tree = mapping(read_yaml(whole), "map[string]v1alpha1.ResourceOverride")
+    if combined := data.get(CUSTOMIZATIONS):
+        tree = mapping(read_yaml(combined), "map[string]v1alpha1.ResourceOverride")
         for value in tree.values():
             _refuse_structured_rules(fields(value))
         overrides = overrides_from_json(tree)

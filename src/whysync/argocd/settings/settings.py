@@ -125,8 +125,10 @@ def _read(cm: Mapping[str, str], params: Mapping[str, str]) -> Settings:
             return read()
         except Malformed as problem:
             message = str(problem)
-            where = problem.key or key
-            problems.append(SettingsProblem(key=where, message=message, breaks_comparison=breaks_comparison))
+            setting = problem.key or key
+            problems.append(
+                SettingsProblem(key=setting, message=message, breaks_comparison=breaks_comparison)
+            )
             return default
 
     options = attempt("resource.compareoptions", lambda: _compare_options(cm), CompareOptions())
@@ -178,11 +180,11 @@ def _compare_options(cm: Mapping[str, str]) -> CompareOptions:
     )
 
 
-def _with_status_ignored(overrides: Overrides, where: str) -> Overrides:
+def _with_status_ignored(overrides: Overrides, kinds: str) -> Overrides:
     # `off` is false in YAML; any unknown value means all kinds.
-    if where in ("none", "off", "false"):
+    if kinds in ("none", "off", "false"):
         return overrides
-    return with_ignored_pointer(overrides, _CRD if where == "crd" else EVERY_KIND, "/status")
+    return with_ignored_pointer(overrides, _CRD if kinds == "crd" else EVERY_KIND, "/status")
 
 
 def _filters(cm: Mapping[str, str], key: str, adjective: str) -> tuple[FilteredResource, ...]:
@@ -208,7 +210,7 @@ def _sensitive_annotations(value: str) -> frozenset[str]:
 
 
 def _list(value: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in value.split(",")) if value else ()
+    return tuple(item.strip() for item in value.split(",")) if value else ()
 
 
 def _flag(params: Mapping[str, str], key: str) -> bool:

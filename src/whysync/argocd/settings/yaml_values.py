@@ -88,6 +88,6 @@ def _as_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _mismatch(value: Json, where: str) -> Malformed:
-    message = f"json: cannot unmarshal {json_kind(value)} into {where}"
+def _mismatch(value: Json, go_type: str) -> Malformed:
+    message = f"json: cannot unmarshal {json_kind(value)} into {go_type}"
     return Malformed(f"error unmarshaling JSON: while decoding JSON: {message}")

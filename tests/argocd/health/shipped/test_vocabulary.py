@@ -15,6 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     any_of,
     at_least,
     by,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -33,7 +34,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     some,
     true,
     true_or_false,
@@ -188,7 +188,7 @@ def test_by_takes_other_for_whatever_is_not_in_the_table() -> None:
 
 
 READY_OR_FAILED: Step = conditions(
-    says("Failed", "True", degraded("{message}")), says("Ready", "True", healthy("{message}"))
+    condition_is("Failed", "True", degraded("{message}")), condition_is("Ready", "True", healthy("{message}"))
 )
 
 
@@ -202,7 +202,7 @@ def test_the_order_of_conditions_goes_before_the_order_of_steps() -> None:
 
 
 def test_each_may_insist_and_may_walk_named_fields() -> None:
-    step = says("Ready", "True", healthy())
+    step = condition_is("Ready", "True", healthy())
     obj: Object = {"status": {"racks": {"a": {"type": "Ready", "status": "True"}}}}
     assert each(".status.racks", step)(obj) is None
     assert each(".status.racks", step, keyed=True)(obj) == HealthVerdict(HEALTHY)
@@ -211,7 +211,7 @@ def test_each_may_insist_and_may_walk_named_fields() -> None:
 
 
 def test_says_may_ask_for_a_reason_and_leave_the_status_open() -> None:
-    step = conditions(says("Ready", None, degraded("{status}"), reason="Broken"))
+    step = conditions(condition_is("Ready", None, degraded("{status}"), reason="Broken"))
     condition: Object = {"type": "Ready", "status": "False", "reason": "Broken"}
     assert step({"status": {"conditions": [condition]}}) == HealthVerdict(DEGRADED, "False")
     assert step({"status": {"conditions": [condition | {"reason": "Other"}]}}) is None

@@ -1,7 +1,7 @@
 """The health checks that Argo CD ships for custom kinds, as tables.
 
 A module per vendor or subject has the tables of several API groups: `CHECKS[group][kind]` is a check, and the
-kind `*` means all kinds of a group. `GROUPS` says which module has which groups; a module is imported when
+kind `*` means all kinds of a group. `GROUPS` has the module of each group; a module is imported when
 the health of an object of one of its groups is assessed, not before.
 """
 

@@ -16,6 +16,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     all_of,
     any_of,
     by,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -30,7 +31,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     some,
     suspended,
     true,
@@ -49,43 +49,43 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 _HASH: Final = ".status.currentPodHash"
 
 
-def _spec_not_observed(obj: Object, _it: Json) -> bool:
+def _spec_not_observed(obj: Object, _item: Json) -> bool:
     """An observed generation that is not a number is a hash of an old controller, and accepted."""
     status = obj.get("status")
     if status is None:
         return True
     observed = lua.to_number(lua.at(status, "observedGeneration"))
-    generation = None if observed is None else lua.named(obj, "metadata", "generation")
+    generation = None if observed is None else lua.at_path(obj, "metadata", "generation")
     if observed is not None and lua.less(observed, generation):
         return True
-    if lua.named(obj, "spec", "workloadRef") is None:
+    if lua.at_path(obj, "spec", "workloadRef") is None:
         return False
-    annotations = lua.named(obj, "metadata", "annotations")
+    annotations = lua.at_path(obj, "metadata", "annotations")
     if annotations is None:
         return False
     workload_generation = lua.to_number(lua.at(annotations, "rollout.argoproj.io/workload-generation"))
     return workload_generation != lua.to_number(lua.at(status, "workloadObservedGeneration"))
 
 
-def _phase(obj: Object, _it: Json = None, /) -> HealthVerdict:
+def _phase(obj: Object, _item: Json = None, /) -> HealthVerdict:
     """The phase of the controller is the health, except that paused is Suspended."""
-    phase = lua.named(obj, "status", "phase")
-    return verdict(SUSPENDED if phase == "Paused" else phase, lua.named(obj, "status", "message"))
+    phase = lua.at_path(obj, "status", "phase")
+    return verdict(SUSPENDED if phase == "Paused" else phase, lua.at_path(obj, "status", "message"))
 
 
 def _stable(obj: Object) -> Json:
-    stable = lua.named(obj, "status", "stableRS")
-    canary = lua.named(obj, "status", "canary")
+    stable = lua.at_path(obj, "status", "stableRS")
+    canary = lua.at_path(obj, "status", "canary")
     if stable is not None or canary is None:
         return stable if stable is not None else ""
     return lua.at(canary, "stableRS")
 
 
-def _stable_is_another(obj: Object, _it: Json) -> bool:
-    return not lua.same(_stable(obj), lua.named(obj, "status", "currentPodHash"))
+def _stable_is_another(obj: Object, _item: Json) -> bool:
+    return not lua.same(_stable(obj), lua.at_path(obj, "status", "currentPodHash"))
 
 
-def _stable_is_known(obj: Object, _it: Json) -> bool:
+def _stable_is_known(obj: Object, _item: Json) -> bool:
     return _stable(obj) != ""
 
 
@@ -95,9 +95,9 @@ _ROLLOUT: Final = in_order(
     # From here on: controllers that do not report a phase yet.
     each(
         ".status.conditions",
-        says("InvalidSpec", None, degraded("{message}")),
-        says("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
-        says("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
+        condition_is("InvalidSpec", None, degraded("{message}")),
+        condition_is("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
+        condition_is("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
         required=True,
     ),
     when(any_of(some(".status.pauseConditions"), true(".spec.paused")), then=suspended("Rollout is paused")),
@@ -146,7 +146,7 @@ _ROLLOUT: Final = in_order(
 
 
 def _first(kind: str, status: str, then: Step) -> Step:
-    return each(".status?.conditions", says(kind, status, then), keyed=True)
+    return each(".status?.conditions", condition_is(kind, status, then), keyed=True)
 
 
 CHECKS["argoproj.io"] = {
@@ -178,17 +178,17 @@ CHECKS["argoproj.io"] = {
     "CronWorkflow": in_order(
         each(
             ".status?.conditions",
-            says("SpecError", "True", degraded("{message}")),
-            says("SubmissionError", "True", degraded("{message}")),
-            says("Completed", "True", healthy("{message}")),
+            condition_is("SpecError", "True", degraded("{message}")),
+            condition_is("SubmissionError", "True", degraded("{message}")),
+            condition_is("Completed", "True", healthy("{message}")),
             keyed=True,
         ),
         healthy("CronWorkflow is healthy."),
     ),
     "EventBus": in_order(
         conditions(
-            says("Deployed", "False", degraded(either("{message}", "{reason}"))),
-            says("Deployed", "True", healthy(either("{message}", "{reason}"))),
+            condition_is("Deployed", "False", degraded(either("{message}", "{reason}"))),
+            condition_is("Deployed", "True", healthy(either("{message}", "{reason}"))),
         ),
         progressing("Waiting for initialization"),
     ),
@@ -222,12 +222,12 @@ def _running(
     kind: str,
     *,
     paused: tuple[str, ...] = (),
-    names_the_ill_part: bool = False,
+    with_condition_message: bool = False,
     upgraded_by_numaplane: bool = True,
 ) -> Check:
     """Assessed by phase, once the controller has observed the latest spec.
 
-    `names_the_ill_part`: the message of the (last) False condition is told, not only that there is one.
+    `with_condition_message`: report the message of the last False condition, not only that there is one.
     """
 
     def check(obj: Object) -> HealthVerdict:
@@ -237,14 +237,14 @@ def _running(
             return waiting
         phase, ill = lua.at(status, "phase"), _false_conditions(status)
         upgrade_failed = upgraded_by_numaplane and _upgrade_failed(obj)
-        if not lua.same(lua.named(obj, "metadata", "generation"), lua.at(status, "observedGeneration")):
+        if not lua.same(lua.at_path(obj, "metadata", "generation"), lua.at(status, "observedGeneration")):
             return waiting
         if phase == "Failed":
             return verdict(DEGRADED, lua.at(status, "message"))
         if upgrade_failed:
             return HealthVerdict(DEGRADED, "Failed progressive upgrade")
         if ill:
-            message = lua.at(ill[-1], "message") if names_the_ill_part else "Subresources are unhealthy"
+            message = lua.at(ill[-1], "message") if with_condition_message else "Subresources are unhealthy"
             return verdict(DEGRADED, message)
         if phase in paused:
             return HealthVerdict(HEALTHY, f"{kind} is paused")
@@ -263,15 +263,17 @@ def _false_conditions(status: Json) -> list[Json]:
 
 
 def _upgrade_failed(obj: Object) -> bool:
-    labels = lua.named(obj, "metadata", "labels")
+    labels = lua.at_path(obj, "metadata", "labels")
     return labels is not None and lua.at(labels, _UPGRADE) == "failed"
 
 
 CHECKS["numaflow.numaproj.io"] = {
-    "InterStepBufferService": _running("InterStepBufferService", names_the_ill_part=True),
+    "InterStepBufferService": _running("InterStepBufferService", with_condition_message=True),
     "MonoVertex": _running("MonoVertex", paused=("Paused",)),
     "Pipeline": _running("Pipeline", paused=("Paused", "Pausing")),
-    "Vertex": _running("Vertex", paused=("Paused",), names_the_ill_part=True, upgraded_by_numaplane=False),
+    "Vertex": _running(
+        "Vertex", paused=("Paused",), with_condition_message=True, upgraded_by_numaplane=False
+    ),
 }
 
 
@@ -281,8 +283,8 @@ _CHILD = "ChildResourcesHealthy"
 _NUMAPLANE_UPGRADE = "ProgressiveUpgradeSucceeded"
 
 
-def _numaplane_upgrade_failed(obj: Object, _it: Json) -> bool:
-    entries = lua.named(obj, "status", "conditions")
+def _numaplane_upgrade_failed(obj: Object, _item: Json) -> bool:
+    entries = lua.at_path(obj, "status", "conditions")
     failed = False
     for condition in lua.ipairs(entries) if entries is not None else ():
         failed |= lua.at(condition, "type") == _NUMAPLANE_UPGRADE and lua.at(condition, "status") == "False"
@@ -298,9 +300,11 @@ _UPDATING = any_of(
     is_(".status.phase", "Pending"),
 )
 _UPDATE_IN_PROGRESS = progressing("Update in progress")
-_CHILD_PROGRESSING = conditions(says(_CHILD, "False", progressing("Child Progressing"), reason="Progressing"))
+_CHILD_PROGRESSING = conditions(
+    condition_is(_CHILD, "False", progressing("Child Progressing"), reason="Progressing")
+)
 _FAILED = when(is_(".status.phase", "Failed"), then=degraded("{.status.message}"))
-_CHILD_HEALTHY = conditions(says(_CHILD, "True", healthy("Healthy")))
+_CHILD_HEALTHY = conditions(condition_is(_CHILD, "True", healthy("Healthy")))
 
 
 def _rollout(*, failure: str, paused: str | None = None, unclear: str) -> Check:
@@ -311,12 +315,12 @@ def _rollout(*, failure: str, paused: str | None = None, unclear: str) -> Check:
         _CHILD_PROGRESSING,
         _FAILED,
         conditions(
-            says(_CHILD, "False", degraded("{message}"), reason=failure),
-            says(_NUMAPLANE_UPGRADE, "False", degraded("Progressive upgrade failed")),
+            condition_is(_CHILD, "False", degraded("{message}"), reason=failure),
+            condition_is(_NUMAPLANE_UPGRADE, "False", degraded("Progressive upgrade failed")),
         ),
     ]
     if paused is not None:
-        steps.append(conditions(says(paused, "True", healthy("{message}"))))
+        steps.append(conditions(condition_is(paused, "True", healthy("{message}"))))
     return in_order(*steps, _CHILD_HEALTHY, unknown(unclear))
 
 
@@ -331,7 +335,9 @@ CHECKS["numaplane.numaproj.io"] = {
         when(_UPDATING, then=_UPDATE_IN_PROGRESS),
         _CHILD_PROGRESSING,
         _FAILED,
-        conditions(when(isnt("reason", "Progressing"), then=says(_CHILD, "False", degraded("{message}")))),
+        conditions(
+            when(isnt("reason", "Progressing"), then=condition_is(_CHILD, "False", degraded("{message}")))
+        ),
         _CHILD_HEALTHY,
         unknown("Unknown status"),
     ),

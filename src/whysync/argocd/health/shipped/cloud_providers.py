@@ -11,6 +11,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     absent,
     any_of,
     by,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -24,7 +25,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     suspended,
     true,
     verdict,
@@ -96,9 +96,9 @@ CHECKS["networking.gke.io"] = {
 CHECKS["*.services.k8s.aws"] = {
     "*": in_order(
         conditions(
-            says("ACK.Terminal", "True", degraded("{message}")),
-            says("Ready", "False", progressing("{message}")),
-            says("Ready", "True", healthy()),
+            condition_is("ACK.Terminal", "True", degraded("{message}")),
+            condition_is("Ready", "False", progressing("{message}")),
+            condition_is("Ready", "True", healthy()),
         ),
         progressing("Waiting for resource to be ready"),
     )
@@ -148,8 +148,8 @@ CHECKS["iammanager.keikoproj.io"] = {
 CHECKS["karpenter.k8s.aws"] = {
     "EC2NodeClass": in_order(
         conditions(
-            says("Ready", "False", degraded("{message}")),
-            says("Ready", "True", healthy("EC2NodeClass is ready")),
+            condition_is("Ready", "False", degraded("{message}")),
+            condition_is("Ready", "True", healthy("EC2NodeClass is ready")),
         ),
         progressing("Waiting for EC2NodeClass to be ready"),
     ),
@@ -159,8 +159,8 @@ CHECKS["karpenter.k8s.aws"] = {
 # Karpenter: node pools and the nodes claimed from them.
 
 _READY = conditions(
-    says("Ready", "True", healthy("{message}")),
-    says("Ready", "False", degraded("{message}")),
+    condition_is("Ready", "True", healthy("{message}")),
+    condition_is("Ready", "False", degraded("{message}")),
 )
 
 CHECKS["karpenter.sh"] = {
@@ -171,11 +171,13 @@ CHECKS["karpenter.sh"] = {
             none_of(same(".metadata.generation", ".status.observedGeneration")),
             then=progressing("Waiting for NodeClaim spec to be reconciled"),
         ),
-        conditions(says("Disrupting", "True", suspended("{message}"))),
+        conditions(condition_is("Disrupting", "True", suspended("{message}"))),
         _READY,
-        conditions(says("Initialized", "True", progressing("Node initialized, waiting for Ready"))),
-        conditions(says("Registered", "True", progressing("Node registered, waiting for initialization"))),
-        conditions(says("Launched", "True", progressing("Node launched, waiting for registration"))),
+        conditions(condition_is("Initialized", "True", progressing("Node initialized, waiting for Ready"))),
+        conditions(
+            condition_is("Registered", "True", progressing("Node registered, waiting for initialization"))
+        ),
+        conditions(condition_is("Launched", "True", progressing("Node launched, waiting for registration"))),
         progressing("Waiting for NodeClaim to be launched"),
     ),
     "NodePool": in_order(_READY, progressing("Waiting for NodePool to be ready")),
@@ -204,8 +206,8 @@ _SERVICE = in_order(
                     none_of(same("observedGeneration", ".metadata.generation")),
                     then=progressing("Waiting for spec update to be observed"),
                 ),
-                says("Succeeded", "False", _FAILED),
-                says("Failed", "True", _FAILED),
+                condition_is("Succeeded", "False", _FAILED),
+                condition_is("Failed", "True", _FAILED),
             ),
             healthy("Ready to use"),
         ),
@@ -225,25 +227,25 @@ CHECKS["pulumi.com"] = {
             then=progressing("Waiting for the operator to observe the latest spec change"),
         ),
         conditions(
-            says("Stalled", "True", degraded("{message}")),
-            says("Reconciling", "True", progressing("{message}")),
-            says("Ready", "True", healthy("{message}")),
+            condition_is("Stalled", "True", degraded("{message}")),
+            condition_is("Reconciling", "True", progressing("{message}")),
+            condition_is("Ready", "True", healthy("{message}")),
         ),
         progressing("Waiting for the stack to be reconciled"),
     ),
 }
 
 
-# Spot by NetApp: deployments. Without conditions, the check has no answer.
+# Spot by NetApp: deployments. Without conditions, the check returns nothing.
 
 CHECKS["spot.io"] = {
     "SpotDeployment": in_order(
         when(absent(".status?.conditions"), then=nothing),
         conditions(
-            says("InvalidSpec", None, degraded("{message}")),
-            says("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
-            says("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
-            says("Paused", "True", suspended("Rollout is paused")),
+            condition_is("InvalidSpec", None, degraded("{message}")),
+            condition_is("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
+            condition_is("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
+            condition_is("Paused", "True", suspended("Rollout is paused")),
         ),
         when(is_(".status.phase", "Progressing"), then=progressing("Waiting for rollout to finish steps")),
         healthy(),

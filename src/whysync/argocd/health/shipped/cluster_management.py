@@ -15,6 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     any_of,
     by,
     code_for,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -26,7 +27,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     some,
     suspended,
     true,
@@ -45,8 +45,8 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 CHECKS["addons.cluster.x-k8s.io"] = {
     "ClusterResourceSet": in_order(
         conditions(
-            says("ResourcesApplied", "True", healthy("cluster resource set is applied")),
-            says("ResourcesApplied", "False", degraded("{message}")),
+            condition_is("ResourcesApplied", "True", healthy("cluster resource set is applied")),
+            condition_is("ResourcesApplied", "False", degraded("{message}")),
         ),
         progressing("Initializing cluster resource set"),
     )
@@ -98,7 +98,7 @@ CHECKS["cluster.x-k8s.io"] = {
     "Machine": in_order(
         by(".status?.phase", {"Running": healthy("Machine is running")}),
         conditions(
-            says(
+            condition_is(
                 "Ready",
                 "False",
                 by(
@@ -136,10 +136,10 @@ CHECKS["cluster.x-k8s.io"] = {
 # Cluster API: control planes.
 
 
-def _ready_unless_errors(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+def _ready_unless_errors(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
     """Ready takes precedence over errors; without it the message has all errors, each followed by a space."""
     errors = ""
-    for condition in lua.ipairs(lua.named(obj, "status", "conditions")):
+    for condition in lua.ipairs(lua.at_path(obj, "status", "conditions")):
         status = lua.at(condition, "status")
         if lua.at(condition, "type") == "Ready" and status == "True":
             return HealthVerdict(HEALTHY, "Control plane is ready")
@@ -163,7 +163,9 @@ CHECKS["controlplane.cluster.x-k8s.io"] = {
             then=degraded("{.status.failureMessage}"),
         ),
         when(absent(".status.conditions"), then=progressing("Provisioning...")),
-        conditions(says("EKSControlPlaneUpdating", "True", progressing("EKS control plane is updating"))),
+        conditions(
+            condition_is("EKSControlPlaneUpdating", "True", progressing("EKS control plane is updating"))
+        ),
         _ready_unless_errors,
         when(
             is_(".status.ready", False),
@@ -180,9 +182,9 @@ _NOT_REPORTED = progressing("Waiting for the status to be reported")
 _NOT_UPDATED = progressing("Waiting for the status to be updated")
 
 
-def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
+def _configuration_details(obj: Object, _item: Json = None, /) -> HealthVerdict:
     """The message lists the results of all clusters; without details there is no verdict yet."""
-    details = lua.named(obj, "status", "compliancyDetails")
+    details = lua.at_path(obj, "status", "compliancyDetails")
     if details is None:
         return HealthVerdict(PROGRESSING, "Waiting for compliance")
     messages: list[str] = []
@@ -195,7 +197,7 @@ def _configuration_details(obj: Object, _it: Json = None, /) -> HealthVerdict:
     return HealthVerdict(_compliance(obj), "; ".join(messages))
 
 
-def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:
+def _non_compliant(obj: Object, _item: Json = None, /) -> HealthVerdict:
     """A root policy has clusters (`status`), a replicated one templates (`details`)."""
     status = lua.at(obj, "status")
     clusters, templates = lua.at(status, "status"), lua.at(status, "details")
@@ -203,7 +205,7 @@ def _who_does_not_comply(obj: Object, _it: Json = None, /) -> HealthVerdict:
         bad = [lua.at(entry, "clustername") for entry in _not_compliant(clusters)]
         return verdict(_compliance(obj), _listed("clusters", bad))
     if templates is not None:
-        bad = [lua.named(entry, "templateMeta", "name") for entry in _not_compliant(templates)]
+        bad = [lua.at_path(entry, "templateMeta", "name") for entry in _not_compliant(templates)]
         return verdict(_compliance(obj), _listed("templates", bad))
     return verdict(_compliance(obj))
 
@@ -212,14 +214,14 @@ def _not_compliant(entries: Json) -> list[Json]:
     return [entry for entry in lua.ipairs(entries) if lua.at(entry, "compliant") != "Compliant"]
 
 
-def _listed(what: str, names: list[Json]) -> str:
+def _listed(plural: str, names: list[Json]) -> str:
     if lua.length(names) == 0:  # nameless ones are not counted
-        return f"All {what} are compliant"
-    return f"NonCompliant {what}: {lua.joined(names, ', ')}"
+        return f"All {plural} are compliant"
+    return f"NonCompliant {plural}: {lua.joined(names, ', ')}"
 
 
 def _compliance(obj: Object) -> HealthCode:
-    return HEALTHY if lua.named(obj, "status", "compliant") == "Compliant" else DEGRADED
+    return HEALTHY if lua.at_path(obj, "status", "compliant") == "Compliant" else DEGRADED
 
 
 CHECKS["policy.open-cluster-management.io"] = {
@@ -247,8 +249,8 @@ CHECKS["policy.open-cluster-management.io"] = {
             then=_NOT_UPDATED,
         ),
         conditions(
-            says("Compliant", "True", healthy("{message}")),
-            says("Compliant", None, degraded("{message}")),
+            condition_is("Compliant", "True", healthy("{message}")),
+            condition_is("Compliant", None, degraded("{message}")),
         ),
         progressing("Waiting for the compliance condition"),
     ),
@@ -262,7 +264,7 @@ CHECKS["policy.open-cluster-management.io"] = {
             then=healthy("No clusters match this policy"),
         ),
         when(absent(".status.compliant"), then=_NOT_REPORTED),
-        _who_does_not_comply,
+        _non_compliant,
     ),
 }
 
@@ -273,8 +275,8 @@ _INSUFFICIENT = progressing("Current resource status is insufficient")
 _UNHEALTHY = degraded("Current resource status is unhealthy")
 
 
-def _some_are_missing(obj: Object, _it: Json) -> bool:
-    clusters, reported = lua.named(obj, "spec", "clusters"), lua.named(obj, "status", "aggregatedStatus")
+def _clusters_unreported(obj: Object, _item: Json) -> bool:
+    clusters, reported = lua.at_path(obj, "spec", "clusters"), lua.at_path(obj, "status", "aggregatedStatus")
     return lua.length(clusters) != lua.length(reported)
 
 
@@ -294,7 +296,7 @@ CHECKS["work.karmada.io"] = {
                 absent(".status"),
                 none_of(some(".spec.clusters")),
                 absent(".status?.aggregatedStatus"),
-                _some_are_missing,
+                _clusters_unreported,
             ),
             then=_INSUFFICIENT,
         ),
@@ -305,7 +307,7 @@ CHECKS["work.karmada.io"] = {
         when(absent(".status"), then=_INSUFFICIENT),
         when(present(".spec.clusters"), none_of(some(".spec.clusters")), then=_INSUFFICIENT),
         when(none_of(some(".status.aggregatedStatus")), then=_INSUFFICIENT),
-        when(present(".spec.clusters"), _some_are_missing, then=_INSUFFICIENT),
+        when(present(".spec.clusters"), _clusters_unreported, then=_INSUFFICIENT),
         _EACH_CLUSTER,
     ),
 }

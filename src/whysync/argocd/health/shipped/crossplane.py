@@ -13,6 +13,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     Check,
     Step,
     absent,
+    condition_is,
     conditions,
     degraded,
     empty,
@@ -21,7 +22,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     is_,
     present,
     progressing,
-    says,
     verdict,
     when,
 )
@@ -54,8 +54,8 @@ def managed(*, without_status: tuple[str, ...], ready: tuple[str, ...]) -> Step:
             ),
         ),
         conditions(
-            says("LastAsyncOperation", "False", degraded("{message}")),
-            says("Synced", "False", degraded("{message}")),
+            condition_is("LastAsyncOperation", "False", degraded("{message}")),
+            condition_is("Synced", "False", degraded("{message}")),
         ),
         conditions(when(is_("type", *ready), is_("status", "True"), then=_UP_TO_DATE)),
         _PROVISIONING,

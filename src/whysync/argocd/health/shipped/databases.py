@@ -15,6 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     Test,
     absent,
     by,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -25,7 +26,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     none_of,
     present,
     progressing,
-    says,
     suspended,
     true,
     unknown,
@@ -106,8 +106,8 @@ CHECKS["postgresql.cnpg.io"] = {
             then=in_order(
                 each(
                     ".status.conditions",
-                    says(_HIBERNATION, "True", suspended("{message}")),
-                    says(_HIBERNATION, None, degraded("{message}")),
+                    condition_is(_HIBERNATION, "True", suspended("{message}")),
+                    condition_is(_HIBERNATION, None, degraded("{message}")),
                     keyed=True,
                 ),
                 _PHASE,
@@ -123,9 +123,9 @@ CHECKS["postgresql.cnpg.io"] = {
 _NO_STATUS = "No status info available"
 
 
-def _walk(says: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: HealthCode) -> Check:
+def _walk(template: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: HealthCode) -> Check:
     """Iterates over the conditions until one decides; the last visited one has the message."""
-    write = message(says)
+    write = message(template)
 
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
@@ -210,8 +210,8 @@ CHECKS["psmdb.percona.com"] = {
 _PXC_NODES = "{.status.ready}/{.status.size} node(s) are ready"
 
 
-def _errors(obj: Object, _it: Json) -> Json:
-    return "Cluster is on error: " + lua.joined(lua.named(obj, "status", "message"), ", ")
+def _errors(obj: Object, _item: Json) -> Json:
+    return "Cluster is on error: " + lua.joined(lua.at_path(obj, "status", "message"), ", ")
 
 
 CHECKS["pxc.percona.com"] = {
@@ -278,7 +278,7 @@ def _ready(still_working: Test) -> Step:
     """The first Ready condition decides alone."""
     return in_order(
         conditions(
-            says(
+            condition_is(
                 "Ready",
                 None,
                 in_order(

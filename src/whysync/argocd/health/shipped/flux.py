@@ -43,40 +43,40 @@ def counted(
     busy: HealthCode = PROGRESSING,
     busy_reasons: tuple[str, ...] = (),
     also_true: tuple[str, ...] = (),
-    tells_outdated: bool = False,
+    with_outdated: bool = False,
 ) -> Step:
-    """The verdict of `.status.conditions`; `None` where there are none.
+    """The verdict of `.status.conditions`; `None` if there are none.
 
-    `unsettled` is the status of Ready while Flux works; `busy_reasons`, where given, are the only reasons of
-    Reconciling that count. `also_true` names conditions of which one, besides Ready, has to be True.
+    `unsettled` is the status of Ready while Flux reconciles; with `busy_reasons`, Reconciling counts only for
+    these reasons. One of the conditions `also_true` has to be True in addition to Ready.
     """
     enough = 2 if also_true else 1
 
-    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
             return None
-        working = done = 0
+        in_progress = succeeded = 0
         message: Json = ""
         for condition in lua.ipairs(entries):
             kind, status = lua.at(condition, "type"), lua.at(condition, "status")
             reason = lua.at(condition, "reason")
             if kind == "Ready":
-                done += status == "True"
-                working += status == unsettled
+                succeeded += status == "True"
+                in_progress += status == unsettled
                 message = reason
             elif status != "True":
                 continue
             elif kind == "Reconciling":
-                working += not busy_reasons or reason in busy_reasons
-            elif tells_outdated and kind == "ArtifactOutdated":
+                in_progress += not busy_reasons or reason in busy_reasons
+            elif with_outdated and kind == "ArtifactOutdated":
                 message = lua.concat(message, " ", reason)
             else:
-                done += kind in also_true
-        code = busy if working == 2 else HEALTHY if done == enough else DEGRADED
+                succeeded += kind in also_true
+        code = busy if in_progress == 2 else HEALTHY if succeeded == enough else DEGRADED
         return verdict(code, message)
 
-    return ask
+    return evaluate
 
 
 # Flux: Helm releases.
@@ -122,7 +122,7 @@ CHECKS["notification.toolkit.fluxcd.io"] = {
 
 # Flux: the sources that artifacts come from.
 
-_ARTIFACT = counted(also_true=("ArtifactInStorage",), tells_outdated=True)
+_ARTIFACT = counted(also_true=("ArtifactInStorage",), with_outdated=True)
 _SOURCE = in_order(SUSPENDED_BY_SPEC, _ARTIFACT, STATUS_UNKNOWN)
 
 CHECKS["source.toolkit.fluxcd.io"] = {

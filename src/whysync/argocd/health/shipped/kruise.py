@@ -46,21 +46,21 @@ _NOT_THE_FIRST_GENERATION: Final = less(1, ".metadata.generation")
 _INITIALIZING: Final = progressing("Waiting for initialization")
 
 
-def _broken_if_not_text(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+def _broken_if_not_text(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
     """The time of the last run is parsed but not used: any string is accepted, other types fail."""
-    last = lua.named(obj, "status", "lastScheduleTime")
+    last = lua.at_path(obj, "status", "lastScheduleTime")
     if isinstance(last, bool | dict | list):
         raise lua.LuaError(f"bad argument #1 to match (string expected, got {lua.type_name(last)})")
     return None
 
 
-def _more_than_the_partition(updated: str, wanted: str) -> Test:
+def _exceeds_partition(updated: str, replicas: str) -> Test:
     """More replicas are updated than the partition requires: the rest is a manual step."""
 
-    def test(obj: Object, _it: Json) -> bool:
-        held_back = lua.named(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
-        asked = lua.number(lua.named(obj, "status", wanted)) - lua.number(held_back)
-        return lua.less(asked, lua.named(obj, "status", updated))
+    def test(obj: Object, _item: Json) -> bool:
+        partition = lua.at_path(obj, "spec", "updateStrategy", "rollingUpdate", "partition")
+        required = lua.number(lua.at_path(obj, "status", replicas)) - lua.number(partition)
+        return lua.less(required, lua.at_path(obj, "status", updated))
 
     return test
 
@@ -138,7 +138,7 @@ CHECKS["apps.kruise.io"] = {
             _NOT_THE_FIRST_GENERATION,
             then=in_order(
                 when(
-                    _more_than_the_partition("updatedNumberScheduled", "desiredNumberScheduled"),
+                    _exceeds_partition("updatedNumberScheduled", "desiredNumberScheduled"),
                     then=suspended("Daemonset needs manual intervention"),
                 ),
                 _INITIALIZING,
@@ -168,7 +168,7 @@ CHECKS["apps.kruise.io"] = {
             _NOT_THE_FIRST_GENERATION,
             then=in_order(
                 when(
-                    _more_than_the_partition("updatedReplicas", "replicas"),
+                    _exceeds_partition("updatedReplicas", "replicas"),
                     then=suspended("Statefulset needs manual intervention"),
                 ),
                 _INITIALIZING,
@@ -219,15 +219,15 @@ def game_server_set(obj: Object) -> HealthVerdict:
     status = obj.get("status")
     if not lua.truthy(status):
         return waiting
-    if not lua.same(lua.named(obj, "metadata", "generation"), lua.at(status, "observedGeneration")):
+    if not lua.same(lua.at_path(obj, "metadata", "generation"), lua.at(status, "observedGeneration")):
         return waiting
     rolling = _rolling_update(obj)
     if lua.at(rolling, "paused") is True:
         return HealthVerdict(SUSPENDED, "GameServerSet is paused")
     partition, replicas = _count(rolling, "partition"), _count(status, "replicas")
     if not lua.same(partition, 0):
-        asked = lua.number(replicas) - lua.number(partition)
-        if lua.at_least(_count(status, "updatedReplicas"), asked):
+        required = lua.number(replicas) - lua.number(partition)
+        if lua.at_least(_count(status, "updatedReplicas"), required):
             text = lua.concat("Partition=", partition, ", waiting for manual intervention")
             return HealthVerdict(SUSPENDED, text)
     if lua.same(_count(status, "updatedReadyReplicas"), replicas):
@@ -240,7 +240,7 @@ def game_server_set(obj: Object) -> HealthVerdict:
 
 
 def _rolling_update(obj: Object) -> Json:
-    strategy = lua.named(obj, "spec", "updateStrategy")
+    strategy = lua.at_path(obj, "spec", "updateStrategy")
     rolling = lua.at(strategy, "rollingUpdate") if lua.truthy(strategy) else None
     return rolling if lua.truthy(rolling) else {}
 

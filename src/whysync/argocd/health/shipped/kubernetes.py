@@ -15,6 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     absent,
     all_of,
     by,
+    condition_is,
     conditions,
     degraded,
     healthy,
@@ -26,7 +27,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     some,
     true,
     verdict,
@@ -93,9 +93,9 @@ CHECKS["apiextensions.k8s.io"] = {
         # A CRD without any status is an error of the script: Unknown.
         when(none_of(some(".status.conditions")), then=progressing("Status conditions not found")),
         conditions(
-            says("Terminating", "True", progressing("CRD is terminating: {message}")),
-            says("NamesAccepted", "False", degraded("CRD names have not been accepted: {message}")),
-            says("NonStructuralSchema", "True", degraded("Schema violations found: {message}")),
+            condition_is("Terminating", "True", progressing("CRD is terminating: {message}")),
+            condition_is("NamesAccepted", "False", degraded("CRD names have not been accepted: {message}")),
+            condition_is("NonStructuralSchema", "True", degraded("Schema violations found: {message}")),
             when(
                 is_("type", "Established"),
                 isnt("status", "True"),
@@ -103,7 +103,7 @@ CHECKS["apiextensions.k8s.io"] = {
                 then=progressing("CRD is being installed"),
             ),
         ),
-        conditions(says("Established", "True", healthy("CRD is healthy"))),
+        conditions(condition_is("Established", "True", healthy("CRD is healthy"))),
         degraded("CRD is not established"),
     )
 }
@@ -123,7 +123,7 @@ CHECKS["snapshot.storage.k8s.io"] = {"VolumeSnapshot": _SNAPSHOT, "VolumeSnapsho
 # The Gateway API.
 
 
-def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
+def _trouble(entries: Json, subject: str) -> tuple[HealthCode, Json] | None:
     """The worst problem in the conditions of a gateway, a listener or a route's parent."""
     for kind in ("ResolvedRefs", "Accepted"):
         for condition in lua.ipairs(entries):
@@ -131,7 +131,7 @@ def _trouble(entries: Json, what: str) -> tuple[HealthCode, Json] | None:
                 return DEGRADED, _message_or(condition, f"Failed condition: {kind}")
     for condition in lua.ipairs(entries):
         if lua.at(condition, "type") == "Programmed" and lua.at(condition, "status") != "True":
-            return PROGRESSING, _message_or(condition, f"{what} is still being programmed")
+            return PROGRESSING, _message_or(condition, f"{subject} is still being programmed")
     return None
 
 
@@ -183,12 +183,13 @@ def _route(kind: str, *, by_generation: bool) -> Check:
 
 
 def _is_observed(obj: Object, entries: Json) -> bool:
-    generation = lua.named(obj, "metadata", "generation")
+    generation = lua.at_path(obj, "metadata", "generation")
     if generation is None:
         return True
-    seen = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
+    observed = (lua.at(condition, "observedGeneration") for condition in lua.ipairs(entries))
     return lua.length(entries) > 0 and all(
-        generation_seen is None or lua.same(generation_seen, generation) for generation_seen in seen
+        observed_generation is None or lua.same(observed_generation, generation)
+        for observed_generation in observed
     )
 
 
@@ -198,7 +199,7 @@ def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> HealthVerdict:
 
 
 def _name(owner: Json, ref: str) -> Json:
-    name = lua.named(owner, ref, "name")
+    name = lua.at_path(owner, ref, "name")
     return name if lua.truthy(name) else ""
 
 
@@ -207,7 +208,7 @@ def backend_tls_policy(obj: Object) -> HealthVerdict:
     ancestors = lua.maybe(obj, "status", "ancestors")
     if ancestors is None:
         return waiting
-    generation = lua.named(obj, "metadata", "generation")
+    generation = lua.at_path(obj, "metadata", "generation")
     for ancestor, condition in _ancestor_conditions(ancestors) if generation is not None else ():
         observed = lua.at(condition, "observedGeneration")
         if observed is not None and not lua.same(observed, generation):

@@ -96,10 +96,10 @@ def to_number(value: Json) -> int | float | None:
     if "." in digits:
         return _float(digits)
     base, digits = (16, digits[2:]) if digits[:2].lower() == "0x" else (10, digits)
-    return _whole(digits, base)
+    return _parse_integer(digits, base)
 
 
-def _whole(digits: str, base: int) -> int | None:
+def _parse_integer(digits: str, base: int) -> int | None:
     if len(digits) > 20 or "_" in digits or " " in digits or not digits.isascii():
         return None
     try:
@@ -156,7 +156,7 @@ def pairs(value: Json) -> Iterable[Json]:
     raise LuaError(f"bad argument #1 to pairs (table expected, got {type_name(value)})")
 
 
-def shown(value: int | float) -> str:
+def number_text(value: int | float) -> str:
     """A number as Lua prints it: `3.0` is `3`."""
     if abs(value) >= _HUGE:
         return repr(float(value)) if abs(value) < 1e308 else "+Inf"
@@ -172,14 +172,14 @@ def concat(*values: Json) -> str:
         if isinstance(value, str):
             pieces.append(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
-            pieces.append(shown(value))
+            pieces.append(number_text(value))
         else:
             sides = ("string", type_name(value)) if pieces else (type_name(value), "string")
             raise LuaError(f"cannot perform concat operation between {sides[0]} and {sides[1]}")
     return "".join(pieces)
 
 
-def join(values: Iterable[Json], between: str) -> str:
+def join(values: Iterable[Json], separator: str) -> str:
     """`table.concat(parts, between)`."""
     pieces: list[str] = []
     for value in values:
@@ -187,10 +187,10 @@ def join(values: Iterable[Json], between: str) -> str:
             position = f"at index {len(pieces) + 1} in table for concat"
             raise LuaError(f"invalid value ({type_name(value)}) {position}")
         pieces.append(concat(value))
-    return between.join(pieces)
+    return separator.join(pieces)
 
 
-def named(obj: Json, *keys: str) -> Json:
+def at_path(obj: Json, *keys: str) -> Json:
     """`obj.a.b.c`: an error if any field but the last is missing."""
     for key in keys:
         obj = at(obj, key)

@@ -11,6 +11,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     PROGRESSING,
     UNKNOWN,
     Check,
+    condition_is,
     degraded,
     each,
     healthy,
@@ -20,7 +21,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     suspended,
     true,
     unknown,
@@ -77,13 +77,13 @@ def _http_proxy(obj: Object) -> HealthVerdict:
         return HealthVerdict(PROGRESSING, _WAITING)
     result = HealthVerdict(PROGRESSING, _WAITING)
     for condition in lua.ipairs(entries):
-        generation = lua.named(obj, "metadata", "generation")
+        generation = lua.at_path(obj, "metadata", "generation")
         if not lua.same(generation, lua.at(condition, "observedGeneration")):
             continue
         valid, state = lua.at(condition, "type") == "Valid", lua.at(condition, "status")
         if valid and state == "True":
             return verdict(HEALTHY, description)
-        if lua.named(obj, "spec", "includes") is not None and state == "False":
+        if lua.at_path(obj, "spec", "includes") is not None and state == "False":
             result = HealthVerdict(HEALTHY, "HTTPProxy inclusions cannot be health checked")
         elif valid and state == "False":
             return verdict(DEGRADED, description)
@@ -100,8 +100,8 @@ CHECKS["projectcontour.io"] = {
                 when(
                     same(".metadata.generation", "observedGeneration"),
                     then=in_order(
-                        says("Valid", "True", healthy("{message}")),
-                        says("Valid", "False", degraded("{message}")),
+                        condition_is("Valid", "True", healthy("{message}")),
+                        condition_is("Valid", "False", degraded("{message}")),
                     ),
                 ),
             ),
@@ -165,7 +165,7 @@ def _any_kind(obj: Object) -> HealthVerdict:
     ancestors = lua.maybe(obj, "status", "ancestors")
     if ancestors is None:
         return result
-    late = _not_up_to_date(kind, ancestors, lua.named(obj, "metadata", "generation"))
+    late = _not_up_to_date(kind, ancestors, lua.at_path(obj, "metadata", "generation"))
     if late is not None:
         return late
     for ancestor in lua.ipairs(ancestors):
@@ -197,7 +197,7 @@ def _not_up_to_date(kind: str, ancestors: Json, generation: Json) -> HealthVerdi
 
 
 def _name(ancestor: Json) -> Json:
-    name = lua.named(ancestor, "ancestorRef", "name")
+    name = lua.at_path(ancestor, "ancestorRef", "name")
     return name if lua.truthy(name) else ""
 
 

@@ -15,6 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     absent,
     any_of,
     by,
+    condition_is,
     conditions,
     degraded,
     healthy,
@@ -25,7 +26,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     suspended,
     true,
     unknown,
@@ -97,12 +97,12 @@ _ALL_NODES_THERE: Final = when(
 )
 
 
-def _by_nodes(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+def _by_nodes(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
     nodes = lua.maybe(obj, "status", "availableNodes")
     if nodes is None:
         return None
     desired: int | float = 0
-    for node_set in lua.pairs(lua.named(obj, "spec", "nodeSets")):
+    for node_set in lua.pairs(lua.at_path(obj, "spec", "nodeSets")):
         desired += lua.number(lua.at(node_set, "count"))
     if lua.less(nodes, desired):
         text = lua.concat(
@@ -184,7 +184,7 @@ CHECKS["core.humio.com"] = {
 CHECKS["datadoghq.com"] = {
     "DatadogMetric": in_order(
         conditions(
-            says(
+            condition_is(
                 "Error",
                 "True",
                 in_order(
@@ -193,7 +193,7 @@ CHECKS["datadoghq.com"] = {
                 ),
             )
         ),
-        conditions(says("Valid", "False", degraded("{message|DatadogMetric is not valid}"))),
+        conditions(condition_is("Valid", "False", degraded("{message|DatadogMetric is not valid}"))),
         healthy("DatadogMetric is healthy"),
     )
 }
@@ -203,8 +203,8 @@ CHECKS["datadoghq.com"] = {
 
 _SYNCED: Final = in_order(
     conditions(
-        says("RemoteSynced", "True", healthy("Resource is ready")),
-        says("RemoteSynced", "False", degraded("{message}")),
+        condition_is("RemoteSynced", "True", healthy("Resource is ready")),
+        condition_is("RemoteSynced", "False", degraded("{message}")),
     ),
     progressing("Waiting for status to be updated"),
 )
@@ -233,13 +233,13 @@ def _all_conditions(obj: Object) -> HealthVerdict:
 
 def _sentence(condition: Json) -> str:
     """`reason for type because message`, without missing parts."""
-    words: list[Json] = []
-    for joint, name in (("", "reason"), (" for ", "type"), (" because ", "message")):
+    pieces: list[Json] = []
+    for separator, name in (("", "reason"), (" for ", "type"), (" because ", "message")):
         value = lua.at(condition, name)
         if value is None:
             break
-        words += [joint, value]
-    return lua.concat(*words)
+        pieces += [separator, value]
+    return lua.concat(*pieces)
 
 
 CHECKS["grafana.integreatly.org"] = {
@@ -264,7 +264,7 @@ CHECKS["grafana.integreatly.org"] = {
 CHECKS["grafana-org-operator.kubitus-project.gitlab.io"] = {
     "*": in_order(
         conditions(
-            says(
+            condition_is(
                 "Ready",
                 None,
                 by(
@@ -305,8 +305,8 @@ CHECKS["monitoring.coreos.com"] = {"Prometheus": _prometheus}
 
 
 def _reason_or(plain: str) -> Getter:
-    def write(obj: Object, _it: Json) -> Json:
-        reason = lua.named(obj, "status", "reason")
+    def write(obj: Object, _item: Json) -> Json:
+        reason = lua.at_path(obj, "status", "reason")
         return reason if lua.truthy(reason) and reason != "" else plain
 
     return write
@@ -346,16 +346,16 @@ def _collector(obj: Object) -> HealthVerdict:
         return HealthVerdict(PROGRESSING, "Waiting for OpenTelemetry Collector status")
     replicas = lua.maybe(status, "scale", "statusReplicas")
     if replicas is None:
-        if lua.named(obj, "spec", "mode") == "sidecar":
+        if lua.at_path(obj, "spec", "mode") == "sidecar":
             return HealthVerdict(HEALTHY, "Collector is running in sidecar mode")
         return HealthVerdict(PROGRESSING, "Scale status not available")
-    written = _as_text(replicas)
-    matched = re.search(r"(?<![0-9])([0-9]+)/([0-9]+)", written)
+    replica_status = _as_text(replicas)
+    matched = re.search(r"(?<![0-9])([0-9]+)/([0-9]+)", replica_status)
     if matched is None:
-        return HealthVerdict(PROGRESSING, f"Unable to parse replica status: {written}")
+        return HealthVerdict(PROGRESSING, f"Unable to parse replica status: {replica_status}")
     ready, total = float(matched[1]), float(matched[2])
     if ready == 0:
-        # A DaemonSet may find no node to run on, and that is fine.
+        # A DaemonSet without eligible nodes is healthy.
         if lua.maybe(obj, "spec", "mode") == "daemonset" and total == 0:
             return HealthVerdict(HEALTHY, "DaemonSet has no eligible nodes (0/0)")
         return HealthVerdict(DEGRADED, "No replicas are ready")
@@ -389,9 +389,9 @@ CHECKS["jaegertracing.io"] = {
 CHECKS["kiali.io"] = {
     "Kiali": in_order(
         conditions(
-            says("Successful", "True", healthy("{message}")),
-            says("Failure", "True", degraded("{message}")),
-            says("Running", None, progressing("{message}"), reason="Running"),
+            condition_is("Successful", "True", healthy("{message}")),
+            condition_is("Failure", "True", degraded("{message}")),
+            condition_is("Running", None, progressing("{message}"), reason="Running"),
         ),
         progressing("Waiting for Kiali"),
     ),

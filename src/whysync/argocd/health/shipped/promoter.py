@@ -77,29 +77,29 @@ def readiness(
     `finalizers` describes for each what it waits for, and the effect of removing it.
     """
 
-    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
-        if lua.truthy(lua.named(obj, "metadata", "deletionTimestamp")):
-            holding = lua.named(obj, "metadata", "finalizers") if finalizers is not None else None
+    def evaluate(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
+        if lua.truthy(lua.at_path(obj, "metadata", "deletionTimestamp")):
+            holding = lua.at_path(obj, "metadata", "finalizers") if finalizers is not None else None
             return HealthVerdict(PROGRESSING, _deletion(words.deleting, holding, finalizers or {}))
         status = lua.at(obj, "status")
         if not lua.truthy(status):
             return HealthVerdict(PROGRESSING, words.initializing)
-        entries, seen = lua.at(status, "conditions"), False
+        entries, has_condition = lua.at(status, "conditions"), False
         for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
             if lua.at(condition, "type") in conditions:
-                seen = True
+                has_condition = True
                 decided = _not_ready(words, obj, condition)
                 if decided is not None:
                     return decided
-        return None if seen else HealthVerdict(PROGRESSING, words.not_ready_yet)
+        return None if has_condition else HealthVerdict(PROGRESSING, words.not_ready_yet)
 
-    return ask
+    return evaluate
 
 
 def _not_ready(words: Words, obj: Object, condition: Json) -> HealthVerdict | None:
     observed = lua.at(condition, "observedGeneration")
     if lua.truthy(observed):
-        generation = lua.named(obj, "metadata", "generation")
+        generation = lua.at_path(obj, "metadata", "generation")
         if lua.truthy(generation) and not lua.same(observed, generation):
             return HealthVerdict(PROGRESSING, words.stale)
     status, message = lua.at(condition, "status"), lua.at(condition, "message")
@@ -116,10 +116,10 @@ def _not_ready(words: Words, obj: Object, condition: Json) -> HealthVerdict | No
     return None
 
 
-def _deletion(message: str, holding: Json, known: Mapping[str, tuple[str, str]]) -> str:
-    for name in lua.ipairs(holding) if lua.truthy(holding) else ():
-        if isinstance(name, str) and name in known:
-            waiting, risk = known[name]
+def _deletion(message: str, finalizers: Json, descriptions: Mapping[str, tuple[str, str]]) -> str:
+    for name in lua.ipairs(finalizers) if lua.truthy(finalizers) else ():
+        if isinstance(name, str) and name in descriptions:
+            waiting, risk = descriptions[name]
             message += f" {name}: {waiting} Risk if removed manually: {risk}"
     return message
 
@@ -131,13 +131,13 @@ def _or(value: Json, otherwise: str) -> Json:
 # GitOps Promoter: where a commit stands on its way through the environments.
 
 
-def policy(obj: Object, _it: Json = None, /) -> HealthVerdict:
+def policy(obj: Object, _item: Json = None, /) -> HealthVerdict:
     """A ChangeTransferPolicy that is ready: one environment."""
     status = lua.at(obj, "status")
     active = _active(status)
     if active is None:
         return HealthVerdict(PROGRESSING, "The active commit DRY SHA is missing or empty.")
-    proposed = _given(status, "proposed", "dry", "sha")
+    proposed = _non_empty(status, "proposed", "dry", "sha")
     if proposed is None:
         return HealthVerdict(PROGRESSING, "The proposed commit DRY SHA is missing or empty.")
     if not lua.same(proposed, active):
@@ -147,21 +147,23 @@ def policy(obj: Object, _it: Json = None, /) -> HealthVerdict:
     tally = _tally(lua.at(status, "active"))
     if tally.is_settled():
         return HealthVerdict(HEALTHY, f"Environment is up-to-date on commit {_short(active)}.")
-    but = "Environment is up-to-date, but there are non-successful active commit statuses: "
-    return HealthVerdict(HEALTHY, but + tally.text())
+    prefix = "Environment is up-to-date, but there are non-successful active commit statuses: "
+    return HealthVerdict(HEALTHY, prefix + tally.text())
 
 
-def strategy(obj: Object, _it: Json = None, /) -> HealthVerdict:
+def strategy(obj: Object, _item: Json = None, /) -> HealthVerdict:
     """A PromotionStrategy that is ready: all environments, in order."""
-    listed = lua.named(obj, "status", "environments")
-    if not lua.truthy(listed) or lua.length(listed) == 0:
+    entries = lua.at_path(obj, "status", "environments")
+    if not lua.truthy(entries) or lua.length(entries) == 0:
         return HealthVerdict(DEGRADED, "Promotion strategy has no environments configured")
-    environments = list(lua.ipairs(listed))
+    environments = list(lua.ipairs(entries))
     for environment in environments:
         for side, sha_of in (("active", _active), ("proposed", _hydrated)):
             if sha_of(environment) is None:
-                where = lua.concat("environment '", lua.at(environment, "branch"), "'.")
-                return HealthVerdict(PROGRESSING, f"The {side} commit DRY SHA is missing or empty in {where}")
+                environment_text = lua.concat("environment '", lua.at(environment, "branch"), "'.")
+                return HealthVerdict(
+                    PROGRESSING, f"The {side} commit DRY SHA is missing or empty in {environment_text}"
+                )
     first = environments[0]
     if not all(lua.same(_hydrated(environment), _hydrated(first)) for environment in environments):
         return HealthVerdict(
@@ -169,13 +171,13 @@ def strategy(obj: Object, _it: Json = None, /) -> HealthVerdict:
             "Not all environments have the same proposed commit SHA. "
             "This likely means the hydrator has not run for all environments yet.",
         )
-    return _under_way(environments) or _up_to_date(environments)
+    return _in_progress(environments) or _up_to_date(environments)
 
 
-def _under_way(environments: list[Json]) -> HealthVerdict | None:
+def _in_progress(environments: list[Json]) -> HealthVerdict | None:
     """The first environment with something to promote; a hydrator note alone does not count."""
     for environment in environments:
-        proposed, active = lua.named(environment, "proposed", "dry", "sha"), _active(environment)
+        proposed, active = lua.at_path(environment, "proposed", "dry", "sha"), _active(environment)
         if lua.same(proposed, active):
             continue
         tally = _tally(lua.at(environment, "proposed"))
@@ -247,16 +249,16 @@ def _tally(side: Json) -> _Tally:
 
 
 def _active(environment: Json) -> Json:
-    return _given(environment, "active", "dry", "sha")
+    return _non_empty(environment, "active", "dry", "sha")
 
 
 def _hydrated(environment: Json) -> Json:
     """The commit of the hydrator: its note, or else the proposed one."""
-    noted = _given(environment, "proposed", "note", "drySha")
-    return noted if noted is not None else _given(environment, "proposed", "dry", "sha")
+    noted = _non_empty(environment, "proposed", "note", "drySha")
+    return noted if noted is not None else _non_empty(environment, "proposed", "dry", "sha")
 
 
-def _given(value: Json, *keys: str) -> Json:
+def _non_empty(value: Json, *keys: str) -> Json:
     """The value at the path; `None` if any value is nil or false, or if it is empty."""
     for key in keys:
         value = lua.at(value, key)
@@ -276,8 +278,8 @@ def _short(sha: Json) -> str:
 # GitOps Promoter: commits on their way through environments, and what has to agree before they move on.
 
 
-def _applications(obj: Object, _it: Json = None, /) -> HealthVerdict:
-    selected = lua.named(obj, "status", "applicationsSelected")
+def _applications(obj: Object, _item: Json = None, /) -> HealthVerdict:
+    selected = lua.at_path(obj, "status", "applicationsSelected")
     if not lua.truthy(selected) or lua.length(selected) == 0:
         return HealthVerdict(DEGRADED, "Argo CD commit status has no applications configured")
     tracked = lua.length(selected)
@@ -287,14 +289,14 @@ def _applications(obj: Object, _it: Json = None, /) -> HealthVerdict:
 def _environments(title: str, *, done: str, reconciled: str) -> Step:
     """One phase per environment; any phase but success and failure is pending."""
 
-    def ask(obj: Object, _it: Json = None, /) -> HealthVerdict:
-        listed = lua.named(obj, "status", "environments")
-        if not lua.truthy(listed) or lua.length(listed) == 0:
+    def evaluate(obj: Object, _item: Json = None, /) -> HealthVerdict:
+        entries = lua.at_path(obj, "status", "environments")
+        if not lua.truthy(entries) or lua.length(entries) == 0:
             return HealthVerdict(HEALTHY, reconciled)
         passed = 0
         failed: list[Json] = []
         pending: list[Json] = []
-        for environment in lua.ipairs(listed):
+        for environment in lua.ipairs(entries):
             branch, phase = lua.at(environment, "branch"), lua.at(environment, "phase")
             if phase == "success":
                 passed += 1
@@ -306,7 +308,7 @@ def _environments(title: str, *, done: str, reconciled: str) -> Step:
             return HealthVerdict(PROGRESSING, f"{title} pending for branch(es): {lua.joined(pending, ', ')}")
         return HealthVerdict(HEALTHY, f"{title} {done} for {passed} environment(s)")
 
-    return ask
+    return evaluate
 
 
 _SCM_PROVIDER_GONE = "GitRepository objects can reference a provider that no longer exists."

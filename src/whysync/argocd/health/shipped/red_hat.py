@@ -17,6 +17,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     Test,
     absent,
     by,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -27,7 +28,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     none_of,
     present,
     progressing,
-    says,
     suspended,
     verdict,
     when,
@@ -70,10 +70,10 @@ CHECKS["operator.openshift.io"] = {
     "IngressController": in_order(
         each(
             ".status?.conditions",
-            says("Degraded", "True", degraded("{message}")),
-            says("DeploymentReplicasAllAvailable", "False", progressing("{message}")),
-            says("Progressing", "True", progressing("{reason}")),
-            says("Available", "True", healthy("IngressController is available")),
+            condition_is("Degraded", "True", degraded("{message}")),
+            condition_is("DeploymentReplicasAllAvailable", "False", progressing("{message}")),
+            condition_is("Progressing", "True", progressing("{reason}")),
+            condition_is("Available", "True", healthy("IngressController is available")),
             keyed=True,
         ),
         progressing("Status of IngressController is not known yet"),
@@ -151,7 +151,7 @@ def _subscription(obj: Object) -> HealthVerdict:
         else:
             degraded |= kind in _BROKEN and status == "True"
 
-    state = lua.named(obj, "status", "state")
+    state = lua.at_path(obj, "status", "state")
     approval = expected and state == "UpgradePending"
     pending |= state in _PENDING_STATES and not approval
     degraded |= state == "UpgradeFailed"
@@ -173,7 +173,7 @@ def _waits_for_approval(obj: Object, entries: Json) -> bool:
             and lua.at(condition, "status") == "True"
             and lua.at(condition, "reason") == "RequiresApproval"
         ):
-            return lua.named(obj, "status", "installedCSV") is not None
+            return lua.at_path(obj, "status", "installedCSV") is not None
     return False
 
 
@@ -249,7 +249,7 @@ CHECKS["cdi.kubevirt.io"] = {
     "DataVolume": in_order(
         when(absent(".status"), then=progressing("No status available")),
         by(".status.phase", {"Succeeded": healthy(_PHASE), "Paused": suspended(_PHASE)}),
-        conditions(says("Running", "False", degraded("{message}"), reason="Error")),
+        conditions(condition_is("Running", "False", degraded("{message}"), reason="Error")),
         by(".status.phase", {"Failed": degraded(_PHASE), "Unknown": degraded(_PHASE)}),
         when(present(".status.phase"), then=progressing(_PHASE)),
         progressing("No status available"),
@@ -268,7 +268,7 @@ CHECKS["apps.3scale.net"] = {
             then=healthy("3scale APIManager is available"),
         ),
         conditions(
-            says("Available", "True", healthy("3scale APIManager is available")),
+            condition_is("Available", "True", healthy("3scale APIManager is available")),
             when(
                 is_("type", "Available"),
                 present("reason"),
@@ -292,25 +292,28 @@ def _by_condition(kind: str, good: str, **bad: str) -> Step:
     """The first condition that is True decides: `good` means well, and each of `bad` has its own words,
     for when the condition has none."""
     return conditions(
-        says(good, "True", healthy(f"3scale {kind} is {good.lower()}")),
-        *(says(name, "True", degraded(f"{{message|3scale {kind} {text}}}")) for name, text in bad.items()),
+        condition_is(good, "True", healthy(f"3scale {kind} is {good.lower()}")),
+        *(
+            condition_is(name, "True", degraded(f"{{message|3scale {kind} {text}}}"))
+            for name, text in bad.items()
+        ),
     )
 
 
 def _assigned(name: str) -> Test:
     """Has 3scale assigned an id?"""
 
-    def test(obj: Object, _it: Json) -> bool:
-        number = lua.named(obj, "status", name)
+    def test(obj: Object, _item: Json) -> bool:
+        number = lua.at_path(obj, "status", name)
         return lua.is_number(number) and lua.less(0, number)
 
     return test
 
 
-def _is_ready(obj: Object, _it: Json) -> bool:
+def _is_ready(obj: Object, _item: Json) -> bool:
     return any(
         lua.at(condition, "type") == "Ready" and lua.at(condition, "status") == "True"
-        for condition in lua.ipairs(lua.named(obj, "status", "conditions"))
+        for condition in lua.ipairs(lua.at_path(obj, "status", "conditions"))
     )
 
 
@@ -327,7 +330,7 @@ CHECKS["capabilities.3scale.net"] = {
         "Application",
         when(is_(".status?.state", "suspended"), then=suspended("3scale Application is suspended")),
         conditions(
-            says("Ready", "True", healthy("3scale Application is ready")),
+            condition_is("Ready", "True", healthy("3scale Application is ready")),
             when(
                 is_("type", "Ready"),
                 none_of(_assigned("adminId")),
@@ -344,10 +347,12 @@ CHECKS["capabilities.3scale.net"] = {
     "DeveloperAccount": _judged(
         "DeveloperAccount",
         conditions(
-            says("Ready", "True", healthy("3scale DeveloperAccount is ready")),
-            says("Invalid", "True", degraded(f"{{message|3scale DeveloperAccount {_INVALID}}}")),
-            says("Failed", "True", degraded(f"{{message|3scale DeveloperAccount {_FAILED}}}")),
-            says("Waiting", "True", suspended("{message|3scale DeveloperAccount is waiting for approval}")),
+            condition_is("Ready", "True", healthy("3scale DeveloperAccount is ready")),
+            condition_is("Invalid", "True", degraded(f"{{message|3scale DeveloperAccount {_INVALID}}}")),
+            condition_is("Failed", "True", degraded(f"{{message|3scale DeveloperAccount {_FAILED}}}")),
+            condition_is(
+                "Waiting", "True", suspended("{message|3scale DeveloperAccount is waiting for approval}")
+            ),
         ),
     ),
     "DeveloperUser": _judged(
@@ -367,9 +372,13 @@ CHECKS["capabilities.3scale.net"] = {
     "ProxyConfigPromote": _judged(
         "ProxyConfigPromote",
         conditions(
-            says("Ready", "True", healthy("3scale ProxyConfigPromote is ready")),
-            says("In-progress", "True", progressing("{message|3scale ProxyConfigPromote is in progress}")),
-            says("Failed", "True", degraded("{message|3cale ProxyConfigPromote failed}")),  # upstream's typo
+            condition_is("Ready", "True", healthy("3scale ProxyConfigPromote is ready")),
+            condition_is(
+                "In-progress", "True", progressing("{message|3scale ProxyConfigPromote is in progress}")
+            ),
+            condition_is(
+                "Failed", "True", degraded("{message|3cale ProxyConfigPromote failed}")
+            ),  # upstream's typo
         ),
     ),
     "Tenant": _judged(

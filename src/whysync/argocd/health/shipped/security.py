@@ -11,13 +11,13 @@ from whysync.argocd.health.shipped.vocabulary import (
     PROGRESSING,
     Check,
     Step,
+    condition_is,
     conditions,
     degraded,
     healthy,
     in_order,
     is_,
     progressing,
-    says,
     true_or_false,
     when,
 )
@@ -30,9 +30,9 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 # cert-manager: certificates and who issues them.
 
 CHECKS["cert-manager.io"] = {
-    # While a certificate is being renewed, the old one still says Ready.
+    # While a certificate is being renewed, its Ready condition is still True.
     "Certificate": in_order(
-        conditions(says("Issuing", "True", progressing("{message}"))),
+        conditions(condition_is("Issuing", "True", progressing("{message}"))),
         true_or_false("Ready"),
         progressing("Waiting for certificate"),
     ),
@@ -52,13 +52,13 @@ CHECKS["certmanager.k8s.io"] = {
 # External Secrets Operator.
 
 _LAST: Final = in_order(
-    says("Ready", "True", healthy("{message}")),
-    says("PartiallyReady", "True", degraded("{message}")),
-    says("NotReady", "True", degraded("{message}")),
+    condition_is("Ready", "True", healthy("{message}")),
+    condition_is("PartiallyReady", "True", degraded("{message}")),
+    condition_is("NotReady", "True", degraded("{message}")),
 )
 
 
-def _by_last_condition(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
+def _by_last_condition(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
     """An empty list of conditions is an error of the script."""
     entries = lua.maybe(obj, "status", "conditions")
     if entries is None:
@@ -114,8 +114,8 @@ CHECKS["bitnami.com"] = {
 CHECKS["onepassword.com"] = {
     "OnePasswordItem": in_order(
         conditions(
-            says("Ready", "True", healthy("{message}")),
-            says("Ready", "False", degraded("{message}")),
+            condition_is("Ready", "True", healthy("{message}")),
+            condition_is("Ready", "False", degraded("{message}")),
         ),
         progressing("Waiting for controller to report status"),
     ),
@@ -129,7 +129,7 @@ CHECKS["kyverno.io"] = {
         conditions(
             when(
                 is_("message", "Ready"),
-                then=says("Ready", "True", healthy("Policy is ready"), reason="Succeeded"),
+                then=condition_is("Ready", "True", healthy("Policy is ready"), reason="Succeeded"),
             )
         ),
         progressing("Waiting for Policy to be ready"),

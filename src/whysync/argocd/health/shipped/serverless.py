@@ -12,6 +12,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     SUSPENDED,
     Check,
     by,
+    condition_is,
     conditions,
     degraded,
     healthy,
@@ -21,7 +22,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     less,
     present,
     progressing,
-    says,
     suspended,
     verdict,
     when,
@@ -42,16 +42,16 @@ def _installed(kind: str, *, required: tuple[str, ...], awaited: tuple[str, ...]
         entries = lua.maybe(obj, "status", "conditions")
         if entries is None:
             return HealthVerdict(PROGRESSING, f"Waiting for {kind}")
-        good = open_ones = 0
-        listed: list[str] = []
+        satisfied = pending = 0
+        lines: list[str] = []
         for position, condition in lua.numbered(entries):
-            what, status = lua.at(condition, "type"), lua.at(condition, "status")
-            listed.append(lua.concat(position, ": ", what, " | ", status, "\n"))
-            good += status == "True" and what in required
-            open_ones += status == "Unknown" or (status == "False" and what in awaited)
-        if open_ones == 0 and good == len(required):
+            condition_type, status = lua.at(condition, "type"), lua.at(condition, "status")
+            lines.append(lua.concat(position, ": ", condition_type, " | ", status, "\n"))
+            satisfied += status == "True" and condition_type in required
+            pending += status == "Unknown" or (status == "False" and condition_type in awaited)
+        if pending == 0 and satisfied == len(required):
             return HealthVerdict(HEALTHY, f"{kind} is healthy.")
-        return HealthVerdict(PROGRESSING if open_ones else DEGRADED, "".join(listed))
+        return HealthVerdict(PROGRESSING if pending else DEGRADED, "".join(lines))
 
     return check
 
@@ -160,9 +160,9 @@ _READY = in_order(
 CHECKS["openfaas.com"] = {
     "Function": in_order(
         conditions(
-            says("Ready", "False", degraded("{message}")),
-            says("Stalled", "True", degraded("{message}")),
-            says("Ready", "True", _READY),
+            condition_is("Ready", "False", degraded("{message}")),
+            condition_is("Stalled", "True", degraded("{message}")),
+            condition_is("Ready", "True", _READY),
         ),
         progressing("Waiting for Function"),
     ),
@@ -182,20 +182,20 @@ def spin_app(obj: Object) -> HealthVerdict:
     progress: Json = None
     for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
         message = lua.at(condition, "message")
-        holds = lua.at(condition, "status") == "True"
+        is_true = lua.at(condition, "status") == "True"
         match lua.at(condition, "type"):
             case "Progressing":
                 if _has_failed(condition):
                     return verdict(DEGRADED, _or(message, "Application deployment has failed"))
-                if holds:
+                if is_true:
                     progress = _or(message, "Application progress status")
             case "Available":
-                available = holds
-                otherwise = "availability status" if holds else "is not available"
+                available = is_true
+                otherwise = "availability status" if is_true else "is not available"
                 availability = _or(message, f"Application {otherwise}")
             case _:
                 pass
-    ready, required = _or(lua.at(status, "readyReplicas"), 0), _or(lua.named(obj, "spec", "replicas"), 1)
+    ready, required = _or(lua.at(status, "readyReplicas"), 0), _or(lua.at_path(obj, "spec", "replicas"), 1)
     if not available:
         return verdict(DEGRADED, availability)
     counted = lua.concat(ready, "/", required)
@@ -234,18 +234,18 @@ def _scaled(*, bad: tuple[tuple[str, str], ...], waiting: str) -> Check:
 
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
-        heard: list[Json] = []
+        codes: list[Json] = []
         message: Json = None
         for condition in lua.ipairs(entries) if entries is not None else ():
-            what = (lua.at(condition, "type"), lua.at(condition, "status"))
-            sign = DEGRADED if what in bad else HEALTHY if what == _HEALTHY else SUSPENDED
-            if sign is not SUSPENDED or what == _PAUSED:
-                heard.append(sign)
+            state = (lua.at(condition, "type"), lua.at(condition, "status"))
+            code = DEGRADED if state in bad else HEALTHY if state == _HEALTHY else SUSPENDED
+            if code is not SUSPENDED or state == _PAUSED:
+                codes.append(code)
                 message = lua.at(condition, "message")
-        if DEGRADED in heard:
+        if DEGRADED in codes:
             return verdict(DEGRADED, message)
-        if HEALTHY in heard:
-            return verdict(SUSPENDED if SUSPENDED in heard else HEALTHY, message)
+        if HEALTHY in codes:
+            return verdict(SUSPENDED if SUSPENDED in codes else HEALTHY, message)
         return HealthVerdict(PROGRESSING, waiting)
 
     return check

@@ -13,6 +13,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     absent,
     by,
     code_for,
+    condition_is,
     conditions,
     degraded,
     each,
@@ -23,7 +24,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     suspended,
     verdict,
     when,
@@ -62,12 +62,12 @@ CHECKS["astra.netapp.io"] = {
     ),
     "Application": in_order(
         conditions(
-            says(
+            condition_is(
                 "Ready",
                 "True",
                 healthy("Astra Application Ready, protectionState: {.status.protectionState}"),
             ),
-            says("Ready", "False", degraded("Astra Application Degraded, message: {message}")),
+            condition_is("Ready", "False", degraded("Astra Application Degraded, message: {message}")),
         ),
         _NOT_YET,
     ),
@@ -156,7 +156,7 @@ def ceph_cluster(obj: Object) -> HealthVerdict:
         messages.append(closing)
     if len(messages) == 1:
         return verdict(code, messages[0])
-    return HealthVerdict(code, " - ".join(lua.concat(part) for part in messages))
+    return HealthVerdict(code, " - ".join(lua.concat(text) for text in messages))
 
 
 def _details(details: Json) -> str:

@@ -14,6 +14,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     absent,
     any_of,
     by,
+    condition_is,
     conditions,
     degraded,
     healthy,
@@ -25,7 +26,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     present,
     progressing,
     same,
-    says,
     true,
     true_or_false,
     unknown,
@@ -67,7 +67,7 @@ def _kafka_cluster(obj: Object) -> HealthVerdict:
 def _is_settled(broker: Json) -> bool:
     if lua.at(broker, "configurationState") != "ConfigInSync":
         return False
-    return lua.named(broker, "gracefulActionState", "cruiseControlState") in _SETTLED
+    return lua.at_path(broker, "gracefulActionState", "cruiseControlState") in _SETTLED
 
 
 CHECKS["kafka.banzaicloud.io"] = {"KafkaCluster": _kafka_cluster}
@@ -75,8 +75,8 @@ CHECKS["kafka.banzaicloud.io"] = {"KafkaCluster": _kafka_cluster}
 
 # Strimzi: Kafka and what lives around it.
 
-_NOT_READY = says("NotReady", "True", degraded("{message}"))
-_READY = says("Ready", "True", healthy())
+_NOT_READY = condition_is("NotReady", "True", degraded("{message}"))
+_READY = condition_is("Ready", "True", healthy())
 
 
 def _strimzi(waiting: str, not_ready: Step = _NOT_READY) -> Check:
@@ -84,7 +84,7 @@ def _strimzi(waiting: str, not_ready: Step = _NOT_READY) -> Check:
 
 
 CHECKS["kafka.strimzi.io"] = {
-    # A cluster that is being created says NotReady too.
+    # A cluster that is being created is NotReady as well.
     "Kafka": _strimzi("Waiting for Kafka Cluster", when(isnt("reason", "Creating"), then=_NOT_READY)),
     "KafkaBridge": _strimzi("Waiting for KafkaBridge"),
     "KafkaConnect": _strimzi("Waiting for Kafka Connect"),
@@ -105,8 +105,8 @@ def _component(kind: str) -> Check:
     )
 
 
-def _first_complaint(obj: Object, _it: Json) -> Json:
-    entries = lua.named(obj, "status", "conditions")
+def _first_complaint(obj: Object, _item: Json) -> Json:
+    entries = lua.at_path(obj, "status", "conditions")
     if not lua.truthy(entries) or lua.length(entries) == 0:
         return "No conditions available"
     first = next(iter(lua.ipairs(entries)), None) if isinstance(entries, list) else None
@@ -142,18 +142,20 @@ CHECKS["platform.confluent.io"] = {
 # RabbitMQ: clusters, and what is declared in them.
 
 
-def _declared(what: str) -> Check:
+def _declared(subject: str) -> Check:
     return in_order(
         conditions(
-            says("Ready", "True", healthy(f"RabbitMQ {what} ready"), reason="SuccessfulCreateOrUpdate"),
-            says(
+            condition_is(
+                "Ready", "True", healthy(f"RabbitMQ {subject} ready"), reason="SuccessfulCreateOrUpdate"
+            ),
+            condition_is(
                 "Ready",
                 "False",
-                degraded(f"RabbitMQ {what} failed to be created or updated"),
+                degraded(f"RabbitMQ {subject} failed to be created or updated"),
                 reason="FailedCreateOrUpdate",
             ),
         ),
-        unknown(f"RabbitMQ {what} status is unknown"),
+        unknown(f"RabbitMQ {subject} status is unknown"),
     )
 
 
@@ -240,8 +242,8 @@ _NO_LIMIT: Final = float("inf")
 _ERROR = degraded("{.status.applicationState.errorMessage}")
 
 
-def _running(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
-    states = lua.named(obj, "status", "executorState")
+def _running(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
+    states = lua.at_path(obj, "status", "executorState")
     if states is None:
         return None
     count = sum(state == "RUNNING" for state in lua.pairs(states))
@@ -249,30 +251,30 @@ def _running(obj: Object, _it: Json = None, /) -> HealthVerdict | None:
 
 
 def _is_enough(obj: Object, count: int) -> bool:
-    wanted = lua.named(obj, "spec", "executor", "instances")
-    if lua.same(wanted, count):
+    instances = lua.at_path(obj, "spec", "executor", "instances")
+    if lua.same(instances, count):
         return True
     allowed = _range(lua.at(obj, "spec"))
     if allowed is not None:
-        least, most = allowed
-        return lua.at_least(count, least) and lua.at_least(most, count)
-    return wanted is None and lua.named(obj, "spec", "dynamicAllocation") is None and count >= 1
+        minimum, maximum = allowed
+        return lua.at_least(count, minimum) and lua.at_least(maximum, count)
+    return instances is None and lua.at_path(obj, "spec", "dynamicAllocation") is None and count >= 1
 
 
 def _range(spec: Json) -> tuple[Json, Json] | None:
     """The allowed number of executors, from the spec or else from Spark's configuration."""
     dynamic, settings = lua.at(spec, "dynamicAllocation"), lua.at(spec, "sparkConf")
     if lua.truthy(dynamic) and lua.truthy(lua.at(dynamic, "enabled")):
-        least, most = lua.at(dynamic, "minExecutors"), lua.at(dynamic, "maxExecutors")
-        return (least if lua.truthy(least) else 0, most if lua.truthy(most) else _NO_LIMIT)
+        minimum, maximum = lua.at(dynamic, "minExecutors"), lua.at(dynamic, "maxExecutors")
+        return (minimum if lua.truthy(minimum) else 0, maximum if lua.truthy(maximum) else _NO_LIMIT)
     if settings is None:
         return None
     for prefix in ("spark.streaming.dynamicAllocation", "spark.dynamicAllocation"):
         if lua.at(settings, f"{prefix}.enabled") == "true":
-            least = lua.at(settings, f"{prefix}.minExecutors")
-            most = lua.at(settings, f"{prefix}.maxExecutors")
-            lower = lua.to_number(least) if least is not None else 0
-            upper = lua.to_number(most) if most is not None else _NO_LIMIT
+            minimum = lua.at(settings, f"{prefix}.minExecutors")
+            maximum = lua.at(settings, f"{prefix}.maxExecutors")
+            lower = lua.to_number(minimum) if minimum is not None else 0
+            upper = lua.to_number(maximum) if maximum is not None else _NO_LIMIT
             return (lower, upper) if lower is not None else None
     return None
 

@@ -4,10 +4,10 @@ A check is a list of steps, evaluated in order until one decides:
 
     CHECKS = {
         "Certificate": in_order(
-            conditions(says("Issuing", "True", progressing("{message}"))),
+            conditions(condition_is("Issuing", "True", progressing("{message}"))),
             conditions(
-                says("Ready", "False", degraded("{message}")),
-                says("Ready", "True", healthy("{message}")),
+                condition_is("Ready", "False", degraded("{message}")),
+                condition_is("Ready", "True", healthy("{message}")),
             ),
             progressing("Waiting for certificate"),
         ),
@@ -85,16 +85,16 @@ def path(route: Route) -> Getter:
     """Compiles a path; see the module docstring."""
     dotted, *verbatim = (route,) if isinstance(route, str) else route
     dotted, bar, otherwise = dotted.partition("|")
-    at_hand = not dotted.startswith(".")
+    is_relative = not dotted.startswith(".")
     names = [*dotted.removeprefix(".").split("."), *verbatim]
     steps = [(name.removesuffix("?"), name.endswith("?")) for name in names if name]
     default: Json = int(otherwise) if otherwise.isdecimal() else otherwise if bar else None
 
     def read(obj: Object, item: Json) -> Json:
-        value: Json = item if at_hand else obj
-        for name, looked in steps:
+        value: Json = item if is_relative else obj
+        for name, optional in steps:
             value = lua.at(value, name)
-            if value is None and looked:
+            if value is None and optional:
                 return default
         return value if lua.truthy(value) or not bar else default
 
@@ -102,23 +102,23 @@ def path(route: Route) -> Getter:
 
 
 def constant(value: Json) -> Getter:
-    return lambda _obj, _it: value
+    return lambda _obj, _item: value
 
 
 def message(template: str) -> Getter:
     """Compiles a message; see the module docstring."""
     parts: list[str | Getter] = []
-    rest = template
-    while rest:
-        plain, brace, rest = rest.partition("{")
-        inside, _, rest = rest.partition("}") if brace else ("", "", "")
+    remaining = template
+    while remaining:
+        plain, brace, remaining = remaining.partition("{")
+        inside, _, remaining = remaining.partition("}") if brace else ("", "", "")
         parts.extend(([plain] if plain else []) + ([path(inside)] if brace else []))
     only = parts[0] if parts else ""
     if len(parts) < 2:
         return constant(only) if isinstance(only, str) else only
 
     def write(obj: Object, item: Json) -> Json:
-        return lua.concat(*(part if isinstance(part, str) else part(obj, item) for part in parts))
+        return lua.concat(*(piece if isinstance(piece, str) else piece(obj, item) for piece in parts))
 
     return write
 
@@ -141,39 +141,39 @@ def either(*templates: str) -> Getter:
 # Verdicts as steps that always decide
 
 
-def answer(code: HealthCode, text: str | Getter | None = "") -> Step:
+def fixed_verdict(code: HealthCode, text: str | Getter | None = "") -> Step:
     if text is None or (isinstance(text, str) and "{" not in text):
         ready = HealthVerdict(code, text or "")
-        return lambda _obj, _it=None, /: ready
+        return lambda _obj, _item=None, /: ready
     write = message(text) if isinstance(text, str) else text
     return lambda obj, item=None, /: verdict(code, write(obj, item))
 
 
 def healthy(text: str | Getter | None = "") -> Step:
-    return answer(HEALTHY, text)
+    return fixed_verdict(HEALTHY, text)
 
 
 def suspended(text: str | Getter | None = "") -> Step:
-    return answer(SUSPENDED, text)
+    return fixed_verdict(SUSPENDED, text)
 
 
 def progressing(text: str | Getter | None = "") -> Step:
-    return answer(PROGRESSING, text)
+    return fixed_verdict(PROGRESSING, text)
 
 
 def missing(text: str | Getter | None = "") -> Step:
-    return answer(MISSING, text)
+    return fixed_verdict(MISSING, text)
 
 
 def degraded(text: str | Getter | None = "") -> Step:
-    return answer(DEGRADED, text)
+    return fixed_verdict(DEGRADED, text)
 
 
 def unknown(text: str | Getter | None = "") -> Step:
-    return answer(UNKNOWN, text)
+    return fixed_verdict(UNKNOWN, text)
 
 
-def nothing(_obj: Object, _it: Json = None, /) -> HealthVerdict:
+def nothing(_obj: Object, _item: Json = None, /) -> HealthVerdict:
     """The script returns nothing, which counts as Healthy."""
     return _NOTHING
 
@@ -184,38 +184,38 @@ def nothing(_obj: Object, _it: Json = None, /) -> HealthVerdict:
 def in_order(*steps: Step) -> Step:
     """The first step that decides."""
 
-    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         for step in steps:
             decided = step(obj, item)
             if decided is not None:
                 return decided
         return None
 
-    return ask
+    return evaluate
 
 
 def when(*tests: Test, then: Step) -> Step:
     """`then`, if all tests are true."""
 
-    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         for test in tests:
             if not test(obj, item):
                 return None
         return then(obj, item)
 
-    return ask
+    return evaluate
 
 
 def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> Step:
     """The step for the text at the path; `other` for any other value, including nil."""
     read = path(route)
 
-    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         value = read(obj, item)
         step = table.get(value, other) if isinstance(value, str) else other
         return step(obj, item) if step is not None else None
 
-    return ask
+    return evaluate
 
 
 def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False) -> Step:
@@ -227,7 +227,7 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
     read = path(route)
     walk = lua.pairs if keyed else lua.ipairs
 
-    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         entries = read(obj, item)
         if entries is None and not required:
             return None
@@ -238,13 +238,13 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
                     return decided
         return None
 
-    return ask
+    return evaluate
 
 
 def inside(route: Route, *steps: Step) -> Step:
     """The steps, with the value at the path as current item."""
-    read, ask_all = path(route), in_order(*steps)
-    return lambda obj, item=None, /: ask_all(obj, read(obj, item))
+    read, evaluate_all = path(route), in_order(*steps)
+    return lambda obj, item=None, /: evaluate_all(obj, read(obj, item))
 
 
 def conditions(*steps: Step) -> Step:
@@ -252,10 +252,10 @@ def conditions(*steps: Step) -> Step:
     return each(".status?.conditions", *steps)
 
 
-def says(kind: str, status: str | None, then: Step, *, reason: str | None = None) -> Step:
+def condition_is(kind: str, status: str | None, then: Step, *, reason: str | None = None) -> Step:
     """`then`, if the current condition has this type, and this status and reason if they are set."""
 
-    def ask(obj: Object, item: Json = None, /) -> HealthVerdict | None:
+    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
         if lua.at(item, "type") != kind:
             return None
         if status is not None and lua.at(item, "status") != status:
@@ -264,14 +264,14 @@ def says(kind: str, status: str | None, then: Step, *, reason: str | None = None
             return None
         return then(obj, item)
 
-    return ask
+    return evaluate
 
 
 def true_or_false(kind: str) -> Step:
     """The most common table: a condition is Healthy if True and Degraded if False, with its own message."""
     return conditions(
-        says(kind, "False", degraded("{message}")),
-        says(kind, "True", healthy("{message}")),
+        condition_is(kind, "False", degraded("{message}")),
+        condition_is(kind, "True", healthy("{message}")),
     )
 
 
@@ -313,14 +313,14 @@ def true(route: Route) -> Test:
 
 def same(left: Route, right: Route) -> Test:
     """Both paths have equal values; two missing values are equal."""
-    left_path, other = path(left), path(right)
-    return lambda obj, item: lua.same(left_path(obj, item), other(obj, item))
+    left_value, right_value = path(left), path(right)
+    return lambda obj, item: lua.same(left_value(obj, item), right_value(obj, item))
 
 
 def less(left: Route | int, right: Route | int) -> Test:
     """`left < right`; an error unless both are numbers or both are text."""
-    left_operand, other = _operand(left), _operand(right)
-    return lambda obj, item: lua.less(left_operand(obj, item), other(obj, item))
+    left_value, right_value = _operand(left), _operand(right)
+    return lambda obj, item: lua.less(left_value(obj, item), right_value(obj, item))
 
 
 def at_least(left: Route | int, right: Route | int) -> Test:
