@@ -34,12 +34,20 @@ def require_namespace(call: RequestContext, name: str, store: Store) -> None:
     raise refusal
 
 
-def namespace_conditions(left: list[tuple[ObjectKey, Object]], now: str) -> list[Json]:
-    """The five conditions of a namespace that ends, for what is left in it, in the controller's words."""
-    kinds = Counter(f"{plural}.{group}" for (group, plural), _, _ in (object_key for object_key, _ in left))
-    finalizers = Counter(text(name) for _, obj in left for name in items(dig(obj, "metadata", "finalizers")))
-    remaining = ", ".join(f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items()))
-    holding = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))
+def namespace_conditions(remaining_objects: list[tuple[ObjectKey, Object]], now: str) -> list[Json]:
+    """The five conditions of a terminating namespace with these remaining objects."""
+    kinds = Counter(
+        f"{plural}.{group}" for (group, plural), _, _ in (object_key for object_key, _ in remaining_objects)
+    )
+    finalizers = Counter(
+        text(name) for _, obj in remaining_objects for name in items(dig(obj, "metadata", "finalizers"))
+    )
+    remaining_text = ", ".join(
+        f"{kind} has {count} resource instances" for kind, count in sorted(kinds.items())
+    )
+    finalizer_text = ", ".join(
+        f"{name} in {count} resource instances" for name, count in sorted(finalizers.items())
+    )
     rows = (
         ("NamespaceDeletionDiscoveryFailure", False, "ResourcesDiscovered",
          "All resources successfully discovered"),
@@ -48,11 +56,11 @@ def namespace_conditions(left: list[tuple[ObjectKey, Object]], now: str) -> list
         ("NamespaceDeletionContentFailure", False, "ContentDeleted",
          "All content successfully deleted, may be waiting on finalization"),
         ("NamespaceContentRemaining", True, "SomeResourcesRemain",
-         f"Some resources are remaining: {remaining}")
-        if left
+         f"Some resources are remaining: {remaining_text}")
+        if remaining_objects
         else ("NamespaceContentRemaining", False, "ContentRemoved", "All content successfully removed"),
         ("NamespaceFinalizersRemaining", True, "SomeFinalizersRemain",
-         f"Some content in the namespace has finalizers remaining: {holding}")
+         f"Some content in the namespace has finalizers remaining: {finalizer_text}")
         if finalizers
         else ("NamespaceFinalizersRemaining", False, "ContentHasNoFinalizers",
               "All content-preserving finalizers finished"),
@@ -60,12 +68,12 @@ def namespace_conditions(left: list[tuple[ObjectKey, Object]], now: str) -> list
     return [
         {
             "type": kind,
-            "status": str(holds),
+            "status": str(status),
             "lastTransitionTime": now,
             "reason": reason,
             "message": message,
         }
-        for kind, holds, reason, message in rows
+        for kind, status, reason, message in rows
     ]
 
 
@@ -79,19 +87,21 @@ _NOT_THIS_ONE: Final = (
 
 
 def check_resize(obj: Object, live: Object, call: RequestContext, store: Store) -> None:
-    """Raises `Refused`. One that is not bound has been refused before, as it cannot be changed at all.
+    """Raises `Refused` if the storage class does not support expansion; unbound claims are immutable anyway.
 
-    Differs: a class that is named and not there (facts may lack it) is taken to support it.
+    Differs: a missing storage class (facts may lack it) is assumed to support it.
     """
     if (call.resource.group, call.resource.kind) != ("", "PersistentVolumeClaim") or call.address.subresource:
         return
-    before, after = (dig(claim, "spec", "resources", "requests", "storage") for claim in (live, obj))
-    if before == after or value_or_zero(text(after)) <= value_or_zero(text(before)):
+    old_size, new_size = (dig(claim, "spec", "resources", "requests", "storage") for claim in (live, obj))
+    if old_size == new_size or value_or_zero(text(new_size)) <= value_or_zero(text(old_size)):
         return
     name = call.address.name
-    kind = text(dig(live, "spec", "storageClassName"))
-    known = store.get((_CLASSES, "", kind)) if kind else None
-    if not kind or (known is not None and known.get("allowVolumeExpansion") is not True):
+    class_name = text(dig(live, "spec", "storageClassName"))
+    storage_class = store.get((_CLASSES, "", class_name)) if class_name else None
+    if not class_name or (
+        storage_class is not None and storage_class.get("allowVolumeExpansion") is not True
+    ):
         raise forbidden(call.resource.plural, "", name, _NOT_THIS_ONE)
 
 

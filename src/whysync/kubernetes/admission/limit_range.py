@@ -1,7 +1,7 @@
-"""LimitRanges: what they fill in, and what they do not let in.
+"""LimitRanges: defaults that they set, and limits that they enforce.
 
 Mirrors the `LimitRanger` admission of Kubernetes 1.36. Differs: amounts of a whole Pod are those of its
-containers, or of its largest init container; its own `resources` are not looked at.
+containers, or of its largest init container; its own `resources` are ignored.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _GROUPS: Final = (("containers", "container"), ("initContainers", "init containe
 
 
 def with_limits(obj: Object, call: RequestContext, store: Store) -> Object:
-    """A new Pod with the amounts that its namespace gives to containers that name none."""
+    """A new Pod with the default requests and limits of its namespace."""
     if call.resource.kind != "Pod" or call.resource.group:
         return obj
     for _, limit_range in store.within(_LIMIT_RANGES, call.address.namespace):
-        obj = _filled(obj, _usual(limit_range))
+        obj = _with_defaults(obj, _default_resources(limit_range))
     return obj
 
 
-def _usual(limit_range: Object) -> Object:
+def _default_resources(limit_range: Object) -> Object:
     """The default amounts of all container limits."""
     defaults: Object = {"limits": {}, "requests": {}}
     for limit in _limits(limit_range, "Container"):
@@ -45,31 +45,34 @@ def _limits(limit_range: Object, kind: str) -> Iterator[Object]:
             yield fields(raw)
 
 
-def _filled(pod: Object, usual: Object) -> Object:
+def _with_defaults(pod: Object, defaults: Object) -> Object:
     changes: list[str] = []
     spec = dict(fields(pod.get("spec")))
     for group, title in _GROUPS:
         containers = items(spec.get(group))
         if containers:
-            spec[group] = [_with_usual(fields(container), usual, title, changes) for container in containers]
+            spec[group] = [
+                _with_default_resources(fields(container), defaults, title, changes)
+                for container in containers
+            ]
     if not changes:
         return pod
     meta = fields(pod.get("metadata"))
-    marks: Object = {
+    annotations: Object = {
         **fields(meta.get("annotations")),
         _ANNOTATION: f"LimitRanger plugin set: {'; '.join(changes)}",
     }
-    return {**pod, "metadata": {**meta, "annotations": marks}, "spec": spec}
+    return {**pod, "metadata": {**meta, "annotations": annotations}, "spec": spec}
 
 
-def _with_usual(container: Object, defaults: Object, title: str, changes: list[str]) -> Json:
+def _with_default_resources(container: Object, defaults: Object, title: str, changes: list[str]) -> Json:
     resources = dict(fields(container.get("resources")))
-    for side, word in (("requests", "request"), ("limits", "limit")):
+    for side, noun in (("requests", "request"), ("limits", "limit")):
         present, additional = fields(resources.get(side)), fields(defaults[side])
         missing = sorted(additional.keys() - present.keys())
         if missing:
             resources[side] = {**present, **{key: additional[key] for key in missing}}
-            changes.append(f"{', '.join(missing)} {word} for {title} {text(container.get('name'))}")
+            changes.append(f"{', '.join(missing)} {noun} for {title} {text(container.get('name'))}")
     return {**container, "resources": resources} if resources else container
 
 
@@ -95,11 +98,11 @@ def _pod_problems(pod: Object, limit_range: Object) -> Iterator[str]:
                 for container in items(dig(pod, "spec", group)):
                     yield from _problems(limit, fields(fields(container).get("resources")))
         elif limit.get("type") == "Pod":
-            yield from _problems(limit, {side: _of_pod(pod, side) for side in ("requests", "limits")})
+            yield from _problems(limit, {side: _pod_amounts(pod, side) for side in ("requests", "limits")})
 
 
-def _of_pod(pod: Object, side: str) -> Object:
-    """The sum over the containers, or what one init container alone asks for, where that is more."""
+def _pod_amounts(pod: Object, side: str) -> Object:
+    """The sum over the containers, or the amount of the largest init container if that is more."""
     total: dict[str, Fraction] = {}
     like: Object = {}
     for container in items(dig(pod, "spec", "containers")):
@@ -116,28 +119,28 @@ def _of_pod(pod: Object, side: str) -> Object:
 def _claim_problems(claim: Object, limit_range: Object) -> Iterator[str]:
     requests = fields(dig(claim, "spec", "resources", "requests"))
     for limit in _limits(limit_range, "PersistentVolumeClaim"):
-        for key, least in sorted(fields(limit.get("min")).items()):
-            yield from _least("PersistentVolumeClaim", key, least, requests, {})
-        for key, most in sorted(fields(limit.get("max")).items()):
-            limit_text = f"maximum {key} usage per PersistentVolumeClaim is {text(most)}"
+        for key, minimum in sorted(fields(limit.get("min")).items()):
+            yield from _minimum_problems("PersistentVolumeClaim", key, minimum, requests, {})
+        for key, maximum in sorted(fields(limit.get("max")).items()):
+            limit_text = f"maximum {key} usage per PersistentVolumeClaim is {text(maximum)}"
             if key not in requests:
                 yield f"{limit_text}.  No request is specified"
-            elif value_or_zero(requests[key]) > value_or_zero(most):
+            elif value_or_zero(requests[key]) > value_or_zero(maximum):
                 yield f"{limit_text}, but request is {text(requests[key])}"
 
 
 def _problems(limit: Object, resources: Object) -> Iterator[str]:
     kind = text(limit.get("type"))
     requests, limits = fields(resources.get("requests")), fields(resources.get("limits"))
-    for key, least in sorted(fields(limit.get("min")).items()):
-        yield from _least(kind, key, least, requests, limits)
-    for key, most in sorted(fields(limit.get("max")).items()):
-        limit_text = f"maximum {key} usage per {kind} is {text(most)}"
+    for key, minimum in sorted(fields(limit.get("min")).items()):
+        yield from _minimum_problems(kind, key, minimum, requests, limits)
+    for key, maximum in sorted(fields(limit.get("max")).items()):
+        limit_text = f"maximum {key} usage per {kind} is {text(maximum)}"
         if key not in limits:
             yield f"{limit_text}.  No limit is specified"
-        elif value_or_zero(limits[key]) > value_or_zero(most):
+        elif value_or_zero(limits[key]) > value_or_zero(maximum):
             yield f"{limit_text}, but limit is {text(limits[key])}"
-        elif key in requests and value_or_zero(requests[key]) > value_or_zero(most):
+        elif key in requests and value_or_zero(requests[key]) > value_or_zero(maximum):
             yield f"{limit_text}, but request is {text(requests[key])}"
     for key, ratio in sorted(fields(limit.get("maxLimitRequestRatio")).items()):
         limit_text = f"{key} max limit to request ratio per {kind} is {text(ratio)}"
@@ -150,11 +153,11 @@ def _problems(limit: Object, resources: Object) -> Iterator[str]:
             yield f"{limit_text}, but provided ratio is {float(ceiling / request):f}"
 
 
-def _least(kind: str, key: str, least: Json, requests: Object, limits: Object) -> Iterator[str]:
-    limit_text = f"minimum {key} usage per {kind} is {text(least)}"
+def _minimum_problems(kind: str, key: str, minimum: Json, requests: Object, limits: Object) -> Iterator[str]:
+    limit_text = f"minimum {key} usage per {kind} is {text(minimum)}"
     if key not in requests:
         yield f"{limit_text}.  No request is specified"
-    elif value_or_zero(requests[key]) < value_or_zero(least):
+    elif value_or_zero(requests[key]) < value_or_zero(minimum):
         yield f"{limit_text}, but request is {text(requests[key])}"
-    elif key in limits and value_or_zero(limits[key]) < value_or_zero(least):
+    elif key in limits and value_or_zero(limits[key]) < value_or_zero(minimum):
         yield f"{limit_text}, but limit is {text(limits[key])}"

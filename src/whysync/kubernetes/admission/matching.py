@@ -1,4 +1,4 @@
-"""Which writes an admission rule looks at: by operation, group, version, resource, scope and namespace."""
+"""Matching of requests by admission rules: operation, group, version, resource, scope and namespace."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def covers(rule: Object, call: RequestContext, operation: str) -> bool:
         names = {"*", "*/*", resource.plural, f"{resource.plural}/*"}
     scope = text(rule.get("scope"), "*")
     return (
-        _named(rule, "operations", {"*", operation})
-        and _named(rule, "apiGroups", {"*", resource.group})
-        and _named(rule, "apiVersions", {"*", resource.version})
-        and _named(rule, "resources", names)
+        _has_any(rule, "operations", {"*", operation})
+        and _has_any(rule, "apiGroups", {"*", resource.group})
+        and _has_any(rule, "apiVersions", {"*", resource.version})
+        and _has_any(rule, "resources", names)
         and scope in {"*", "Namespaced" if resource.namespaced else "Cluster"}
     )
 
 
-def _named(rule: Object, key: str, accepted: set[str]) -> bool:
+def _has_any(rule: Object, key: str, accepted: set[str]) -> bool:
     return any(text(value) in accepted for value in items(rule.get(key)))
 
 
@@ -39,10 +39,10 @@ def in_namespace(selector: Json, call: RequestContext, store: Store) -> bool:
 def variables_of(
     obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
 ) -> Object:
-    """What expressions of webhooks and policies can look at."""
+    """The CEL variables of webhooks and policies."""
     resource, request = call.resource, call.request
     groups: list[Json] = [*request.groups]
-    who: Object = {"username": request.user or "admin", "groups": groups}
+    user_info: Object = {"username": request.user or "admin", "groups": groups}
     namespace = store.get((("", "namespaces"), "", call.address.namespace)) if resource.namespaced else None
     request_variable: Object = {
         "kind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
@@ -51,7 +51,7 @@ def variables_of(
         "name": text(dig(obj, "metadata", "name")),
         "namespace": call.address.namespace,
         "operation": operation,
-        "userInfo": who,
+        "userInfo": user_info,
         "dryRun": request.dry_run,
     }
     return {

@@ -1,8 +1,8 @@
-"""Pod security levels of a namespace: what `baseline` and `restricted` do not let in.
+"""Pod Security levels of a namespace: violations of `baseline` and `restricted`.
 
-Mirrors the `PodSecurity` admission of Kubernetes 1.36 for the checks that people meet: host namespaces,
+Mirrors the `PodSecurity` admission of Kubernetes 1.36 for the most common checks: host namespaces,
 privileged containers, host paths and ports, capabilities, privilege escalation, volume types, users, seccomp.
-Differs: SELinux, AppArmor, sysctls and `/proc` mounts are not looked at.
+Differs: SELinux, AppArmor, sysctls and `/proc` mounts are not checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SAFE_VOLUMES: Final = frozenset(
         "projected", "secret",
     }
 )  # fmt: skip
-_USUAL: Final = frozenset(
+_DEFAULT_CAPABILITIES: Final = frozenset(
     {
         "AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
         "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
@@ -121,7 +121,7 @@ def _added_capabilities(spec: Object) -> Iterator[str]:
             [
                 text(capability)
                 for capability in items(dig(context, "capabilities", "add"))
-                if text(capability) not in _USUAL
+                if text(capability) not in _DEFAULT_CAPABILITIES
             ],
         )
         for name, context in _contexts(spec)
@@ -131,8 +131,8 @@ def _added_capabilities(spec: Object) -> Iterator[str]:
         added = ", ".join(
             sorted({f'"{capability}"' for _, more in added_by_container for capability in more})
         )
-        where = "in securityContext.capabilities.add"
-        yield f"non-default capabilities ({_containers(bad)} must not include {added} {where})"
+        field_text = "in securityContext.capabilities.add"
+        yield f"non-default capabilities ({_containers(bad)} must not include {added} {field_text})"
 
 
 def _host_paths(spec: Object) -> Iterator[str]:
@@ -146,15 +146,15 @@ def _host_ports(spec: Object) -> Iterator[str]:
     ports_by_container: list[tuple[str, list[str]]] = []
     for group in ("initContainers", "containers"):
         for raw in items(spec.get(group)):
-            given = [fields(port).get("hostPort") for port in items(fields(raw).get("ports"))]
-            ports = [str(port) for port in given if port]
+            host_ports = [fields(port).get("hostPort") for port in items(fields(raw).get("ports"))]
+            ports = [str(port) for port in host_ports if port]
             if ports:
                 ports_by_container.append((text(fields(raw).get("name")), ports))
     if ports_by_container:
         ports = sorted({port for _, more in ports_by_container for port in more})
-        what = f"hostPort{'s' if len(ports) > 1 else ''} {', '.join(ports)}"
+        ports_text = f"hostPort{'s' if len(ports) > 1 else ''} {', '.join(ports)}"
         uses = "uses" if len(ports_by_container) == 1 else "use"
-        yield f"hostPort ({_containers([name for name, _ in ports_by_container])} {uses} {what})"
+        yield f"hostPort ({_containers([name for name, _ in ports_by_container])} {uses} {ports_text})"
 
 
 def _volumes(spec: Object) -> Iterator[str]:
@@ -169,5 +169,5 @@ def _volumes(spec: Object) -> Iterator[str]:
     names = ", ".join(f'"{name}"' for name, _ in restricted)
     kinds = sorted({f'"{kind}"' for _, kind in restricted})
     volumes, use = ("volume", "uses") if len(restricted) == 1 else ("volumes", "use")
-    what = f"restricted volume type{'s' if len(kinds) > 1 else ''} {', '.join(kinds)}"
-    yield f"restricted volume types ({volumes} {names} {use} {what})"
+    types_text = f"restricted volume type{'s' if len(kinds) > 1 else ''} {', '.join(kinds)}"
+    yield f"restricted volume types ({volumes} {names} {use} {types_text})"

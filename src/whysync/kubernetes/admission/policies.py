@@ -1,7 +1,7 @@
-"""Rules in CEL: those of custom resources' schemas, and ValidatingAdmissionPolicies.
+"""CEL rules of custom resource schemas, and ValidatingAdmissionPolicies.
 
 Mirrors apiextensions `schema/cel` and the `ValidatingAdmissionPolicy` admission of Kubernetes 1.36. A rule
-that uses more of the language than the model knows is passed over.
+that uses a part of CEL that is not modeled is ignored.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ def rule_problems(
     if not isinstance(old, Missing) and old == value:
         return
     for raw in items(schema.get(_RULES)):
-        yield from _judged(fields(raw), value, path, old)
+        yield from _rule_causes(fields(raw), value, path, old)
     if isinstance(value, dict):
         properties, others = fields(schema.get("properties")), fields(schema.get("additionalProperties"))
         for key in sorted(value):
             inner = fields(properties.get(key)) or others
             if inner:
-                here = f"{path}.{key}" if path else key
-                yield from rule_problems(value[key], inner, here, fields(old).get(key, MISSING))
+                key_path = f"{path}.{key}" if path else key
+                yield from rule_problems(value[key], inner, key_path, fields(old).get(key, MISSING))
     elif isinstance(value, list):
-        for at, item in enumerate(value):
-            yield from rule_problems(item, fields(schema.get("items")), f"{path}[{at}]")
+        for index, item in enumerate(value):
+            yield from rule_problems(item, fields(schema.get("items")), f"{path}[{index}]")
 
 
-def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterator[Cause]:
+def _rule_causes(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterator[Cause]:
     expression = text(rule.get("rule"))
     env: Object = {"self": value}
     if re.search(r"\boldSelf\b", expression):
@@ -62,21 +62,21 @@ def _judged(rule: Object, value: Json, path: str, old: Json | Missing) -> Iterat
         return
     except CelError as problem:
         kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
-        shown = f'"{kind}"' if kind else json.dumps(value)
-        yield Cause(path, f"Invalid value: {shown}: {problem} evaluating rule: {message or expression}")
+        value_text = f'"{kind}"' if kind else json.dumps(value)
+        yield Cause(path, f"Invalid value: {value_text}: {problem} evaluating rule: {message or expression}")
         return
-    where = f"{path}{text(rule.get('fieldPath'))}"
-    detail = _expressed(rule, env) or message or f"failed rule: {expression}"
+    field_path = f"{path}{text(rule.get('fieldPath'))}"
+    detail = _message_from_expression(rule, env) or message or f"failed rule: {expression}"
     if rule.get("reason") == "FieldValueForbidden":
-        yield Cause(where, f"Forbidden: {detail}")
+        yield Cause(field_path, f"Forbidden: {detail}")
     elif isinstance(value, (dict, list)):
-        yield Cause(where, f"Invalid value: {detail}", "FieldValueInvalid")
+        yield Cause(field_path, f"Invalid value: {detail}", "FieldValueInvalid")
     else:
-        yield Cause(where, f"Invalid value: {json.dumps(value)}: {detail}")
+        yield Cause(field_path, f"Invalid value: {json.dumps(value)}: {detail}")
 
 
-def _expressed(rule: Object, env: Object) -> str:
-    """The message that a rule works out; nothing where it has none or cannot."""
+def _message_from_expression(rule: Object, env: Object) -> str:
+    """The value of a rule's `messageExpression`; empty if it has none or the evaluation fails."""
     expression = text(rule.get("messageExpression"))
     if not expression:
         return ""
@@ -99,9 +99,9 @@ def check_policies(
     for _, binding in store.within((_GROUP, "validatingadmissionpolicybindings")):
         name = text(dig(binding, "spec", "policyName"))
         policy = store.get(((_GROUP, "validatingadmissionpolicies"), "", name))
-        if policy is None or not _concerns(policy, binding, obj, call, operation, store):
+        if policy is None or not _applies(policy, binding, obj, call, operation, store):
             continue
-        seen = variables_of(obj, old, call, operation, store)
+        variables = variables_of(obj, old, call, operation, store)
         title = f"ValidatingAdmissionPolicy '{name}' with binding '{text(dig(binding, 'metadata', 'name'))}'"
         actions = [
             text(validation_action) for validation_action in items(dig(binding, "spec", "validationActions"))
@@ -111,34 +111,34 @@ def check_policies(
             why = f"failed to configure binding: {_NO_PARAMS}"
             raise _denied(call, obj, f"{title} denied request: {why}", "")
         for params in param_objects:
-            env = _Env(policy, {**seen, "params": params})
+            env = _Env(policy, {**variables, "params": params})
             for why, reason in env.verdicts():
                 if "Deny" in actions:
                     raise _denied(call, obj, f"{title} denied request: {why}", reason)
 
 
 class _Env:
-    """A policy and what its expressions see: the request, and the variables that it makes of it."""
+    """A policy and the CEL environment of its expressions: the request, and the policy's variables."""
 
     def __init__(self, policy: Object, variables: Object) -> None:
         self._policy = policy
         self._lenient = dig(policy, "spec", "failurePolicy") == "Ignore"
         self._seen = variables
         self._unknown = False
-        made: Object = {}
-        self._seen["variables"] = made
+        policy_variables: Object = {}
+        self._seen["variables"] = policy_variables
         for raw in items(dig(policy, "spec", "variables")):
             try:
-                made[text(fields(raw).get("name"))] = evaluate(
+                policy_variables[text(fields(raw).get("name"))] = evaluate(
                     text(fields(raw).get("expression")), self._seen
                 )
             except CelError:
-                continue  # who uses it fails then
+                continue  # expressions that use the variable fail
             except UnknownValue:
                 self._unknown = True
 
     def conditions_hold(self) -> bool:
-        """Is the policy about this request? What cannot be judged is not."""
+        """Do all match conditions hold? A condition that cannot be evaluated does not."""
         try:
             return all(
                 evaluate(text(fields(match_condition).get("expression")), self._seen) is True
@@ -148,7 +148,7 @@ class _Env:
             return False
 
     def verdicts(self) -> Iterator[tuple[str, str]]:
-        """Why rules are broken, and the reasons that they give."""
+        """Message and reason of each violated rule."""
         if not self.conditions_hold():
             return
         for raw in items(dig(self._policy, "spec", "validations")):
@@ -157,7 +157,7 @@ class _Env:
                 yield why, text(fields(raw).get("reason"))
 
     def verdict(self, rule: Object) -> str:
-        """The message of a violated rule; `None` if it is satisfied."""
+        """The message of a violated rule; empty if it is satisfied."""
         expression = text(rule.get("expression"))
         if self._unknown and "variables" in expression:
             return ""
@@ -171,14 +171,14 @@ class _Env:
         return self._message(rule) or text(rule.get("message")) or f"failed expression: {expression}"
 
     def _message(self, rule: Object) -> str:
-        worded = text(rule.get("messageExpression"))
+        message_expression = text(rule.get("messageExpression"))
         try:
-            return text(evaluate(worded, self._seen)).strip() if worded else ""
+            return text(evaluate(message_expression, self._seen)).strip() if message_expression else ""
         except (CelError, UnknownValue):
             return ""
 
 
-def _concerns(
+def _applies(
     policy: Object, binding: Object, obj: Object, call: RequestContext, operation: str, store: Store
 ) -> bool:
     rules = items(dig(policy, "spec", "matchConstraints", "resourceRules"))
@@ -207,25 +207,27 @@ _DEFINITIONS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 def params_of(policy: Object, binding: Object, call: RequestContext, store: Store) -> list[Object | None]:
-    """One for each time that the policy is to be judged: once without params, never where none is found."""
-    wanted = fields(dig(policy, "spec", "paramKind"))
+    """The params objects, for each of which the policy is evaluated; `[None]` for a policy without params."""
+    param_kind = fields(dig(policy, "spec", "paramKind"))
     reference = fields(dig(binding, "spec", "paramRef"))
-    if not wanted or not reference:
+    if not param_kind or not reference:
         return [None]
-    where, namespaced = _stored(text(wanted.get("apiVersion")), text(wanted.get("kind")), store)
+    store_key, namespaced = _storage_key(
+        text(param_kind.get("apiVersion")), text(param_kind.get("kind")), store
+    )
     space = (text(reference.get("namespace")) or call.address.namespace) if namespaced else ""
     name = text(reference.get("name"))
     if name:
-        params = store.get((where, space, name))
+        params = store.get((store_key, space, name))
         return [] if params is None else [params]
     return [
         obj
-        for _, obj in store.within(where, space)
+        for _, obj in store.within(store_key, space)
         if selects(reference.get("selector"), fields(dig(obj, "metadata", "labels")))
     ]
 
 
-def _stored(api_version: str, kind: str, store: Store) -> tuple[tuple[str, str], bool]:
+def _storage_key(api_version: str, kind: str, store: Store) -> tuple[tuple[str, str], bool]:
     """The storage key of a kind, and whether the kind is namespaced."""
     for resource in built_in().values():
         if (resource.api_version, resource.kind) == (api_version, kind):

@@ -1,7 +1,7 @@
-"""ResourceQuotas: what a new object would use, and whether that is still free.
+"""ResourceQuotas: usage of a new object, and whether the quotas of its namespace allow it.
 
 Mirrors the `ResourceQuota` admission of Kubernetes 1.36 on `status.hard` and `status.used`, as the quota
-controller left them; an object that is let in is counted at once.
+controller left them; an admitted object is counted at once.
 """
 
 from __future__ import annotations
@@ -25,24 +25,23 @@ _COUNTED: Final = frozenset(
      "resourcequotas"}
 )  # fmt: skip
 _ATOM: Final = atom_of(type_named("core/v1.ResourceQuota"))
-_NOTHING: Final = Fraction(0)
+_ZERO: Final = Fraction(0)
 _COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 Charges: TypeAlias = list[tuple[ObjectKey, Object, Object]]
-"""Quotas, and what is used of them once an object is counted."""
+"""Quotas, and their usage including the object."""
 
 
-def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Store) -> Charges:
-    """What an object uses more than before, on all quotas of its namespace; raises `Refused` where one does
-    not allow it."""
+def new_quota_usage(obj: Object, old: Object | None, call: RequestContext, store: Store) -> Charges:
+    """The new usage of all quotas in the namespace of the object; raises `Refused` if one is exceeded."""
     resource, namespace = call.resource, call.address.namespace
     name = text(dig(obj, "metadata", "name"))
     charged: Charges = []
     usage = _usage(obj, resource)
     if old is not None:
-        before = _usage(old, resource)
-        usage = {key: amount - before.get(key, _NOTHING) for key, amount in usage.items()}
+        old_usage = _usage(old, resource)
+        usage = {key: amount - old_usage.get(key, _ZERO) for key, amount in usage.items()}
         usage = {key: amount for key, amount in usage.items() if amount}
     for object_key, quota in store.within(_QUOTAS, namespace):
         hard = fields(dig(quota, "status", "hard"))
@@ -55,28 +54,28 @@ def charged_to(obj: Object, old: Object | None, call: RequestContext, store: Sto
         if not limited:
             continue
         used = fields(dig(quota, "status", "used"))
-        over = sorted(
+        exceeded = sorted(
             key
             for key, amount in limited.items()
             if amount > 0 and amount + value_or_zero(used.get(key)) > value_or_zero(hard[key])
         )
-        if over:
-            requested: Object = {key: written_like(limited[key], hard[key]) for key in over}
+        if exceeded:
+            requested: Object = {key: written_like(limited[key], hard[key]) for key in exceeded}
             message = (
-                f"exceeded quota: {title}, requested: {_listed(over, requested)}, "
-                f"used: {_listed(over, used)}, limited: {_listed(over, hard)}"
+                f"exceeded quota: {title}, requested: {_listed(exceeded, requested)}, "
+                f"used: {_listed(exceeded, used)}, limited: {_listed(exceeded, hard)}"
             )
             raise forbidden(resource.plural, resource.group, name, message)
-        more: Object = {
+        new_used: Object = {
             key: written_like(value_or_zero(used.get(key)) + amount, hard[key])
             for key, amount in limited.items()
         }
-        charged.append((object_key, quota, {**used, **more}))
+        charged.append((object_key, quota, {**used, **new_used}))
     return charged
 
 
 def charge(charges: Charges, store: Store, now: str) -> None:
-    """Write it down, as the API server does itself."""
+    """Writes the new usage to the quotas, as the API server does."""
     for object_key, quota, used in charges:
         status: Object = {**fields(quota.get("status")), "used": used}
         new: Object = {**quota, "status": status}
@@ -112,27 +111,27 @@ def _usage(obj: Object, resource: Resource) -> dict[str, Fraction]:
         usage["requests.storage"] = value_or_zero(dig_json(obj, "spec", "resources", "requests", "storage"))
     elif resource.kind == "Pod":
         for side in ("requests", "limits"):
-            for key, amount in _of_pod(obj, side).items():
+            for key, amount in _pod_amounts(obj, side).items():
                 usage[f"{side}.{key}"] = amount
                 if side == "requests":
                     usage[key] = amount
     return usage
 
 
-def _of_pod(pod: Object, side: str) -> dict[str, Fraction]:
-    """What all containers ask for together, or one init container alone, where that is more."""
+def _pod_amounts(pod: Object, side: str) -> dict[str, Fraction]:
+    """The sum over the containers, or the amount of the largest init container if that is more."""
     total: dict[str, Fraction] = {}
     for container in items(dig(pod, "spec", "containers")):
         for key, amount in fields(dig(container, "resources", side)).items():
-            total[key] = total.get(key, _NOTHING) + value_or_zero(amount)
+            total[key] = total.get(key, _ZERO) + value_or_zero(amount)
     for container in items(dig(pod, "spec", "initContainers")):
         for key, amount in fields(dig(container, "resources", side)).items():
-            total[key] = max(total.get(key, _NOTHING), value_or_zero(amount))
+            total[key] = max(total.get(key, _ZERO), value_or_zero(amount))
     return total
 
 
 def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
-    """Is the quota about this object? One with scopes is about some Pods only."""
+    """Does the quota apply to this object? A quota with scopes applies to some Pods only."""
     requirements = [(text(scope), "Exists", list[Json]()) for scope in items(dig(quota, "spec", "scopes"))]
     for raw in items(dig(quota, "spec", "scopeSelector", "matchExpressions")):
         expression = fields(raw)
@@ -149,17 +148,17 @@ def _in_scope(obj: Object, resource: Resource, quota: Object) -> bool:
 
 
 def _has_scope(pod: Object, scope: str, operator: str, values: list[Json]) -> bool:
-    ends = isinstance(dig(pod, "spec", "activeDeadlineSeconds"), int)
-    effort = any(_of_pod(pod, side) for side in ("requests", "limits"))
+    has_deadline = isinstance(dig(pod, "spec", "activeDeadlineSeconds"), int)
+    has_amounts = any(_pod_amounts(pod, side) for side in ("requests", "limits"))
     match scope:
         case "Terminating":
-            return ends
+            return has_deadline
         case "NotTerminating":
-            return not ends
+            return not has_deadline
         case "BestEffort":
-            return not effort
+            return not has_amounts
         case "NotBestEffort":
-            return effort
+            return has_amounts
         case "PriorityClass":
             name = text(dig(pod, "spec", "priorityClassName"))
             return {
@@ -178,7 +177,7 @@ def dig_json(obj: Object, *path: str) -> Json:
 
 
 def _require_amounts(obj: Object, hard: Object, title: str, name: str) -> None:
-    """Where a quota counts an amount, every container must name it."""
+    """Every container must set the amounts that the quota counts."""
     missing: dict[str, list[str]] = {}
     for key in sorted(hard):
         side, _, resource_name = key.partition(".")

@@ -1,10 +1,9 @@
 """Admission webhooks: which ones a write calls, what they change or deny, and failures to call them.
 
-A webhook that the model was told about (`Model.webhooks`, by name) is called as a function from object to
-object, by the rules of its configuration in the cluster. It gives back the object, changed or not, or raises
-`Denied` or `Unreachable`. Of those that nobody told about, one whose Service is missing, or whose URL points
-at the machine itself, cannot be reached, nor one whose Service is known to have no pod that is ready; all
-others are taken to agree.
+A webhook in `ApiServer.webhooks` (by name) is called as a function, by the rules of its configuration in
+the cluster. It returns the object, changed or not, or raises `Denied` or `Unreachable`. Of the other
+webhooks, those are unreachable whose Service is missing or has no ready endpoint, or whose URL is a
+loopback address; the rest is assumed to allow the request.
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class Unreachable(Exception):
 def mutated(
     obj: Object, call: RequestContext, operation: str, store: Store, webhooks: dict[str, Webhook]
 ) -> Object:
-    """The object after all mutating webhooks that look at it; raises `Refused`."""
+    """The object after all matching mutating webhooks; raises `Refused`."""
     for hook in _hooks(_MUTATING, obj, None, call, operation, store):
-        obj = _called(hook, obj, store, webhooks)
+        obj = _call(hook, obj, store, webhooks)
     return obj
 
 
@@ -65,30 +64,30 @@ def check_webhooks(
 ) -> None:
     """Raises `Refused` when a validating webhook denies the write, or cannot be called."""
     for hook in _hooks(_VALIDATING, obj, old, call, operation, store):
-        _called(hook, obj, store, webhooks)
+        _call(hook, obj, store, webhooks)
 
 
 def _hooks(
     plural: str, obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
 ) -> Iterator[Object]:
-    """Those that look at the write, in the order in which they are called."""
+    """The matching webhooks, in the order in which they are called."""
     if call.resource.group == _GROUP:
         return
     for _, configuration in store.within((_GROUP, plural)):
         for raw in items(configuration.get("webhooks")):
-            if _looks(fields(raw), obj, old, call, operation, store):
+            if _matches(fields(raw), obj, old, call, operation, store):
                 yield fields(raw)
 
 
-def _looks(
+def _matches(
     hook: Object, obj: Object, old: Object | None, call: RequestContext, operation: str, store: Store
 ) -> bool:
     if not any(covers(fields(rule), call, operation) for rule in items(hook.get("rules"))):
         return False
     labels = fields(dig(obj, "metadata", "labels"))
-    before = fields(dig(old or {}, "metadata", "labels"))
+    old_labels = fields(dig(old or {}, "metadata", "labels"))
     selector = hook.get("objectSelector")
-    if not selects(selector, labels) and (old is None or not selects(selector, before)):
+    if not selects(selector, labels) and (old is None or not selects(selector, old_labels)):
         return False
     if not in_namespace(hook.get("namespaceSelector"), call, store):
         return False
@@ -99,18 +98,18 @@ def _looks(
     if not conditions:
         return True
     env = variables_of(obj, old, call, operation, store)
-    return all(_holds(condition, env) for condition in conditions)
+    return all(_condition_holds(condition, env) for condition in conditions)
 
 
-def _holds(expression: str, env: Object) -> bool:
-    """A condition that cannot be judged counts as met: the webhook is called."""
+def _condition_holds(expression: str, env: Object) -> bool:
+    """Does the condition hold? One that cannot be evaluated does, so that the webhook is called."""
     try:
         return evaluate(expression, env) is not False
     except (CelError, UnknownValue):
         return True
 
 
-def _called(hook: Object, obj: Object, store: Store, webhooks: dict[str, Webhook]) -> Object:
+def _call(hook: Object, obj: Object, store: Store, webhooks: dict[str, Webhook]) -> Object:
     name = text(hook.get("name"))
     problem = ""
     if name in webhooks:
@@ -125,7 +124,7 @@ def _called(hook: Object, obj: Object, store: Store, webhooks: dict[str, Webhook
             if not problem.startswith("Post "):
                 problem = f'Post "{_address(hook)}": {problem}'
     else:
-        problem = _out_of_reach(hook, store)
+        problem = _unreachable_problem(hook, store)
     if not problem or hook.get("failurePolicy") == "Ignore":
         return obj
     why = f'failed calling webhook "{name}": failed to call webhook: {problem}'
@@ -142,25 +141,25 @@ def _address(hook: Object) -> str:
     return f"https://{host}:{integer(service.get('port'), 443)}{text(service.get('path'))}?{wait}"
 
 
-def _out_of_reach(hook: Object, store: Store) -> str:
+def _unreachable_problem(hook: Object, store: Store) -> str:
     client = fields(hook.get("clientConfig"))
     url = text(client.get("url"))
     if url:
         parts = urlsplit(url)
         if parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
             return ""
-        where = f"{parts.hostname}:{parts.port or 443}"
-        return f'Post "{_address(hook)}": dial tcp {where}: connect: connection refused'
+        endpoint = f"{parts.hostname}:{parts.port or 443}"
+        return f'Post "{_address(hook)}": dial tcp {endpoint}: connect: connection refused'
     service = fields(client.get("service"))
     space, name = text(service.get("namespace")), text(service.get("name"))
     if store.get((("", "services"), space, name)) is None:
         return f'Post "{_address(hook)}": service "{name}" not found'
-    if _nobody_behind(space, name, store):
+    if _has_no_ready_endpoint(space, name, store):
         return f'Post "{_address(hook)}": no endpoints available for service "{name}"'
     return ""
 
 
-def _nobody_behind(space: str, name: str, store: Store) -> bool:
+def _has_no_ready_endpoint(space: str, name: str, store: Store) -> bool:
     """Without facts about its endpoints (the usual case), the service is assumed to answer."""
     slices = [
         slice

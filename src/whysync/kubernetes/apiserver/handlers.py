@@ -9,7 +9,7 @@ from whysync.kubernetes.admission.builtin_plugins import check_account, check_re
 from whysync.kubernetes.admission.limit_range import check_limits, with_limits
 from whysync.kubernetes.admission.pod_security import check_pod_security
 from whysync.kubernetes.admission.policies import check_policies
-from whysync.kubernetes.admission.resource_quota import charge, charged_to
+from whysync.kubernetes.admission.resource_quota import charge, new_quota_usage
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
 from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
 from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
@@ -220,7 +220,7 @@ class WriteHandlers:
         check_pod_security(obj, call, self._store)
         check_policies(obj, None, call, "CREATE", self._store)
         check_webhooks(obj, None, call, "CREATE", self._store, self.webhooks)
-        charges = charged_to(obj, None, call, self._store) if resource.namespaced else []
+        charges = new_quota_usage(obj, None, call, self._store) if resource.namespaced else []
         object_key = (resource.store, call.address.namespace, text(meta.get("name")))
         existing = self._store.get(object_key)
         if existing is not None:
@@ -288,7 +288,7 @@ class WriteHandlers:
         check_policies(obj, live, call, "UPDATE", self._store)
         check_webhooks(obj, live, call, "UPDATE", self._store, self.webhooks)
         if resource.namespaced and resource.kind in _QUOTA_ON_UPDATE:
-            charges = charged_to(obj, live, call, self._store)
+            charges = new_quota_usage(obj, live, call, self._store)
             if charges and not call.request.dry_run:
                 charge(charges, self._store, self._clock.stamp())
         if (

@@ -1,8 +1,8 @@
 """The Common Expression Language, as far as rules of custom resources and admission policies use it.
 
-`evaluate("self.min <= self.max", {"self": ...})` gives a JSON value. A rule that fails at run time raises
-`CelError` with the server's words; one that uses what is not known here raises `NotKnown`, and is then
-not judged.
+`evaluate("self.min <= self.max", {"self": ...})` returns a JSON value. A rule that fails at run time raises
+`CelError` with the server's message; one that uses what is not modeled raises `UnknownValue` and is not
+evaluated.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.cel.tokens import meant, tokens_of, unquoted
+from whysync.kubernetes.cel.syntax_tree import Node, tree_of
+from whysync.kubernetes.cel.tokens import unescaped, unquoted
 from whysync.kubernetes.cel.values import (
     FUNCTIONS,
     TYPE_MARK,
     TYPE_NAMES,
     CelError,
     UnknownValue,
+    binary_operation,
     number,
-    reckoned,
     truth,
 )
 
@@ -37,172 +38,58 @@ def evaluate(expression: str, env: Env) -> Json:
 
 @lru_cache(maxsize=512)
 def _compiled(expression: str) -> Run:
-    parser = _Parser([(token.form, token.word) for token in tokens_of(expression)])
-    run = parser.expression()
-    if parser.peek():
-        raise UnknownValue(expression)
-    return run
+    return _compile(tree_of(expression))
 
 
-class _Parser:
-    """Precedence climbing; every method gives a function from variables to a value."""
-
-    def __init__(self, tokens: list[tuple[str, str]]) -> None:
-        self._tokens = tokens
-        self._at = 0
-
-    def peek(self) -> str:
-        return self._tokens[self._at][1] if self._at < len(self._tokens) else ""
-
-    def _take(self) -> tuple[str, str]:
-        if self._at >= len(self._tokens):
-            raise UnknownValue("the expression ends too early")
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _accept(self, op: str) -> bool:
-        if self._at < len(self._tokens) and self._tokens[self._at] == ("op", op):
-            self._at += 1
-            return True
-        return False
-
-    def _expect(self, op: str) -> None:
-        if not self._accept(op):
-            raise UnknownValue(f"expected {op}")
-
-    def expression(self) -> Run:
-        condition = self._either()
-        if not self._accept("?"):
-            return condition
-        yes = self.expression()
-        self._expect(":")
-        no = self.expression()
-        return lambda env: yes(env) if truth(condition(env)) else no(env)
-
-    def _either(self) -> Run:
-        left = self._both()
-        while self._accept("||"):
-            left = _absorbing(left, self._both(), decisive=True)
-        return left
-
-    def _both(self) -> Run:
-        left = self._relation()
-        while self._accept("&&"):
-            left = _absorbing(left, self._relation(), decisive=False)
-        return left
-
-    def _relation(self) -> Run:
-        left = self._sum()
-        while self.peek() in {"==", "!=", "<", "<=", ">", ">=", "in"}:
-            left = _binary(self._take()[1], left, self._sum())
-        return left
-
-    def _sum(self) -> Run:
-        left = self._product()
-        while self.peek() in {"+", "-"}:
-            left = _binary(self._take()[1], left, self._product())
-        return left
-
-    def _product(self) -> Run:
-        left = self._unary()
-        while self.peek() in {"*", "/", "%"}:
-            left = _binary(self._take()[1], left, self._unary())
-        return left
-
-    def _unary(self) -> Run:
-        if self._accept("!"):
-            inner = self._unary()
-            return lambda env: not truth(inner(env))
-        if self._accept("-"):
-            inner = self._unary()
-            return lambda env: -number(inner(env))
-        return self._member()
-
-    def _member(self) -> Run:
-        value = self._primary()
-        while True:
-            if self._accept("."):
-                _, name = self._take()
-                value = self._method(value, name) if self._accept("(") else _field(value, name)
-            elif self._accept("["):
-                index = self.expression()
-                self._expect("]")
-                value = _indexed(value, index)
-            else:
-                return value
-
-    def _method(self, target: Run, name: str) -> Run:
-        if name in _MACROS:
-            _, variable = self._take()
-            self._expect(",")
-            body = self.expression()
-            self._expect(")")
-            macro = _MACROS[name]
-            return lambda env: macro(target(env), variable, body, env)
-        arguments = self._arguments()
-        return _called(name, [target, *arguments])
-
-    def _arguments(self) -> list[Run]:
-        arguments: list[Run] = []
-        if self._accept(")"):
-            return arguments
-        while True:
-            arguments.append(self.expression())
-            if self._accept(")"):
-                return arguments
-            self._expect(",")
-
-    def _primary(self) -> Run:
-        kind, word = self._take()
-        if kind == "number":
-            value: Json = float(word) if "." in word else int(word.rstrip("u"))
+def _compile(node: Node) -> Run:
+    """A function from variables to the value of the node."""
+    match node.form:
+        case "number":
+            value: Json = float(node.word) if "." in node.word else int(node.word.rstrip("u"))
             return lambda _: value
-        if kind == "text":
-            plain = unquoted(word)
-            return lambda _: plain
-        if word == "(":
-            inner = self.expression()
-            self._expect(")")
-            return inner
-        if word == "[":
-            return self._list()
-        if kind != "name":
-            raise UnknownValue(word)
-        if word in {"true", "false", "null"}:
-            constant = {"true": True, "false": False, "null": None}[word]
+        case "text":
+            text = unquoted(node.word)
+            return lambda _: text
+        case "constant":
+            constant = {"true": True, "false": False, "null": None}[node.word]
             return lambda _: constant
-        if self._accept("("):
-            return self._call(word)
-        return lambda env: _variable(env, word)
+        case "name":
+            return lambda env: _variable(env, node.word)
+        case "macro":
+            target, body, macro = _compile(node.parts[0]), _compile(node.parts[2]), _MACROS[node.word]
+            return lambda env: macro(target(env), node.parts[1].word, body, env)
+        case _:
+            return _compile_compound(node, [_compile(part) for part in node.parts])
 
-    def _list(self) -> Run:
-        elements: list[Run] = []
-        while not self._accept("]"):
-            elements.append(self.expression())
-            if not self._accept(","):
-                self._expect("]")
-                break
-        return lambda env: [item(env) for item in elements]
 
-    def _call(self, name: str) -> Run:
-        if name == "has":
-            return self._has()
-        return _called(name, self._arguments())
+def _compile_compound(node: Node, parts: list[Run]) -> Run:
+    match node.form:
+        case "field":
+            return _field(parts[0], node.word)
+        case "has":
+            return lambda env: isinstance(owner := parts[0](env), dict) and node.word in owner
+        case "index":
+            return _indexed(*parts)
+        case "list":
+            return lambda env: [part(env) for part in parts]
+        case "choice":
+            condition, yes, no = parts
+            return lambda env: yes(env) if truth(condition(env)) else no(env)
+        case "operator":
+            return _operator(node.word, parts)
+        case _:
+            return _called(node.word, parts)
 
-    def _has(self) -> Run:
-        start = self._at
-        self._member()
-        self._expect(")")
-        if self._tokens[self._at - 3] != ("op", "."):
-            raise UnknownValue("has")
-        name = self._tokens[self._at - 2][1]
-        inner = _Parser(self._tokens[start : self._at - 3]).expression()
 
-        def present(env: Env) -> Json:
-            holder = inner(env)
-            return isinstance(holder, dict) and name in holder
-
-        return present
+def _operator(op: str, operands: list[Run]) -> Run:
+    if op == "!_":
+        return lambda env: not truth(operands[0](env))
+    if op == "-_":
+        return lambda env: -number(operands[0](env))
+    left, right = operands
+    if op in {"||", "&&"}:
+        return _absorbing(left, right, decisive=op == "||")
+    return lambda env: binary_operation(op, left(env), right(env))
 
 
 def _called(name: str, arguments: list[Run]) -> Run:
@@ -222,7 +109,7 @@ def _variable(env: Env, name: str) -> Json:
 
 def _field(target: Run, name: str) -> Run:
     if "__" in name:
-        name = meant(name)
+        name = unescaped(name)
 
     def run(env: Env) -> Json:
         holder = target(env)
@@ -250,7 +137,7 @@ def _indexed(target: Run, index: Run) -> Run:
 
 
 def _absorbing(left: Run, right: Run, *, decisive: bool) -> Run:
-    """`&&` and `||`: a side that decides makes up for an error on the other."""
+    """`&&` and `||`: an error of one operand is ignored if the other decides the result."""
 
     def run(env: Env) -> Json:
         try:
@@ -263,10 +150,6 @@ def _absorbing(left: Run, right: Run, *, decisive: bool) -> Run:
         return truth(right(env))
 
     return run
-
-
-def _binary(op: str, left: Run, right: Run) -> Run:
-    return lambda env: reckoned(op, left(env), right(env))
 
 
 def _holds_for(values: Json, variable: str, body: Run, env: Env) -> list[tuple[Json, bool]]:

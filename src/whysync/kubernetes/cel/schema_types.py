@@ -13,7 +13,7 @@ from whysync.json_tree import Object, fields, integer, items, text
 from whysync.kubernetes.cel.tokens import escaped
 
 LARGEST: Final = 3 * 2**20
-"""Bytes of the largest request: nothing in it is longer."""
+"""The limit of a request in bytes, which is also the limit of every value in it."""
 _FORMATS: Final = {"duration": ("duration", 3, 32), "date": ("timestamp", 12, 12),
                    "date-time": ("timestamp", 21, 32)}  # fmt: skip
 _DEEPEST: Final = 60
@@ -22,9 +22,9 @@ _DEEPEST: Final = 60
 class Shape(msgspec.Struct, frozen=True):
     kind: str
     most: int = 0
-    """Letters, items or entries at most; scalars have none."""
+    """The maximum number of characters, items or entries; 0 for scalars."""
     least: int = 1
-    """Bytes of the shortest way to write it."""
+    """The minimum size of the encoded value in bytes."""
     of: Shape | None = None
     members: dict[str, Shape] = {}
 
@@ -40,7 +40,7 @@ NULL, KEY = Shape("null_type"), Shape("string", 0, 2)
 
 
 def shape_of(schema: Object, *, root: bool = False, depth: int = 0) -> Shape | None:
-    """`None` for a schema without a type: rules cannot read such values."""
+    """The CEL type of a schema; `None` for a schema without a type, whose values rules cannot read."""
     longest = schema.get("maxLength")
     if depth > _DEEPEST:
         return None
@@ -70,8 +70,8 @@ def _embedded(schema: Object) -> bool:
 
 
 def _most(schema: Object, key: str, size: int) -> int:
-    given = schema.get(key)
-    return (LARGEST - 2) // size if given is None else max(integer(given), 0)
+    maximum = schema.get(key)
+    return (LARGEST - 2) // size if maximum is None else max(integer(maximum), 0)
 
 
 def _string(schema: Object) -> Shape:
@@ -83,8 +83,8 @@ def _string(schema: Object) -> Shape:
         return Shape("bytes", most if longest is None else max(integer(longest), 0), 2)
     if longest is not None:
         return Shape("string", max(integer(longest), 0) * 4, 2)
-    known = [len(text(enum_value)) for enum_value in items(schema.get("enum"))]
-    return Shape("string", max(known) if known else most, 2)
+    enum_lengths = [len(text(enum_value)) for enum_value in items(schema.get("enum"))]
+    return Shape("string", max(enum_lengths) if enum_lengths else most, 2)
 
 
 def _object(schema: Object, depth: int, *, root: bool) -> Shape | None:
@@ -100,13 +100,13 @@ def _object(schema: Object, depth: int, *, root: bool) -> Shape | None:
         shape = shape_of(inner, root=_embedded(inner), depth=depth + 1)
         if shape is None:
             continue
-        called = escaped(name)
-        if called is not None:
-            members[called] = shape
+        cel_name = escaped(name)
+        if cel_name is not None:
+            members[cel_name] = shape
         if name in required and inner.get("default") is None:
             least += len(name) + shape.least + 4
     if root:
-        word = Shape("string", LARGEST - 2, 2)
-        members.update(kind=word, apiVersion=word)
-        members["metadata"] = Shape("object", 0, 2, None, {"name": word, "generateName": word})
+        string = Shape("string", LARGEST - 2, 2)
+        members.update(kind=string, apiVersion=string)
+        members["metadata"] = Shape("object", 0, 2, None, {"name": string, "generateName": string})
     return Shape("object", 0, least, None, members)

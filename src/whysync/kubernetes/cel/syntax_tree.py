@@ -1,4 +1,4 @@
-"""An expression in CEL as a tree, with the places of its parts: what checking and pricing walk along."""
+"""The syntax tree of a CEL expression, with the positions of its nodes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LEVELS: Final = (
     frozenset({"+", "-"}),
     frozenset({"*", "/", "%"}),
 )
-"""Operators from the loosest to the tightest."""
+"""Operators by precedence, lowest first."""
 
 
 class Node(NamedTuple):
     """`form` is `number`, `text`, `constant`, `name`, `field`, `has`, `index`, `operator`, `call`, `method`,
-    `macro`, `list` or `choice`; `word` is what stands there, `parts` what it is made of."""
+    `macro`, `list` or `choice`; `word` is the token, `parts` are the operands, `at` is the position."""
 
     form: str
     at: int
@@ -31,7 +31,7 @@ class Node(NamedTuple):
 
 @lru_cache(maxsize=256)
 def tree_of(expression: str) -> Node:
-    """Raises `NotKnown` for what cannot be read here."""
+    """Raises `UnknownValue` for an expression that cannot be parsed."""
     reader = _Reader(tokens_of(expression))
     try:
         tree = reader.expression()
@@ -50,9 +50,9 @@ class _Reader:
         if self._tokens[self._next].form != "end":
             raise UnknownValue(self._tokens[self._next].word)
 
-    def _is(self, *words: str) -> bool:
+    def _is(self, *symbols: str) -> bool:
         token = self._tokens[self._next]
-        return token.form not in {"text", "number", "end"} and token.word in words
+        return token.form not in {"text", "number", "end"} and token.word in symbols
 
     def _take(self) -> Token:
         token = self._tokens[self._next]
@@ -61,9 +61,9 @@ class _Reader:
         self._next += 1
         return token
 
-    def _expect(self, word: str) -> Token:
-        if not self._is(word):
-            raise UnknownValue(f"expected {word}")
+    def _expect(self, symbol: str) -> Token:
+        if not self._is(symbol):
+            raise UnknownValue(f"expected {symbol}")
         return self._take()
 
     def expression(self) -> Node:

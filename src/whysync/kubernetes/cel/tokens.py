@@ -33,7 +33,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(expression: str) -> list[Token]:
-    """Raises `NotKnown` for what is no word of the language, and for more words than anybody writes."""
+    """Raises `UnknownValue` for characters that are no token, and for too many tokens."""
     tokens: list[Token] = []
     at, end = 0, len(expression.rstrip())
     while at < end:
@@ -46,17 +46,17 @@ def tokens_of(expression: str) -> list[Token]:
     return tokens
 
 
-def unquoted(word: str) -> str:
-    """The value of a text as it is written."""
-    bare = word.removeprefix("r")
+def unquoted(literal: str) -> str:
+    """The value of a string literal."""
+    bare = literal.removeprefix("r")
     quotes = 3 if bare[:3] in {'"""', "'''"} and len(bare) >= 6 else 1
     inner = bare[quotes:-quotes]
-    if word.startswith("r"):
+    if literal.startswith("r"):
         return inner
     return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner)
 
 
-def meant(name: str) -> str:
+def unescaped(name: str) -> str:
     """The field behind an escaped name: `a__dash__b` is `a-b`, `__in__` is `in`."""
     if name.startswith("__") and name.endswith("__") and name[2:-2] in _KEYWORDS:
         return name[2:-2]
@@ -64,11 +64,11 @@ def meant(name: str) -> str:
 
 
 def escaped(name: str) -> str | None:
-    """How expressions name a field; `None` where they cannot."""
+    """The name of a field in expressions; `None` if they cannot refer to it."""
     if name in _KEYWORDS:
         return f"__{name}__"
     if not re.fullmatch(r"[A-Za-z_./-][\w./-]*", name):
         return None
-    for word, sign in _SIGNS.items():
-        name = name.replace(sign, f"__{word}__")
+    for name_of_sign, sign in _SIGNS.items():
+        name = name.replace(sign, f"__{name_of_sign}__")
     return name

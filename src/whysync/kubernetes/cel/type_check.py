@@ -45,7 +45,9 @@ def check_expression(expression: str, root: Shape) -> CheckedExpression:
         return CheckedExpression(uses_old="oldSelf" in expression)
     uses_old = _uses_name(tree, "oldSelf")
     if checker.problems:
-        problems = "\n".join(_error_text(expression, at, what) for at, what in sorted(checker.problems))
+        problems = "\n".join(
+            _error_text(expression, position, problem) for position, problem in sorted(checker.problems)
+        )
         return CheckedExpression(problem=f"compilation failed: {problems}", uses_old=uses_old)
     if result.shape.kind not in {"bool", "dyn"}:
         return CheckedExpression(problem="cel expression must evaluate to a bool", uses_old=uses_old)
@@ -56,13 +58,13 @@ def _uses_name(node: Node, name: str) -> bool:
     return (node.form == "name" and node.word == name) or any(_uses_name(part, name) for part in node.parts)
 
 
-def _error_text(expression: str, at: int, what: str) -> str:
+def _error_text(expression: str, position: int, problem: str) -> str:
     """The problem with its source line and a marker below."""
-    before = expression[:at]
+    before = expression[:position]
     line = expression.split("\n")[before.count("\n")]
-    column = at - (before.rfind("\n") + 1)
+    column = position - (before.rfind("\n") + 1)
     dots = "." * column
-    return f"ERROR: <input>:{before.count(chr(10)) + 1}:{column + 1}: {what}\n | {line}\n | {dots}^"
+    return f"ERROR: <input>:{before.count(chr(10)) + 1}:{column + 1}: {problem}\n | {line}\n | {dots}^"
 
 
 def _traversed(size: int, factor: float = 0.1) -> int:
@@ -154,16 +156,18 @@ class _Checker:
             self.problems.append((node.parts[0].at, f"{message} (must be list, map, or dynamic)"))
             return Value(DYN, MOST, 0)
         item = target.shape.of if target.shape.kind == "list" else KEY if target.shape.kind == "map" else None
-        each = Value(item or DYN, MOST if item is None else item.most, 1)
-        body = self.value(node.parts[2], {**env, node.parts[1].word: each})
-        kind, around = node.word, _LOOPS[node.word]
+        item_value = Value(item or DYN, MOST if item is None else item.most, 1)
+        body = self.value(node.parts[2], {**env, node.parts[1].word: item_value})
+        kind, loop_cost = node.word, _LOOPS[node.word]
         if kind in {"all", "exists"}:
-            return Value(BOOL, 1, target.cost + 1 + target.size * (around + 1 + body.cost))
+            return Value(BOOL, 1, target.cost + 1 + target.size * (loop_cost + 1 + body.cost))
         if kind == "exists_one":
             return Value(BOOL, 1, target.cost + 2 + target.size * (body.cost + 2))
         of = body.shape if kind == "map" else item
-        step = body.cost + (12 if kind == "map" else 13)
-        return Value(Shape("list", target.size, 2, of), target.size, target.cost + 11 + target.size * step)
+        item_cost = body.cost + (12 if kind == "map" else 13)
+        return Value(
+            Shape("list", target.size, 2, of), target.size, target.cost + 11 + target.size * item_cost
+        )
 
     def _operator(self, node: Node, operands: list[Value]) -> Value:
         cost = sum(operand.cost for operand in operands)
@@ -192,8 +196,8 @@ class _Checker:
                 self._require(kinds[1] in {"list", "map", "dyn"}, node, operands)
                 return Value(BOOL, 1, cost + (right.size if kinds[1] == "list" else 1))
             case "+" if kinds[0] in {"string", "bytes"} and kinds[0] == kinds[1]:
-                both = left.size + right.size
-                return Value(left.shape, both, cost + _traversed(both))
+                total_size = left.size + right.size
+                return Value(left.shape, total_size, cost + _traversed(total_size))
             case "+" if kinds == ["list", "list"]:
                 return Value(left.shape, left.size + right.size, cost + 1)
             case _:
@@ -225,8 +229,8 @@ class _Checker:
                 return Value(BOOL, 1, cost + _traversed(operands[0].size) * _traversed(operands[1].size))
             case "matches", 2:
                 self._require_strings(node, operands)
-                once = _traversed(operands[0].size + 1)
-                return Value(BOOL, 1, cost + once * _traversed(operands[1].size, 0.25))
+                text_cost = _traversed(operands[0].size + 1)
+                return Value(BOOL, 1, cost + text_cost * _traversed(operands[1].size, 0.25))
             case _:
                 raise UnknownValue(node.word)
 

@@ -1,4 +1,4 @@
-"""Values of CEL: operators and functions, and when they have no value."""
+"""Operators and functions of CEL, and the errors of their evaluation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def number(value: Json) -> float:
     return value
 
 
-def reckoned(op: str, left: Json, right: Json) -> Json:
+def binary_operation(op: str, left: Json, right: Json) -> Json:
     match op:
         case "==":
             return left == right and isinstance(left, bool) == isinstance(right, bool)
@@ -61,17 +61,17 @@ def reckoned(op: str, left: Json, right: Json) -> Json:
                 raise CelError("division by zero" if op == "/" else "modulus by zero")
             return _divided(op, number(left), divisor)
         case _:
-            return _ordered(op, left, right)
+            return _compare(op, left, right)
 
 
 def _divided(op: str, left: float, right: float) -> Json:
     if isinstance(left, int) and isinstance(right, int):
-        whole = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-        return whole if op == "/" else left - whole * right
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if op == "/" else left - quotient * right
     return left / right
 
 
-def _ordered(op: str, left: Json, right: Json) -> bool:
+def _compare(op: str, left: Json, right: Json) -> bool:
     if isinstance(left, str) and isinstance(right, str):
         order = (left > right) - (left < right)
     else:
@@ -101,7 +101,7 @@ def _matches(value: str, pattern: str) -> bool:
     return regex_match(pattern, value)
 
 
-def _whole(value: Json) -> Json:
+def _to_int(value: Json) -> Json:
     try:
         return int(value) if isinstance(value, (str, int, float)) else number(value)
     except ValueError:
@@ -109,7 +109,7 @@ def _whole(value: Json) -> Json:
 
 
 def _duration(value: Json) -> Json:
-    """In nanoseconds: enough to compare two of them."""
+    """The duration in nanoseconds, which is enough to compare durations."""
     written = value if isinstance(value, str) else ""
     try:
         return parse_nanoseconds(written)
@@ -125,20 +125,20 @@ def _is_ip(value: Json) -> Json:
     return True
 
 
-def _part(given: list[Json]) -> Json:
-    word, places = given[0], [int(number(place)) for place in given[1:]]
-    if not isinstance(word, str):
+def _substring(arguments: list[Json]) -> Json:
+    text, positions = arguments[0], [int(number(argument)) for argument in arguments[1:]]
+    if not isinstance(text, str):
         raise CelError("no such overload")
-    start, end = places[0], places[1] if len(places) > 1 else len(word)
-    if not 0 <= start <= end <= len(word):
-        raise CelError(f"index out of range: {start if not 0 <= start <= len(word) else end}")
-    return word[start:end]
+    start, end = positions[0], positions[1] if len(positions) > 1 else len(text)
+    if not 0 <= start <= end <= len(text):
+        raise CelError(f"index out of range: {start if not 0 <= start <= len(text) else end}")
+    return text[start:end]
 
 
-def _joined(given: list[Json]) -> Json:
-    values = given[0] if isinstance(given[0], list) else []
-    between = given[1] if len(given) > 1 and isinstance(given[1], str) else ""
-    return between.join(_texts(values))
+def _join(arguments: list[Json]) -> Json:
+    values = arguments[0] if isinstance(arguments[0], list) else []
+    separator = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], str) else ""
+    return separator.join(_texts(values))
 
 
 def _numbers(value: Json) -> list[float]:
@@ -155,11 +155,11 @@ def _extreme(value: Json, pick: Callable[[list[float]], float]) -> Json:
 def _sorted(value: Json) -> Json:
     if not isinstance(value, list):
         raise CelError("no such overload")
-    return all(_ordered("<=", item, other) for item, other in pairwise(value))
+    return all(_compare("<=", item, next_item) for item, next_item in pairwise(value))
 
 
 def type_name(value: Json) -> str:
-    """What `type(x)` gives: a name that no text has."""
+    """The value of `type(x)`: a string that no text value can equal."""
     for kind, name in _TYPES:
         if isinstance(value, kind):
             return f"{TYPE_MARK}{name}"
@@ -179,32 +179,32 @@ _TYPES: Final = (
 
 Function: TypeAlias = Callable[[list[Json]], Json]
 FUNCTIONS: Final[dict[tuple[str, int], Function]] = {
-    ("size", 1): lambda given: _size(given[0]),
-    ("startsWith", 2): lambda given: _texts(given)[0].startswith(_texts(given)[1]),
-    ("endsWith", 2): lambda given: _texts(given)[0].endswith(_texts(given)[1]),
-    ("contains", 2): lambda given: _texts(given)[1] in _texts(given)[0],
-    ("matches", 2): lambda given: _matches(*_texts(given)),
-    ("lowerAscii", 1): lambda given: _texts(given)[0].lower(),
-    ("upperAscii", 1): lambda given: _texts(given)[0].upper(),
-    ("trim", 1): lambda given: _texts(given)[0].strip(),
-    ("split", 2): lambda given: list(_texts(given)[0].split(_texts(given)[1])),
-    ("replace", 3): lambda given: _texts(given)[0].replace(_texts(given)[1], _texts(given)[2]),
-    ("substring", 2): _part,
-    ("substring", 3): _part,
-    ("indexOf", 2): lambda given: _texts(given)[0].find(_texts(given)[1]),
-    ("lastIndexOf", 2): lambda given: _texts(given)[0].rfind(_texts(given)[1]),
-    ("join", 1): _joined,
-    ("join", 2): _joined,
-    ("min", 1): lambda given: _extreme(given[0], min),
-    ("max", 1): lambda given: _extreme(given[0], max),
-    ("sum", 1): lambda given: sum(_numbers(given[0])),
-    ("isSorted", 1): lambda given: _sorted(given[0]),
-    ("duration", 1): lambda given: _duration(given[0]),
-    ("isIP", 1): lambda given: _is_ip(given[0]),
-    ("type", 1): lambda given: type_name(given[0]),
-    ("dyn", 1): lambda given: given[0],
-    ("double", 1): lambda given: float(number(given[0])),
-    ("int", 1): lambda given: _whole(given[0]),
-    ("string", 1): lambda given: given[0] if isinstance(given[0], str) else str(given[0]),
+    ("size", 1): lambda args: _size(args[0]),
+    ("startsWith", 2): lambda args: _texts(args)[0].startswith(_texts(args)[1]),
+    ("endsWith", 2): lambda args: _texts(args)[0].endswith(_texts(args)[1]),
+    ("contains", 2): lambda args: _texts(args)[1] in _texts(args)[0],
+    ("matches", 2): lambda args: _matches(*_texts(args)),
+    ("lowerAscii", 1): lambda args: _texts(args)[0].lower(),
+    ("upperAscii", 1): lambda args: _texts(args)[0].upper(),
+    ("trim", 1): lambda args: _texts(args)[0].strip(),
+    ("split", 2): lambda args: list(_texts(args)[0].split(_texts(args)[1])),
+    ("replace", 3): lambda args: _texts(args)[0].replace(_texts(args)[1], _texts(args)[2]),
+    ("substring", 2): _substring,
+    ("substring", 3): _substring,
+    ("indexOf", 2): lambda args: _texts(args)[0].find(_texts(args)[1]),
+    ("lastIndexOf", 2): lambda args: _texts(args)[0].rfind(_texts(args)[1]),
+    ("join", 1): _join,
+    ("join", 2): _join,
+    ("min", 1): lambda args: _extreme(args[0], min),
+    ("max", 1): lambda args: _extreme(args[0], max),
+    ("sum", 1): lambda args: sum(_numbers(args[0])),
+    ("isSorted", 1): lambda args: _sorted(args[0]),
+    ("duration", 1): lambda args: _duration(args[0]),
+    ("isIP", 1): lambda args: _is_ip(args[0]),
+    ("type", 1): lambda args: type_name(args[0]),
+    ("dyn", 1): lambda args: args[0],
+    ("double", 1): lambda args: float(number(args[0])),
+    ("int", 1): lambda args: _to_int(args[0]),
+    ("string", 1): lambda args: args[0] if isinstance(args[0], str) else str(args[0]),
 }
 """By name and number of arguments; the value that a method is called on is its first."""

@@ -1,7 +1,7 @@
-"""JSON patches (RFC 6902) as the API server carries them out.
+"""JSON patches (RFC 6902) as the API server applies them.
 
 Mirrors evanphx/json-patch v4, Kubernetes 1.36: negative indexes count from the end, a pointer's text before
-its first slash is passed over, and whatever fails says no more than that the request was rejected.
+its first slash is ignored, and every failure has the same message.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def apply_json_patch(document: Object, operations: list[Json]) -> Object:
     """The patched copy; raises `Refused`."""
     changed = copy(document)
     for raw in operations:
-        changed = _carried_out(changed, fields(raw))
+        changed = _applied_operation(changed, fields(raw))
     if not isinstance(changed, dict):
         raise rejected()
     return changed
@@ -25,7 +25,7 @@ def rejected() -> Refused:
     return Refused(422, "Invalid", "the server rejected our request due to an error in our request", {})
 
 
-def _carried_out(document: Json, operation: Object) -> Json:
+def _applied_operation(document: Json, operation: Object) -> Json:
     path = text(operation.get("path"))
     match operation.get("op"):
         case "add":
@@ -36,18 +36,18 @@ def _carried_out(document: Json, operation: Object) -> Json:
             return _replace(document, path, copy(operation.get("value")))
         case "move":
             source = text(operation.get("from"))
-            value = _look(document, _parts(source))
+            value = _value_at(document, _keys(source))
             if isinstance(value, Missing):
                 raise rejected()
             _remove(document, source)
             return _add(document, path, value)
         case "copy":
-            value = _look(document, _parts(text(operation.get("from"))))
+            value = _value_at(document, _keys(text(operation.get("from"))))
             if isinstance(value, Missing):
                 raise rejected()
             return _add(document, path, copy(value))
         case "test":
-            current = _look(document, _parts(path))
+            current = _value_at(document, _keys(path))
             expected = operation.get("value")
             if isinstance(current, Missing):
                 current = None
@@ -58,40 +58,40 @@ def _carried_out(document: Json, operation: Object) -> Json:
     return document
 
 
-def _parts(path: str) -> list[str]:
-    return [unescape(part) for part in path.split("/")[1:]]
+def _keys(path: str) -> list[str]:
+    return [unescape(key) for key in path.split("/")[1:]]
 
 
-def _look(document: Json, parts: list[str]) -> Json | Missing:
+def _value_at(document: Json, keys: list[str]) -> Json | Missing:
     value: Json | Missing = document
-    for part in parts:
+    for key in keys:
         if isinstance(value, dict):
-            value = value.get(part, MISSING)
+            value = value.get(key, MISSING)
         elif isinstance(value, list):
-            at = _index(part, len(value))
-            value = value[at] if at is not None and at < len(value) else MISSING
+            index = _index(key, len(value))
+            value = value[index] if index is not None and index < len(value) else MISSING
         else:
             return MISSING
     return value
 
 
-def _index(part: str, length: int) -> int | None:
-    if not part.lstrip("-").isdecimal() or part.count("-") > 1:
+def _index(key: str, length: int) -> int | None:
+    if not key.lstrip("-").isdecimal() or key.count("-") > 1:
         return None
-    at = int(part)
-    if at < 0:
-        at += length
-    return at if at >= 0 else None
+    index = int(key)
+    if index < 0:
+        index += length
+    return index if index >= 0 else None
 
 
 def _parent(document: Json, path: str) -> tuple[Json, str]:
-    parts = _parts(path)
-    if not parts:
+    keys = _keys(path)
+    if not keys:
         raise rejected()
-    parent = _look(document, parts[:-1])
+    parent = _value_at(document, keys[:-1])
     if isinstance(parent, Missing):
         raise rejected()
-    return parent, parts[-1]
+    return parent, keys[-1]
 
 
 def _add(document: Json, path: str, value: Json) -> Json:
@@ -101,10 +101,10 @@ def _add(document: Json, path: str, value: Json) -> Json:
     if isinstance(parent, dict):
         parent[last] = value
     elif isinstance(parent, list):
-        at = len(parent) if last == "-" else _index(last, len(parent) + 1)
-        if at is None or at > len(parent):
+        index = len(parent) if last == "-" else _index(last, len(parent) + 1)
+        if index is None or index > len(parent):
             raise rejected()
-        parent.insert(at, value)
+        parent.insert(index, value)
     else:
         raise rejected()
     return document
@@ -117,10 +117,10 @@ def _replace(document: Json, path: str, value: Json) -> Json:
     if isinstance(parent, dict):
         parent[last] = value
     elif isinstance(parent, list):
-        at = _index(last, len(parent))
-        if at is None or at >= len(parent):
+        index = _index(last, len(parent))
+        if index is None or index >= len(parent):
             raise rejected()
-        parent[at] = value
+        parent[index] = value
     return document
 
 
@@ -129,9 +129,9 @@ def _remove(document: Json, path: str) -> None:
     if isinstance(parent, dict) and last in parent:
         del parent[last]
     elif isinstance(parent, list):
-        at = _index(last, len(parent))
-        if at is None or at >= len(parent):
+        index = _index(last, len(parent))
+        if index is None or index >= len(parent):
             raise rejected()
-        del parent[at]
+        del parent[index]
     else:
         raise rejected()

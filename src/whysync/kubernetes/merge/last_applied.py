@@ -1,4 +1,4 @@
-"""The object that was applied last, as kubectl and Argo CD write it into an annotation."""
+"""The last-applied configuration, which kubectl and Argo CD store in an annotation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whysync.kubernetes.api import pointer
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 LAST_APPLIED_POINTER: Final = pointer.join(("metadata", "annotations", LAST_APPLIED))
 
-_object = msgspec.json.Decoder(dict[str, object])
+_decoder: Final[msgspec.json.Decoder[Object]] = msgspec.json.Decoder(dict)
 
 
 def last_applied_text(obj: Object) -> str | None:
@@ -27,12 +27,12 @@ def last_applied(obj: Object) -> Object | None:
 
 
 def parse(text: str) -> Object | None:
-    """An annotation's text as an object; as upstream it must name a kind."""
+    """The object in the text of an annotation; `None` without a kind, as upstream."""
     try:
-        tree = _object.decode(text)
+        tree = _decoder.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return tree if isinstance(tree.get("kind"), str) and tree["kind"] else None  # type: ignore[return-value]
+    return tree if isinstance(tree.get("kind"), str) and tree["kind"] else None
 
 
 def without_last_applied(obj: Object) -> Object:
@@ -40,5 +40,5 @@ def without_last_applied(obj: Object) -> Object:
     annotations = fields(meta.get("annotations"))
     if LAST_APPLIED not in annotations:
         return obj
-    kept = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
-    return {**obj, "metadata": {**meta, "annotations": kept}}
+    others = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+    return {**obj, "metadata": {**meta, "annotations": others}}

@@ -1,4 +1,4 @@
-"""JSON merge patches (RFC 7386), with which custom resources are compared: lists are taken whole.
+"""JSON merge patches (RFC 7386), with which custom resources are compared: lists are replaced.
 
 Mirrors apimachinery `jsonmergepatch` and gitops-engine `utils/json`, Argo CD 3.6.
 """
@@ -9,7 +9,7 @@ from whysync.json_tree import Json, Object, same
 
 
 def three_way_merge_patch(last_applied: Object, modified: Object, current: Object) -> Object:
-    """What brings `current` to `modified` and removes what `last_applied` had besides."""
+    """The patch from `current` to `modified` that also removes what only `last_applied` has."""
     changes = _additions(_difference(current, modified))
     if last_applied is modified:
         return changes
@@ -31,7 +31,7 @@ def merge_patch(original: Object, patch: Object) -> Object:
 
 
 def trimmed_map(shape: Object, value: Object) -> Object:
-    """`value` without the keys that `shape` lacks: what others added does not count as a difference.
+    """`value` without the keys that `shape` lacks, so that fields added by others are no difference.
 
     Mirrors `RemoveMapFields`: lists are matched by index, and items behind the end of the shape's list stay.
     """
@@ -39,8 +39,8 @@ def trimmed_map(shape: Object, value: Object) -> Object:
 
 
 def trimmed_list(shape: list[Json], value: list[Json]) -> list[Json]:
-    kept = [_trimmed(left, right) for left, right in zip(shape, value, strict=False)]
-    return kept + value[len(kept) :]
+    trimmed = [_trimmed(shape_item, item) for shape_item, item in zip(shape, value, strict=False)]
+    return trimmed + value[len(trimmed) :]
 
 
 def _trimmed(shape: Json, value: Json) -> Json:
@@ -52,7 +52,7 @@ def _trimmed(shape: Json, value: Json) -> Json:
 
 
 def without_nulls(value: Json) -> Json:
-    """A new value as it is stored: nulls in maps are left out."""
+    """The value without the nulls in its maps."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
@@ -80,28 +80,28 @@ def _difference(original: Object, modified: Object) -> Object:
 
 
 def _additions(patch: Object) -> Object:
-    """Additions and changes only. A map written empty is a value; one that becomes empty is no change."""
-    kept: Object = {}
+    """Additions and changes only. A map that was empty in the patch is kept."""
+    additions: Object = {}
     for key, value in patch.items():
         if isinstance(value, dict) and value:
             inner = _additions(value)
             if inner:
-                kept[key] = inner
+                additions[key] = inner
         elif value is not None:
-            kept[key] = value
-    return kept
+            additions[key] = value
+    return additions
 
 
 def _only_nulls(patch: Object) -> Object:
-    kept: Object = {}
+    nulls: Object = {}
     for key, value in patch.items():
         if value is None:
-            kept[key] = None
+            nulls[key] = None
         elif isinstance(value, dict):
             inner = _only_nulls(value)
             if inner:
-                kept[key] = inner
-    return kept
+                nulls[key] = inner
+    return nulls
 
 
 def _combined(first: Object, second: Object) -> Object:

@@ -1,8 +1,8 @@
-"""Strategic merge patches: how kubectl and Argo CD change built-in kinds without overwriting others' work.
+"""Strategic merge patches, with which kubectl and Argo CD change built-in kinds.
 
 Mirrors apimachinery `strategicpatch`, Kubernetes 1.36, with the patch metadata of the Go structs. A patch
 is a tree in which null deletes, `$patch`, `$retainKeys`, `$setElementOrder/<list>` and
-`$deleteFromPrimitiveList/<list>` give orders, and keyed lists merge item by item.
+`$deleteFromPrimitiveList/<list>` are directives, and lists with a merge key merge item by item.
 """
 
 from __future__ import annotations

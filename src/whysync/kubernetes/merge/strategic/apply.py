@@ -1,4 +1,4 @@
-"""Apply a patch to an object, or lay one patch over another. Nothing that is passed in is changed."""
+"""Apply a patch to an object, or merge two patches. Arguments are not changed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from whysync.kubernetes.merge.strategic.meta import (
     PATCH,
     RETAIN_KEYS,
     BadPatch,
+    are_lists_of_maps,
     first_positions,
-    holds_maps,
+    go_key_text,
     identity,
     in_order,
     interleave,
@@ -22,13 +23,12 @@ from whysync.kubernetes.merge.strategic.meta import (
     look_up,
     look_up_list,
     without_directives,
-    written,
 )
 from whysync.kubernetes.schema import Field, Type
 
 
 class _Mode(NamedTuple):
-    """`patches`: both sides are patches, so orders and nulls are kept instead of carried out."""
+    """`patches`: both sides are patches, so directives and nulls are kept instead of applied."""
 
     patches: bool
 
@@ -39,14 +39,14 @@ def apply_patch(original: Object, patch: Object, schema: Type) -> Object:
 
 
 def combine_patches(first: Object, second: Object, schema: Type) -> Object:
-    """One patch that does what the two do in turn."""
+    """One patch with the effect of the two, one after the other."""
     return _merge_maps(first, second, schema, _Mode(patches=True))
 
 
 def _merge_maps(original: Object, patch: Object, schema: Type, mode: _Mode) -> Object:
-    order = patch.get(PATCH)
-    if order is not None:
-        return _whole_map(order, patch)
+    directive = patch.get(PATCH)
+    if directive is not None:
+        return _apply_map_directive(directive, patch)
     merged, rest = dict(original), dict(patch)
     _retain_keys(merged, rest, mode)
     _merge_ordered_lists(merged, rest, schema, mode)
@@ -61,12 +61,12 @@ def _merge_maps(original: Object, patch: Object, schema: Type, mode: _Mode) -> O
     return merged
 
 
-def _whole_map(order: Json, patch: Object) -> Object:
-    if order == "replace":
+def _apply_map_directive(directive: Json, patch: Object) -> Object:
+    if directive == "replace":
         return {key: value for key, value in patch.items() if key != PATCH}
-    if order == "delete":
+    if directive == "delete":
         return {}
-    raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(patch)}")
+    raise BadPatch(f"unknown patch type: {go_text(directive)} in map: {go_text(patch)}")
 
 
 def _merge_field(merged: Object, key: str, value: Json, schema: Type, mode: _Mode) -> None:
@@ -110,7 +110,7 @@ def _retain_keys(merged: Object, rest: Object, mode: _Mode) -> None:
 
 
 def _merge_ordered_lists(merged: Object, rest: Object, schema: Type, mode: _Mode) -> None:
-    """Lists that come with an order: wanted items in that order, the server's own ones among them."""
+    """Lists with `$setElementOrder`: their items in that order, with the server's other items among them."""
     for order_key in [key for key in rest if key.startswith(ELEMENT_ORDER)]:
         order = rest.pop(order_key)
         if mode.patches and merged.setdefault(order_key, order) != order:
@@ -123,19 +123,19 @@ def _merge_ordered_lists(merged: Object, rest: Object, schema: Type, mode: _Mode
         if isinstance(new, list):
             _check_order(new, order, field)
         if isinstance(old, list) and isinstance(new, list):
-            both = _merge_lists(old, new, field, element, mode) if field.merges else new
+            combined = _merge_lists(old, new, field, element, mode) if field.merges else new
         elif isinstance(new, list):
-            both = [item for item in new if not (isinstance(item, dict) and PATCH in item)]
-            both = [without_directives(item) for item in both]
+            combined = [item for item in new if not (isinstance(item, dict) and PATCH in item)]
+            combined = [without_directives(item) for item in combined]
         elif isinstance(old, list):
-            both = old
+            combined = old
         else:
             continue
         rest.pop(key, None)
-        if both:
-            merged[key] = _ordered(both, order, old if isinstance(old, list) else [], field)
+        if combined:
+            merged[key] = _ordered(combined, order, old if isinstance(old, list) else [], field)
         else:
-            merged[key] = both
+            merged[key] = combined
 
 
 def _list_or_absent(value: Json) -> bool:
@@ -144,16 +144,16 @@ def _list_or_absent(value: Json) -> bool:
 
 def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
     """Checks that the items of the patch are in its `$setElementOrder`, in that order."""
-    same = identity(field.merge_key)
+    identity_of = identity(field.merge_key)
     plain = [item for item in items if not (isinstance(item, dict) and PATCH in item)]
-    order_keys = [written(same(item)) for item in order]
+    order_keys = [go_key_text(identity_of(item)) for item in order]
     if not order_keys or not plain:
         return
-    at = 0
+    index = 0
     for name in order_keys:
-        if at < len(plain) and written(same(plain[at])) == name:
-            at += 1
-    if at < len(plain):
+        if index < len(plain) and go_key_text(identity_of(plain[index])) == name:
+            index += 1
+    if index < len(plain):
         raise BadPatch(
             f"The order in patch list:\n{go_text(items)}\n"
             f" doesn't match $setElementOrder list:\n{go_text(order)}\n"
@@ -161,19 +161,21 @@ def _check_order(items: list[Json], order: list[Json], field: Field) -> None:
 
 
 def _ordered(items: list[Json], order: list[Json], server: list[Json], field: Field) -> list[Json]:
-    same = identity(field.merge_key)
-    position = first_positions(order, same)
-    listed = [item for item in items if written(same(item)) in position]
-    others = [item for item in items if written(same(item)) not in position]
-    return interleave(in_order(listed, order, same), in_order(others, server, same), server, same)
+    identity_of = identity(field.merge_key)
+    position = first_positions(order, identity_of)
+    listed = [item for item in items if go_key_text(identity_of(item)) in position]
+    others = [item for item in items if go_key_text(identity_of(item)) not in position]
+    return interleave(
+        in_order(listed, order, identity_of), in_order(others, server, identity_of), server, identity_of
+    )
 
 
 def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, mode: _Mode) -> list[Json]:
     if not old and not new:
         return old
-    if not holds_maps(old, new):
-        both = list(dict.fromkeys([*old, *new]))  # pyright: ignore[reportArgumentType]  # scalars only
-        return _ordered(both, new, old, field)
+    if not are_lists_of_maps(old, new):
+        combined = list(dict.fromkeys([*old, *new]))  # pyright: ignore[reportArgumentType]  # scalars only
+        return _ordered(combined, new, old, field)
     key = field.merge_key
     if not key:
         raise BadPatch("cannot merge lists without merge key for slice")
@@ -196,15 +198,15 @@ def _merge_lists(old: list[Json], new: list[Json], field: Field, element: Type, 
             raise BadPatch(f"unknown patch type: {go_text(order)} in map: {go_text(item)}")
     for item in plain:
         assert isinstance(item, dict)
-        at = next(
+        index = next(
             (i for i, existing in enumerate(merged) if key_of(existing, key) == key_of(item, key)), None
         )
-        if at is None:
+        if index is None:
             merged.append(item)
             continue
-        before = merged[at]
-        assert isinstance(before, dict)
-        merged[at] = _merge_maps(before, item, element, mode)
+        existing_item = merged[index]
+        assert isinstance(existing_item, dict)
+        merged[index] = _merge_maps(existing_item, item, element, mode)
     return _ordered(merged, plain, old, field) if merged else merged
 
 

@@ -1,4 +1,4 @@
-"""Make the patch that leads from one object to another."""
+"""Create the patch from one object to another."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from whysync.kubernetes.merge.strategic.meta import (
     PATCH,
     RETAIN_KEYS,
     BadPatch,
-    delete_order,
+    are_lists_of_maps,
+    delete_directive,
     first_positions,
-    holds_maps,
+    go_key_text,
     identity,
     in_order,
     key_of,
     look_up,
     look_up_list,
-    written,
 )
 from whysync.kubernetes.schema import Field, Type
 
@@ -32,7 +32,7 @@ class _DiffOptions(NamedTuple):
 
 
 def three_way_patch(last_applied: Object, modified: Object, current: Object, schema: Type) -> Object:
-    """What brings `current` to `modified`, and takes away what `last_applied` had and `modified` has not.
+    """The patch from `current` to `modified` that also removes what only `last_applied` has.
 
     Mirrors `CreateThreeWayMergePatch` with `overwrite`, which is how kubectl and Argo CD call it.
     """
@@ -109,7 +109,7 @@ def _diff_list_field(
             patch[key] = new
         return
     options = options._replace(retain_keys=field.retain_keys)
-    if holds_maps(old, new):
+    if are_lists_of_maps(old, new):
         _diff_keyed_list(field, element, old, new, patch, options)
     else:
         _diff_scalar_list(key, old, new, patch, options)
@@ -134,32 +134,32 @@ def _diff_keyed_list(
 def _diff_items(
     merge_key: str, element: Type, old: list[Json], new: list[Json], options: _DiffOptions
 ) -> tuple[list[Json], list[Json]]:
-    """Walk both lists by key. Keys may repeat (a port with TCP and UDP): then they are paired in order."""
-    olds = sorted(old, key=lambda item: written(key_of(item, merge_key)))
-    news = sorted(new, key=lambda item: written(key_of(item, merge_key)))
+    """Walk both lists by key. Items with the same key (a port with TCP and UDP) are paired in order."""
+    old_items = sorted(old, key=lambda item: go_key_text(key_of(item, merge_key)))
+    new_items = sorted(new, key=lambda item: go_key_text(key_of(item, merge_key)))
     changed: list[Json] = []
     removed: list[Json] = []
-    left, right = 0, 0
-    while left < len(olds) or right < len(news):
-        old_key = written(key_of(olds[left], merge_key)) if left < len(olds) else None
-        new_key = written(key_of(news[right], merge_key)) if right < len(news) else None
+    old_index, new_index = 0, 0
+    while old_index < len(old_items) or new_index < len(new_items):
+        old_key = go_key_text(key_of(old_items[old_index], merge_key)) if old_index < len(old_items) else None
+        new_key = go_key_text(key_of(new_items[new_index], merge_key)) if new_index < len(new_items) else None
         if old_key is not None and old_key == new_key:
-            before, after = olds[left], news[right]
-            assert isinstance(before, dict)
-            assert isinstance(after, dict)
-            inner = _diff_maps(before, after, element, options) if not same(before, after) else {}
+            old_item, new_item = old_items[old_index], new_items[new_index]
+            assert isinstance(old_item, dict)
+            assert isinstance(new_item, dict)
+            inner = _diff_maps(old_item, new_item, element, options) if not same(old_item, new_item) else {}
             if inner:
-                inner[merge_key] = after[merge_key]
+                inner[merge_key] = new_item[merge_key]
                 changed.append(inner)
-            left, right = left + 1, right + 1
+            old_index, new_index = old_index + 1, new_index + 1
         elif old_key is None or (new_key is not None and old_key > new_key):
             if options.changes:
-                changed.append(news[right])
-            right += 1
+                changed.append(new_items[new_index])
+            new_index += 1
         else:
             if options.deletions:
-                removed.append(delete_order(merge_key, key_of(olds[left], merge_key)))
-            left += 1
+                removed.append(delete_directive(merge_key, key_of(old_items[old_index], merge_key)))
+            old_index += 1
     return changed, removed
 
 
@@ -168,9 +168,13 @@ def _diff_scalar_list(
 ) -> None:
     if any(isinstance(item, (dict, list)) for item in (*old, *new)):
         raise BadPatch("lists of lists are not supported")
-    had, has = first_positions(old, identity("")), first_positions(new, identity(""))
-    added = [item for item in new if written(item) not in had] if options.changes else []
-    deleted = [old[at] for value, at in sorted(had.items()) if value not in has] if options.deletions else []
+    old_positions, new_positions = first_positions(old, identity("")), first_positions(new, identity(""))
+    added = [item for item in new if go_key_text(item) not in old_positions] if options.changes else []
+    deleted = (
+        [old[index] for value, index in sorted(old_positions.items()) if value not in new_positions]
+        if options.deletions
+        else []
+    )
     if added:
         patch[key] = added
     if deleted:

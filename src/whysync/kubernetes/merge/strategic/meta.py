@@ -1,4 +1,4 @@
-"""Patch metadata of a field, the words of patches, and the order of list items."""
+"""Patch metadata of fields, the directives of patches, and the order of list items."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ def _go_kind(schema: Type) -> str:
     return {"list": "slice", "int": "int32", "raw": "struct"}.get(schema.kind, schema.kind)
 
 
-def holds_maps(*lists: Sequence[Json]) -> bool:
+def are_lists_of_maps(*lists: Sequence[Json]) -> bool:
     """Do these lists contain objects (or scalars)? They must agree, and lists of lists cannot be merged."""
-    seen: set[type] = {type(item) for items in lists for item in items}
-    if not seen:
+    types: set[type] = {type(item) for items in lists for item in items}
+    if not types:
         raise BadPatch("no elements in any of the given slices")
-    if list in seen:
+    if list in types:
         raise BadPatch("lists of lists are not supported")
-    if len(seen) > 1 and (dict in seen or seen - {int, float}):
+    if len(types) > 1 and (dict in types or types - {int, float}):
         raise BadPatch(
             f"list element types are not identical: {go_text([list(sequence) for sequence in lists])}"
         )
-    return dict in seen
+    return dict in types
 
 
 def key_of(item: Json, merge_key: str) -> Json:
@@ -68,53 +68,53 @@ def key_of(item: Json, merge_key: str) -> Json:
     return item[merge_key]
 
 
-def written(value: Json) -> str:
+def go_key_text(value: Json) -> str:
     """A scalar as Go's `%v` prints it: keys are compared as texts."""
     return value if isinstance(value, str) else go_text(value)
 
 
 def identity(merge_key: str) -> Callable[[Json], Json]:
-    """What makes a list item the same one: its key, or itself."""
+    """A function that returns the identity of a list item: its merge key, or the item itself."""
     return (lambda item: key_of(item, merge_key)) if merge_key else (lambda item: item)
 
 
-def first_positions(items: Sequence[Json], same: Callable[[Json], Json]) -> dict[str, int]:
+def first_positions(items: Sequence[Json], identity_of: Callable[[Json], Json]) -> dict[str, int]:
     positions: dict[str, int] = {}
     for index, item in enumerate(items):
-        positions.setdefault(written(same(item)), index)
+        positions.setdefault(go_key_text(identity_of(item)), index)
     return positions
 
 
-def in_order(items: list[Json], order: Sequence[Json], same: Callable[[Json], Json]) -> list[Json]:
+def in_order(items: list[Json], order: Sequence[Json], identity_of: Callable[[Json], Json]) -> list[Json]:
     """`items` sorted as in `order`; deletions come last."""
-    position = first_positions(order, same)
+    position = first_positions(order, identity_of)
     deletions = [item for item in items if isinstance(item, dict) and item.get(PATCH) == "delete"]
     stay = [item for item in items if not (isinstance(item, dict) and item.get(PATCH) == "delete")]
-    stay.sort(key=lambda item: position.get(written(same(item)), -1))
+    stay.sort(key=lambda item: position.get(go_key_text(identity_of(item)), -1))
     return stay + deletions
 
 
 def interleave(
-    listed: list[Json], others: list[Json], server_order: Sequence[Json], same: Callable[[Json], Json]
+    listed: list[Json], others: list[Json], server_order: Sequence[Json], identity_of: Callable[[Json], Json]
 ) -> list[Json]:
-    """The wanted items in their order, with the server's own ones put where they stood among them."""
-    position = first_positions(server_order, same)
+    """The listed items in their order, with the server's other items at their old positions among them."""
+    position = first_positions(server_order, identity_of)
     merged: list[Json] = []
-    left, right = 0, 0
-    while left < len(others) and right < len(listed):
-        other_position = position.get(written(same(others[left])), -1)
-        listed_position = position.get(written(same(listed[right])), -1)
+    other_index, listed_index = 0, 0
+    while other_index < len(others) and listed_index < len(listed):
+        other_position = position.get(go_key_text(identity_of(others[other_index])), -1)
+        listed_position = position.get(go_key_text(identity_of(listed[listed_index])), -1)
         if other_position >= 0 and listed_position >= 0 and other_position < listed_position:
-            merged.append(others[left])
-            left += 1
+            merged.append(others[other_index])
+            other_index += 1
         else:
-            merged.append(listed[right])
-            right += 1
-    return merged + listed[right:] + others[left:]
+            merged.append(listed[listed_index])
+            listed_index += 1
+    return merged + listed[listed_index:] + others[other_index:]
 
 
 def without_directives(value: Json) -> Json:
-    """A value as it is stored: list items and maps that only give orders are left out."""
+    """The value without list items and maps that are directives."""
     if isinstance(value, dict):
         return {
             key: without_directives(item)
@@ -126,5 +126,5 @@ def without_directives(value: Json) -> Json:
     return value
 
 
-def delete_order(merge_key: str, value: Json) -> Object:
+def delete_directive(merge_key: str, value: Json) -> Object:
     return {merge_key: value, PATCH: "delete"}

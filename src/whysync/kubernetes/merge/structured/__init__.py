@@ -1,8 +1,8 @@
-"""Typed values and field sets: how server-side apply sees objects.
+"""Typed values and field sets of server-side apply.
 
-Mirrors structured-merge-diff v6.4, the library inside the API server and Argo CD. An `Atom` says what a
-value may be, a `FieldSet` which fields somebody owns (as `managedFields` has them), and the functions here
-check, merge, compare and prune values by their types.
+Mirrors structured-merge-diff v6.4, the library inside the API server and Argo CD. An `Atom` is the type of
+a value, a `FieldSet` a set of owned fields (as in `managedFields`), and the functions validate, merge,
+compare and prune values by their types.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server-side apply makes of a live object. Mirrors `merge.Updater.Apply`, with force."""
+"""The live object after a server-side apply. Mirrors `merge.Updater.Apply`, with force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whysync.kubernetes.merge.structured.walk import field_set
 
 
 class Manager(NamedTuple):
-    """A claim of `managedFields`, by what identifies it."""
+    """The identity of an entry of `managedFields`."""
 
     name: str
     operation: str
@@ -28,7 +28,7 @@ class Claim(NamedTuple):
 
 
 def decode_managers(live: Object) -> dict[Manager, Claim]:
-    """Mirrors `DecodeManagedFields`, with its complaints."""
+    """Mirrors `DecodeManagedFields`, with its errors."""
     claims: dict[Manager, Claim] = {}
     for index, raw in enumerate(items(fields(live.get("metadata")).get("managedFields"))):
         entry = fields(raw)
@@ -65,8 +65,8 @@ def applied(
 ) -> Object | None:
     """The live object after an apply of `config`; `None` when nothing changes.
 
-    A field goes when the manager applied it last time, does not do so now, and nobody else claims it.
-    Claims in another API version are passed over: upstream cannot convert them either.
+    A field is removed if the manager applied it last time, does not do so now, and no other manager owns it.
+    Claims in another API version are ignored: upstream cannot convert them either.
     """
     version = text(config.get("apiVersion"))
     current = {
@@ -74,32 +74,34 @@ def applied(
         for owner, claim in managers.items()
         if claim.api_version == text(live.get("apiVersion"))
     }
-    me = Manager(manager, "Apply", "", "")
-    before = current.pop(me, None)
+    applier = Manager(manager, "Apply", "", "")
+    last_applied = current.pop(applier, None)
     merged = fields(merge(live, config, atom))
-    if before and version == text(live.get("apiVersion")):
-        before, now = _reconciled(before, atom), field_set(config, atom)
-        if before.difference(now):
-            others = [_reconciled(owned, atom) for owned in current.values()]
-            merged = _pruned(merged, before, [*others, now], atom)
+    if last_applied and version == text(live.get("apiVersion")):
+        last_applied, config_fields = _reconcile_with_schema(last_applied, atom), field_set(config, atom)
+        if last_applied.difference(config_fields):
+            others = [_reconcile_with_schema(owned, atom) for owned in current.values()]
+            merged = _prune(merged, last_applied, [*others, config_fields], atom)
     return None if merged == live else merged
 
 
-def _pruned(merged: Object, before: FieldSet, claims: list[FieldSet], atom: Atom) -> Object:
-    last = named_fields_too(before, atom)
-    cut = remove_items(merged, last, atom)
+def _prune(merged: Object, last_applied: FieldSet, claims: list[FieldSet], atom: Atom) -> Object:
+    last_fields = ensure_named_fields_are_members(last_applied, atom)
+    pruned = remove_items(merged, last_fields, atom)
     claimed = FieldSet()
     for claim in claims:
         claimed = claimed.union(claim)
-    everything = named_fields_too(field_set(merged, atom), atom)
-    remaining = named_fields_too(field_set(cut, atom), atom).union(named_fields_too(claimed, atom))
-    cut = remove_items(merged, everything.difference(remaining), atom)
-    present = named_fields_too(field_set(cut, atom), atom)
-    return fields(remove_items(merged, everything.difference(present).intersection(last), atom))
+    everything = ensure_named_fields_are_members(field_set(merged, atom), atom)
+    remaining = ensure_named_fields_are_members(field_set(pruned, atom), atom).union(
+        ensure_named_fields_are_members(claimed, atom)
+    )
+    pruned = remove_items(merged, everything.difference(remaining), atom)
+    present = ensure_named_fields_are_members(field_set(pruned, atom), atom)
+    return fields(remove_items(merged, everything.difference(present).intersection(last_fields), atom))
 
 
-def named_fields_too(owned: FieldSet, atom: Atom | None) -> FieldSet:
-    """Fields of structs count as owned where something below them is.
+def ensure_named_fields_are_members(owned: FieldSet, atom: Atom | None) -> FieldSet:
+    """Adds fields of structs that have owned fields below them.
 
     Mirrors `EnsureNamedFieldsAreMembers`.
     """
@@ -107,14 +109,14 @@ def named_fields_too(owned: FieldSet, atom: Atom | None) -> FieldSet:
     members = set(owned.members)
     children: dict[str, FieldSet] = {}
     for step, child in owned.children.items():
-        inner = _below(atom, step)
+        inner = _child_atom(atom, step)
         if step.startswith("f:") and kind is not None and step[2:] in kind.known:
             members.add(step)
-        children[step] = named_fields_too(child, inner)
+        children[step] = ensure_named_fields_are_members(child, inner)
     return FieldSet(members, children)
 
 
-def _below(atom: Atom | None, step: str) -> Atom | None:
+def _child_atom(atom: Atom | None, step: str) -> Atom | None:
     if atom is None:
         return None
     if step.startswith("f:"):
@@ -122,18 +124,18 @@ def _below(atom: Atom | None, step: str) -> Atom | None:
     return atom.list.element if atom.list is not None else None
 
 
-def _reconciled(owned: FieldSet, atom: Atom) -> FieldSet:
+def _reconcile_with_schema(owned: FieldSet, atom: Atom) -> FieldSet:
     """A claim below a field that is atomic now becomes a claim on the whole field."""
     members = set(owned.members)
     children: dict[str, FieldSet] = {}
     for step, child in owned.children.items():
-        inner = _below(atom, step)
+        inner = _child_atom(atom, step)
         if inner is None:
             children[step] = child
         elif _is_atomic(inner):
             members.add(step)
         else:
-            children[step] = _reconciled(child, inner)
+            children[step] = _reconcile_with_schema(child, inner)
     return FieldSet(members, children)
 
 

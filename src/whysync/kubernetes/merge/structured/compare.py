@@ -1,4 +1,4 @@
-"""Which fields were removed, modified, added between two typed values. Mirrors `TypedValue.Compare`."""
+"""Fields that were removed, modified or added between two typed values. Mirrors `TypedValue.Compare`."""
 
 from __future__ import annotations
 
@@ -18,96 +18,96 @@ class Comparison(NamedTuple):
     added: FieldSet
 
 
-def compare(left: Json, right: Json, atom: Atom) -> Comparison:
+def compare(old: Json, new: Json, atom: Atom) -> Comparison:
     comparison = Comparison(FieldSet(), FieldSet(), FieldSet())
-    _compare(left, right, atom, (), comparison)
+    _compare(old, new, atom, (), comparison)
     return comparison
 
 
 def _compare(
-    left: Json | Missing, right: Json | Missing, atom: Atom, path: tuple[str, ...], comparison: Comparison
+    old: Json | Missing, new: Json | Missing, atom: Atom, path: tuple[str, ...], comparison: Comparison
 ) -> None:
-    if not isinstance(left, Missing) and not isinstance(right, Missing) and same(left, right):
+    if not isinstance(old, Missing) and not isinstance(new, Missing) and same(old, new):
         return
-    if isinstance(left, Missing):
-        if not isinstance(right, Missing):
-            comparison.added.graft(path, _all_of(right, atom))
+    if isinstance(old, Missing):
+        if not isinstance(new, Missing):
+            comparison.added.graft(path, _all_fields(new, atom))
         return
-    if isinstance(right, Missing):
-        comparison.removed.graft(path, _all_of(left, atom))
+    if isinstance(new, Missing):
+        comparison.removed.graft(path, _all_fields(old, atom))
         return
-    form = atom.form(right)
+    form = atom.form(new)
     descends = False
     if form == "map":
         assert atom.map is not None
-        mine, theirs = fields(left), fields(right)
-        if not atom.map.atomic and (mine or theirs):
+        old_map, new_map = fields(old), fields(new)
+        if not atom.map.atomic and (old_map or new_map):
             descends = True
-            _compare_maps(mine, theirs, atom.map, path, comparison)
+            _compare_maps(old_map, new_map, atom.map, path, comparison)
     elif form == "list":
         assert atom.list is not None
-        old, new = items(left), items(right)
-        if atom.list.associative and (old or new):
+        old_items, new_items = items(old), items(new)
+        if atom.list.associative and (old_items or new_items):
             descends = True
-            _compare_lists(old, new, atom.list, path, comparison)
+            _compare_lists(old_items, new_items, atom.list, path, comparison)
     if not descends:
         comparison.modified.insert(path)
 
 
-def _all_of(value: Json, atom: Atom) -> FieldSet:
-    """What there is below a value that only one side has."""
-    below = FieldSet()
+def _all_fields(value: Json, atom: Atom) -> FieldSet:
+    """All fields below a value that only one side has."""
+    collected = FieldSet()
     form = atom.form(value)
     if form == "map" and atom.map is not None and not atom.map.atomic:
         for key, item in fields(value).items():
             inner = atom.map.at(key)
             if inner is not None:
-                _put(below, f"f:{key}", _all_of(item, inner))
+                _add(collected, f"f:{key}", _all_fields(item, inner))
     elif form == "list" and atom.list is not None and atom.list.associative:
-        for step, same_ones in _grouped(items(value), atom.list).items():
-            once = len(same_ones) == 1
-            _put(below, step, _all_of(same_ones[0], atom.list.element) if once else FieldSet())
-    return below
+        for step, same_items in _grouped(items(value), atom.list).items():
+            is_unique = len(same_items) == 1
+            _add(collected, step, _all_fields(same_items[0], atom.list.element) if is_unique else FieldSet())
+    return collected
 
 
-def _put(into: FieldSet, step: str, below: FieldSet) -> None:
-    into.members.add(step)
-    if below.members:
-        into.children[step] = below
+def _add(parent: FieldSet, step: str, child: FieldSet) -> None:
+    parent.members.add(step)
+    if child.members:
+        parent.children[step] = child
 
 
 def _compare_maps(
-    left: Object, right: Object, kind: MapType, path: tuple[str, ...], comparison: Comparison
+    old: Object, new: Object, kind: MapType, path: tuple[str, ...], comparison: Comparison
 ) -> None:
-    for key in [*left, *(key for key in right if key not in left)]:
+    for key in [*old, *(key for key in new if key not in old)]:
         inner = kind.at(key)
         if inner is not None:
-            _compare(left.get(key, MISSING), right.get(key, MISSING), inner, (*path, f"f:{key}"), comparison)
+            _compare(old.get(key, MISSING), new.get(key, MISSING), inner, (*path, f"f:{key}"), comparison)
 
 
 def _compare_lists(
-    left: list[Json], right: list[Json], kind: ListType, path: tuple[str, ...], comparison: Comparison
+    old: list[Json], new: list[Json], kind: ListType, path: tuple[str, ...], comparison: Comparison
 ) -> None:
     """Compares associative lists; duplicate items are compared as one."""
-    olds, news = _grouped(left, kind), _grouped(right, kind)
-    for step in [*olds, *(step for step in news if step not in olds)]:
-        before, after = olds.get(step, []), news.get(step, [])
-        here = (*path, step)
-        if len(before) <= 1 and len(after) <= 1:
-            mine: Json | Missing = before[0] if before else MISSING
-            theirs: Json | Missing = after[0] if after else MISSING
-            _compare(mine, theirs, kind.element, here, comparison)
-        elif len(before) >= 2 and len(after) >= 2:
-            if not same(before, after):
-                comparison.modified.insert(here)
-        elif len(before) >= 2:
-            if after:
-                _compare(MISSING, after[0], kind.element, here, comparison)
-            comparison.removed.insert(here)
+    old_groups, new_groups = _grouped(old, kind), _grouped(new, kind)
+    for step in [*old_groups, *(step for step in new_groups if step not in old_groups)]:
+        old_items, new_items = old_groups.get(step, []), new_groups.get(step, [])
+        item_path = (*path, step)
+        if len(old_items) <= 1 and len(new_items) <= 1:
+            old_item: Json | Missing = old_items[0] if old_items else MISSING
+            new_item: Json | Missing = new_items[0] if new_items else MISSING
+            _compare(old_item, new_item, kind.element, item_path, comparison)
+        elif len(old_items) >= 2 and len(new_items) >= 2:
+            if not same(old_items, new_items):
+                comparison.modified.insert(item_path)
+        elif len(old_items) >= 2:
+            if new_items:
+                _compare(MISSING, new_items[0], kind.element, item_path, comparison)
+            comparison.removed.insert(item_path)
         else:
-            if before:
-                _compare(before[0], MISSING, kind.element, here, comparison)
-            comparison.added.insert(here)
+            if old_items:
+                _compare(old_items[0], MISSING, kind.element, item_path, comparison)
+            comparison.added.insert(item_path)
 
 
 def _grouped(values: list[Json], kind: ListType) -> dict[str, list[Json]]:

@@ -1,7 +1,7 @@
 """Sets of field paths, in the shape of `managedFields`.
 
 A path element is written as the API server writes it: `f:name` a field, `k:{"name":"x"}` a list item by its
-keys, `v:"x"` a list item by its value, `i:0` a list item by its place.
+keys, `v:"x"` a list item by its value, `i:0` a list item by its index.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from whysync.json_tree import Json, Object
 
 
 class FieldSet:
-    """`members` are owned themselves; below `children` something is owned."""
+    """A set of paths: `members` are in the set themselves, `children` contain members."""
 
     __slots__ = ("children", "members")
 
@@ -31,26 +31,26 @@ class FieldSet:
         return field_set
 
     def insert(self, path: tuple[str, ...]) -> None:
-        """Nobody owns the whole object: the empty path is passed over."""
+        """Adds a path; the empty path is ignored, because the object as a whole is not a field."""
         if not path:
             return
         node = self
         for step in path[:-1]:
-            below = node.children.get(step)
-            if below is None:
-                below = node.children[step] = FieldSet()
-            node = below
+            child = node.children.get(step)
+            if child is None:
+                child = node.children[step] = FieldSet()
+            node = child
         node.members.add(path[-1])
 
     def graft(self, path: tuple[str, ...], below: FieldSet) -> None:
-        """`path`, and below it all that another set has."""
+        """Adds `path` and, below it, all paths of another set."""
         self.insert(path)
         if path and (below.members or below.children):
             node = self
             for step in path[:-1]:
                 node = node.children[step]
-            mine = node.children.get(path[-1])
-            node.children[path[-1]] = below if mine is None else mine.union(below)
+            existing = node.children.get(path[-1])
+            node.children[path[-1]] = below if existing is None else existing.union(below)
 
     def __bool__(self) -> bool:
         return bool(self.members) or any(self.children.values())
@@ -60,7 +60,7 @@ class FieldSet:
             return True
         return isinstance(other, FieldSet) and set(self.paths()) == set(other.paths())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # mutable, so not hashable
 
     def paths(self, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
         for member in self.members:
@@ -82,15 +82,15 @@ class FieldSet:
 
     def union(self, other: FieldSet) -> FieldSet:
         """The union; the same instance if the other set adds nothing, because sets are immutable."""
-        more: dict[str, FieldSet] = {}
+        changed: dict[str, FieldSet] = {}
         for step, child in other.children.items():
-            mine = self.children.get(step)
-            both = child if mine is None else mine.union(child)
-            if both is not mine:
-                more[step] = both
-        if not more and other.members <= self.members:
+            own = self.children.get(step)
+            combined = child if own is None else own.union(child)
+            if combined is not own:
+                changed[step] = combined
+        if not changed and other.members <= self.members:
             return self
-        return FieldSet(self.members | other.members, {**self.children, **more})
+        return FieldSet(self.members | other.members, {**self.children, **changed})
 
     def intersection(self, other: FieldSet) -> FieldSet:
         shared = {
@@ -105,7 +105,7 @@ class FieldSet:
     def difference(self, other: FieldSet, *, recursive: bool = False) -> FieldSet:
         """The difference; with `recursive`, also without what is below a member of the other set.
 
-        This very set where the other takes nothing away.
+        The same instance if nothing is removed.
         """
         if not other.members and not other.children:
             return self
@@ -115,27 +115,27 @@ class FieldSet:
             if recursive and step in other.members:
                 changed = True
                 continue
-            theirs = other.children.get(step)
-            rest = child if theirs is None else child.difference(theirs, recursive=recursive)
-            if rest:
-                children[step] = rest
-            changed = changed or rest is not child
+            other_child = other.children.get(step)
+            remaining = child if other_child is None else child.difference(other_child, recursive=recursive)
+            if remaining:
+                children[step] = remaining
+            changed = changed or remaining is not child
         return FieldSet(self.members - other.members, children) if changed else self
 
 
 def from_fields_v1(claim: Json) -> FieldSet:
-    """The set behind `fieldsV1`; raises `ValueError` for what is none."""
+    """The set of a `fieldsV1`; raises `ValueError` if it is invalid."""
     if claim is None:
         return FieldSet()
     if not isinstance(claim, dict):
         raise ValueError(f"expected an object, got {claim!r}")
     field_set = FieldSet()
-    for name, below in claim.items():
+    for name, inner in claim.items():
         if name == ".":
             continue
         step = canonical_step(name)
-        child = from_fields_v1(below)
-        if not below or (isinstance(below, dict) and "." in below):
+        child = from_fields_v1(inner)
+        if not inner or (isinstance(inner, dict) and "." in inner):
             field_set.members.add(step)
         if child:
             field_set.children[step] = child
@@ -147,10 +147,10 @@ def to_fields_v1(owned: FieldSet) -> Object:
     encoded: Object = {}
     for step in sorted(owned.members | owned.children.keys()):
         child = owned.children.get(step)
-        below = to_fields_v1(child) if child else {}
-        if below and step in owned.members:
-            below = {".": {}, **below}
-        encoded[step] = below
+        inner = to_fields_v1(child) if child else {}
+        if inner and step in owned.members:
+            inner = {".": {}, **inner}
+        encoded[step] = inner
     return encoded
 
 
@@ -181,11 +181,11 @@ def value_step(value: Json) -> str:
 
 def keys_of(step: str) -> Object:
     """The key fields of a list item's step; empty for other steps."""
-    return msgspec.json.decode(step[2:], type=dict[str, object]) if step.startswith("k:") else {}  # type: ignore[return-value]
+    return msgspec.json.decode(step[2:], type=dict) if step.startswith("k:") else {}
 
 
 def step_text(step: str) -> str:
-    """A step as error texts have it: `.name`, `[name="x"]`, `[="x"]`, `[0]`."""
+    """A step as error messages print it: `.name`, `[name="x"]`, `[="x"]`, `[0]`."""
     kind, rest = step[0], step[2:]
     if kind == "f":
         return f".{rest}"

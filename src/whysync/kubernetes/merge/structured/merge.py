@@ -1,4 +1,4 @@
-"""Lay one typed value over another, as an apply does: nothing is removed, the second one wins."""
+"""Merge two typed values, as an apply does: nothing is removed, the second value wins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step, safe
 
 
 def merge(left: Json | Missing, right: Json | Missing, atom: Atom) -> Json | Missing:
-    """Mirrors `TypedValue.Merge`. `MISSING` is an absent value, and the answer where nothing is left."""
+    """Mirrors `TypedValue.Merge`. `MISSING` is an absent value, also as the result."""
     form = atom.form(left) if isinstance(right, Missing) else atom.form(right)
     if form == "map":
         assert atom.map is not None
@@ -23,7 +23,7 @@ def merge(left: Json | Missing, right: Json | Missing, atom: Atom) -> Json | Mis
 
 
 def _merge_maps(left: Object, right: Object, kind: MapType) -> Json | Missing:
-    out: Object = {}
+    result: Object = {}
     for key in [*left, *(key for key in right if key not in left)]:
         mine, theirs = left.get(key, MISSING), right.get(key, MISSING)
         inner = kind.at(key)
@@ -32,54 +32,54 @@ def _merge_maps(left: Object, right: Object, kind: MapType) -> Json | Missing:
         else:
             merged = merge(mine, theirs, inner)
         if not isinstance(merged, Missing):
-            out[key] = merged
-    return out or MISSING
+            result[key] = merged
+    return result or MISSING
 
 
 def _merge_lists(left: list[Json], right: list[Json], kind: ListType) -> Json | Missing:
-    """Shared items in the order of the right list, the left one's own items where they stood among them."""
-    lefts, mine = _indexed(left, kind, unique=False)
-    rights, theirs = _indexed(right, kind, unique=True)
-    shared = [step for step in rights if step in mine]
+    """Shared items in the order of the right list, with the other left items in between."""
+    left_steps, mine = _indexed(left, kind, unique=False)
+    right_steps, theirs = _indexed(right, kind, unique=True)
+    shared = [step for step in right_steps if step in mine]
     done: set[str] = set()
-    out: list[Json] = []
+    result: list[Json] = []
 
     def take(step: str) -> None:
         done.add(step)
         merged = merge(mine.get(step, MISSING), theirs[step], kind.element)
         if not isinstance(merged, Missing):
-            out.append(merged)
+            result.append(merged)
 
     def advance(step: str) -> None:
         if shared and shared[0] == step:
             shared.pop(0)
 
-    at, to = 0, 0
-    while at < len(lefts) or to < len(rights):
-        if at < len(lefts) and to < len(rights):
-            step = lefts[at]
-            if step == rights[to]:
+    left_index, right_index = 0, 0
+    while left_index < len(left_steps) or right_index < len(right_steps):
+        if left_index < len(left_steps) and right_index < len(right_steps):
+            step = left_steps[left_index]
+            if step == right_steps[right_index]:
                 take(step)
                 advance(step)
-                at, to = at + 1, to + 1
+                left_index, right_index = left_index + 1, right_index + 1
                 continue
             if step in theirs and shared and shared[0] != step:
-                at += 1
+                left_index += 1
                 continue
-        if at < len(lefts):
-            step = lefts[at]
+        if left_index < len(left_steps):
+            step = left_steps[left_index]
             if step not in theirs:
-                out.append(left[at])
-                at += 1
+                result.append(left[left_index])
+                left_index += 1
                 continue
             if step in done:
-                at += 1
-        if to < len(rights):
-            step = rights[to]
+                left_index += 1
+        if right_index < len(right_steps):
+            step = right_steps[right_index]
             take(step)
             advance(step)
-            to += 1
-    return out or MISSING
+            right_index += 1
+    return result or MISSING
 
 
 def _indexed(
@@ -101,35 +101,37 @@ def _indexed(
 
 
 def remove_items(value: Json, removed: FieldSet, atom: Atom) -> Json:
-    """The value without those fields; a map or list of which nothing is left becomes null."""
+    """The value without these fields; a map or list that becomes empty is null."""
     form = atom.form(value)
     if form == "map" and isinstance(value, dict):
         assert atom.map is not None
-        return _from_map(value, removed, atom.map) if value and not atom.map.atomic else None
+        return _remove_from_map(value, removed, atom.map) if value and not atom.map.atomic else None
     if form == "list" and isinstance(value, list):
         assert atom.list is not None
-        return _from_list(value, removed, atom.list) if value and atom.list.associative else None
+        return _remove_from_list(value, removed, atom.list) if value and atom.list.associative else None
     return value
 
 
-def _from_map(value: Object, removed: FieldSet, kind: MapType) -> Json:
-    kept: Object = {}
+def _remove_from_map(value: Object, removed: FieldSet, kind: MapType) -> Json:
+    remaining: Object = {}
     for key, item in value.items():
         step = f"f:{key}"
         if step in removed.members:
             continue
-        below = removed.children.get(step)
+        removed_below = removed.children.get(step)
         inner = kind.at(key)
-        kept[key] = remove_items(item, below, inner) if below and inner is not None else item
-    return kept or None
+        remaining[key] = (
+            remove_items(item, removed_below, inner) if removed_below and inner is not None else item
+        )
+    return remaining or None
 
 
-def _from_list(value: list[Json], removed: FieldSet, kind: ListType) -> Json:
-    kept: list[Json] = []
+def _remove_from_list(value: list[Json], removed: FieldSet, kind: ListType) -> Json:
+    remaining: list[Json] = []
     for item in value:
         step = safe_step(item, kind)
         if step in removed.members:
             continue
-        below = removed.children.get(step)
-        kept.append(remove_items(item, below, kind.element) if below else item)
-    return kept or None
+        removed_below = removed.children.get(step)
+        remaining.append(remove_items(item, removed_below, kind.element) if removed_below else item)
+    return remaining or None

@@ -1,4 +1,4 @@
-"""What a value may be: a scalar, a list, a map, or several of these."""
+"""Types of values: scalar, list, map, or several of these."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Atom:
         self.default = default
 
     def form(self, value: Json | Missing) -> str:
-        """Which of its forms applies to a value; where none fits, the first it has (and checking fails)."""
+        """The form that applies to a value; if none fits, its first form (and validation fails)."""
         shape = value.__class__
         if shape is dict:
             if self.map is not None:
@@ -90,8 +90,8 @@ class Atom:
 
 def _untyped(*, atomic: bool) -> Atom:
     atom = Atom(scalar="untyped")
-    whole = atom if atomic else _ATOMIC
-    atom.list = ListType(whole, associative=False)
+    list_element = atom if atomic else _ATOMIC
+    atom.list = ListType(list_element, associative=False)
     atom.map = MapType(known={}, element=atom, atomic=atomic)
     return atom
 
@@ -115,7 +115,7 @@ def _atom_of_field(field: Field) -> Atom:
 
 
 def _default(field: Field) -> Json | Missing:
-    """A field that Go always writes has its zero value for a default."""
+    """The default of a field; for a field that Go always writes, its zero value."""
     if field.default is not None:
         return field.default
     if field.omit_empty or field.type.pointer:
@@ -135,8 +135,8 @@ def _atom(kind: Type, field: Field | None) -> Atom:
         case "map":
             return Atom(map=MapType(known={}, element=_atom(kind.of, None), atomic=atomic))
         case "raw":  # mostly an object, but a default in the schema of a definition may be any JSON
-            whole = ListType(_ATOMIC, associative=False)
-            return Atom(scalar="untyped", list=whole, map=MapType(known={}, element=DEDUCED))
+            atomic_list = ListType(_ATOMIC, associative=False)
+            return Atom(scalar="untyped", list=atomic_list, map=MapType(known={}, element=DEDUCED))
         case _:
             return Atom(scalar=_SCALARS[kind.kind])
 
@@ -171,7 +171,7 @@ class Schemas:
 class LazySchemas(Schemas):
     """Schemas that read a definition when one of its objects is compared for the first time.
 
-    Differs: Argo CD knows all types of its cluster. A type without a definition in the facts is deduced.
+    Differs: Argo CD has all types of its cluster; here, a type without a definition in the facts is deduced.
     """
 
     def __init__(self, definitions: Iterable[Object]) -> None:
@@ -222,9 +222,13 @@ def _without_default(schema: Object) -> Atom:
 
 def _list(schema: Object) -> Atom:
     element = _schema_atom(fields(schema.get("items")))
-    how = schema.get("x-kubernetes-list-type")
+    list_type = schema.get("x-kubernetes-list-type")
     keys = tuple(text(key) for key in items(schema.get("x-kubernetes-list-map-keys")))
-    return Atom(list=ListType(element, associative=how in {"map", "set"}, keys=keys if how == "map" else ()))
+    return Atom(
+        list=ListType(
+            element, associative=list_type in {"map", "set"}, keys=keys if list_type == "map" else ()
+        )
+    )
 
 
 def _map(schema: Object) -> Atom:

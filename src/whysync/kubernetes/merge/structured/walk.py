@@ -1,4 +1,4 @@
-"""Check a value by its type, and name all its fields."""
+"""Validate a value by its type, and collect the set of its fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Problems: TypeAlias = "Sequence[tuple[str, str]]"
 
 
 class TypeErrors(DiffError):
-    """What does not fit a type; one text for all of it, as upstream prints it."""
+    """Violations of a type, in one message as upstream prints them."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__(problems[0] if len(problems) == 1 else "\n".join(["errors:", *_indented(problems)]))
@@ -33,7 +33,7 @@ def validate(value: Json, atom: Atom) -> None:
 
 
 def _problems(value: Json, atom: Atom) -> _Problems:
-    """Paths are put together on the way back, and only where something is wrong: usually nothing is."""
+    """Paths are built only for problems, on the way back, because most values have none."""
     if value is None or atom is DEDUCED:
         return ()
     form = atom.form(value)
@@ -51,7 +51,7 @@ def _problems(value: Json, atom: Atom) -> _Problems:
 
 
 def _map_problems(value: Object, kind: MapType) -> _Problems:
-    """Upstream stops at the first undeclared field it happens to meet; here that is the first by name."""
+    """Upstream stops at the first undeclared field in random order; here that is the first by name."""
     problems: list[tuple[str, str]] = []
     known, element = kind.known, kind.element
     complete = element is not None or value.keys() <= known.keys()
@@ -60,9 +60,9 @@ def _map_problems(value: Object, kind: MapType) -> _Problems:
         if inner is None:
             problems.append((f".{key}", "field not declared in schema"))
             break
-        below = _problems(value[key], inner)
-        if below:
-            problems.extend((f".{key}{path}", problem) for path, problem in below)
+        inner_problems = _problems(value[key], inner)
+        if inner_problems:
+            problems.extend((f".{key}{path}", problem) for path, problem in inner_problems)
     return problems
 
 
@@ -80,9 +80,9 @@ def _list_problems(value: list[Json], kind: ListType) -> _Problems:
             if step in seen:
                 problems.append(("", f"duplicate entries for key {step_text(step)}"))
             seen.add(step)
-        below = _problems(item, kind.element)
-        if below:
-            problems.extend((step_text(step) + path, problem) for path, problem in below)
+        inner_problems = _problems(item, kind.element)
+        if inner_problems:
+            problems.extend((step_text(step) + path, problem) for path, problem in inner_problems)
     return problems
 
 
@@ -100,7 +100,7 @@ def scalar_problem(value: Json, scalar: str) -> str:
 
 
 def item_step(item: Json, kind: ListType) -> str:
-    """The step of an associative list's item; raises `ValueError` where it has none."""
+    """The step of an item of an associative list; raises `ValueError` if it has none."""
     if not kind.keys:
         if isinstance(item, dict):
             raise ValueError("associative list without keys has an element that's a map type")
@@ -134,7 +134,7 @@ def _key_default(kind: ListType, key: str) -> Json | Missing:
 
 
 def safe_step(item: Json, kind: ListType) -> str:
-    """As `item_step`, for values that were checked before."""
+    """As `item_step`, for values that may be invalid."""
     try:
         return item_step(item, kind)
     except ValueError:
@@ -148,29 +148,29 @@ def field_set(value: Json, atom: Atom) -> FieldSet:
     return top.children.get("") or FieldSet()
 
 
-def _collect(value: Json, atom: Atom, step: str, into: FieldSet) -> None:
+def _collect(value: Json, atom: Atom, step: str, parent: FieldSet) -> None:
     form = atom.form(value)
     if form == "map":
         assert atom.map is not None
         if not atom.map.atomic:
             if isinstance(value, dict):
-                _put(into, step, _of_map(value, atom.map))
+                _add(parent, step, _map_fields(value, atom.map))
             return
     elif form == "list":
         assert atom.list is not None
         if atom.list.associative:
             if isinstance(value, list):
-                _put(into, step, _of_list(value, atom.list))
+                _add(parent, step, _list_fields(value, atom.list))
             return
-    into.members.add(step)
+    parent.members.add(step)
 
 
-def _put(into: FieldSet, step: str, child: FieldSet) -> None:
+def _add(parent: FieldSet, step: str, child: FieldSet) -> None:
     if child.members or child.children:
-        into.children[step] = child
+        parent.children[step] = child
 
 
-def _of_map(value: Object, kind: MapType) -> FieldSet:
+def _map_fields(value: Object, kind: MapType) -> FieldSet:
     fields_of_map = FieldSet()
     known, element = kind.known, kind.element
     for key, item in value.items():
@@ -186,7 +186,7 @@ def _of_map(value: Object, kind: MapType) -> FieldSet:
     return fields_of_map
 
 
-def _of_list(value: list[Json], kind: ListType) -> FieldSet:
+def _list_fields(value: list[Json], kind: ListType) -> FieldSet:
     fields_of_list = FieldSet()
     steps = [safe_step(item, kind) for item in value]
     repeated = {step for step in steps if steps.count(step) > 1} if len(set(steps)) < len(steps) else ()
