@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,6 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
-import re
 
 # Written by a controller of Kubernetes or of a cloud, never meant for Git.
 _WRITTEN = (
