@@ -21,7 +21,7 @@ from whysync.alerts.limits import AlertLimits, Scope
 from whysync.alerts.rendering import groups
 from whysync.alerts.runbook import page
 from whysync.argocd.app_controller.trace import TraceEvent
-from whysync.argocd.health.standalone import judged
+from whysync.argocd.health.standalone import standalone_health
 from whysync.audit.auditing import audit
 from whysync.audit.result import Audit
 from whysync.audit.view import render as audit_view
@@ -350,7 +350,9 @@ def _everything(bundle: Path) -> Shown:
     yield from _diff([AppDiff(case, selects=lambda _: True) for case in cases])
     yield from _audit(audit(cases))
     objects = tuple(
-        JudgedObject(ref=live_object.ref, origin=live_object.origin, judged=judged(live_object.body, {}))
+        JudgedObject(
+            ref=live_object.ref, origin=live_object.origin, judged=standalone_health(live_object.body, {})
+        )
         for live_object in snapshot.live
     )
     yield from _health(HealthReport(objects=objects, failing=frozenset(), unread=snapshot.gaps))

@@ -56,7 +56,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from whysync.argocd.health.standalone import judged
+    from whysync.argocd.health.standalone import standalone_health
     from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
 
     snapshot = _snapshot(options)
@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
     now = _seconds(snapshot.collected_at)
     objects = worst_first(
         [
-            JudgedObject(ref=obj.ref, origin=obj.origin, judged=judged(obj.body, overrides, now=now))
+            JudgedObject(
+                ref=obj.ref, origin=obj.origin, judged=standalone_health(obj.body, overrides, now=now)
+            )
             for obj in _objects(snapshot)
         ]
     )

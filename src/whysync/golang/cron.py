@@ -213,7 +213,7 @@ def _next_day(local: datetime, zone: tzinfo, *, fresh: bool) -> datetime:
         instant += timedelta(hours=24 - hour)
     elif hour:
         instant -= timedelta(hours=hour)
-    # A day that never was leads back to the one before, again and again.
+    # A day that a time zone skipped results in the day before.
     return instant if instant > previous else previous + timedelta(days=1)
 
 

@@ -18,7 +18,7 @@ _LEVEL = ("level", "severity", "lvl")
 _OF_APP = ("application", "app", "app-qualified-name")
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
-_LOUD_WORDS = (
+_LOUD_PHRASES = (
     *(
         "error",
         "fatal",
@@ -44,13 +44,13 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_loud(self) -> bool:
-        """Does it report that something went wrong? A line without a level is judged by its words."""
+        """Does it report that something went wrong? For a line without a level, its words decide."""
         if self.level in _LOUD or self.text.startswith("Skipping auto-sync"):
             return True
         if self.level in _QUIET:
             return False
         lower = self.text.lower()
-        return any(word in lower for word in _LOUD_WORDS)
+        return any(phrase in lower for phrase in _LOUD_PHRASES)
 
 
 def parse_log(text: str) -> LogLine | None:

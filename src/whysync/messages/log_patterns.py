@@ -1,4 +1,4 @@
-"""What lines of logs say, in many languages and tools: the table behind `log_failure`."""
+"""Patterns of failures in logs of many languages and tools, for `log_failure`."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ class LogReason(StrEnum):
     ERROR = "error"
 
 
-class Saying(NamedTuple):
-    """`weight` is how much it says; one of `words` (lower case) must occur; `subject` is a regex."""
+class LogPattern(NamedTuple):
+    """One of the lower-case `phrases` must occur; `weight` is how specific they are; `subject` is a regex."""
 
     reason: LogReason
     weight: int
-    words: tuple[str, ...]
+    phrases: tuple[str, ...]
     subject: str = ""
 
 
 _Q = "['\"`]?"
 
 
-def _any(*lines: str) -> tuple[str, ...]:
-    return tuple(word for line in lines for word in line.split("|"))
+def _any(*alternatives: str) -> tuple[str, ...]:
+    return tuple(phrase for text in alternatives for phrase in text.split("|"))
 
 
-# The first saying of which a word occurs is what a line says.
-LOG_PATTERNS: tuple[Saying, ...] = (
-    Saying(
+# The first pattern with a phrase in the line is used.
+LOG_PATTERNS: tuple[LogPattern, ...] = (
+    LogPattern(
         LogReason.AUTH_FAILED,
         30,
         _any(
@@ -62,13 +62,13 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"(?:for user|role|user name) {_Q}(?P<subject>[\w.@-]{{1,100}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.MISSING_DATABASE,
         30,
         _any('unknown database|database "|nodatabaseerror|could not find your database'),
         rf"database:? {_Q}(?P<subject>[\w.-]{{1,100}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.MISSING_TABLE,
         28,
         _any(
@@ -76,7 +76,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"(?:relation|table:?|column) {_Q}(?P<subject>[\w.-]{{1,100}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.DNS,
         30,
         _any(
@@ -87,7 +87,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         rf"\b(?:lookup|host name|host:?|enotfound|eai_again|unknownhostexception:?|resolve|address) {_Q}"
         r"(?P<subject>[\w.-]{2,253})",
     ),
-    Saying(
+    LogPattern(
         LogReason.CONNECTION_REFUSED,
         29,
         _any(
@@ -98,7 +98,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         rf"\b(?:dial tcp|econnrefused|server at|host|connecting to|connect to|on) {_Q}"
         r"(?P<subject>[\w.\[\]-]{2,253}(?::\d{1,5})?)",
     ),
-    Saying(
+    LogPattern(
         LogReason.TLS,
         29,
         _any(
@@ -108,7 +108,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         r"https?://(?P<subject>[\w.:-]{1,253})",
     ),
-    Saying(
+    LogPattern(
         LogReason.KUBERNETES,
         30,
         _any(
@@ -117,7 +117,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         r"(?:resource|kind|webhook) \\?['\"](?P<subject>[\w.-]{1,253})",
     ),
-    Saying(
+    LogPattern(
         LogReason.MISSING_ENV,
         30,
         _any(
@@ -129,32 +129,32 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         rf"|(?:variables?|env var|env|keyerror|required key|key)[:\s]+{_Q}(?P<subject>[A-Za-z][\w.]{{2,80}})"
         r"|(?P<shell>\w{2,80}): (?:unbound variable|parameter not set)",
     ),
-    Saying(
+    LogPattern(
         LogReason.DISK_FULL,
         30,
         _any("no space left on device|enospc|disk quota exceeded"),
         r"(?:write|open|file) (?P<subject>/\S{1,200}?)(?=[:\s]|$)",
     ),
-    Saying(LogReason.READ_ONLY, 30, _any("read-only file system|erofs"), r"(?P<subject>/[\w./-]{1,200})"),
-    Saying(
+    LogPattern(LogReason.READ_ONLY, 30, _any("read-only file system|erofs"), r"(?P<subject>/[\w./-]{1,200})"),
+    LogPattern(
         LogReason.OUT_OF_MEMORY,
         30,
         _any("outofmemoryerror|out of memory|cannot allocate memory|memoryerror|oomkilled|enomem"),
         r"(?P<subject>java heap space|metaspace|javascript heap)",
     ),
-    Saying(
+    LogPattern(
         LogReason.ADDRESS_IN_USE,
         30,
         _any("address already in use|eaddrinuse"),
         r"(?P<subject>[\w.\[\]]{0,60}:\d{2,5})\b",
     ),
-    Saying(
+    LogPattern(
         LogReason.MISSING_COMMAND,
         29,
         _any("command not found|executable file not found|: not found|exec format error|no such command"),
         rf"exec: {_Q}(?P<subject>[\w./-]{{1,100}})|(?P<before>[\w./-]{{1,100}}): (?:command )?not found",
     ),
-    Saying(
+    LogPattern(
         LogReason.MISSING_FILE,
         29,
         _any(
@@ -163,7 +163,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"\b(?:open|stat|lstat|module|file|directory:) {_Q}(?P<subject>[\w./@-]{{2,253}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.PERMISSION_DENIED,
         29,
         _any(
@@ -173,7 +173,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         r"\b(?:open|mkdir|stat|write|path|for|permission denied:|permissionerror:|of table|table|schema) "
         rf"{_Q}(?P<subject>[\w./-]{{2,253}})|(?P<before>/[\w./-]{{1,200}}): permission denied",
     ),
-    Saying(
+    LogPattern(
         LogReason.IMPORT,
         28,
         _any(
@@ -182,7 +182,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"(?:named|import name|libraries:|exception:|deffounderror:) {_Q}(?P<subject>[\w./-]{{2,200}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.MIGRATION,
         27,
         _any(
@@ -193,7 +193,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"(?:migration|version|revision|relation|table) {_Q}(?!failed|error)(?P<subject>[\w.-]{{1,200}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.SYNTAX,
         26,
         _any(
@@ -202,7 +202,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"(?:at or near|token|line|file) {_Q}(?P<subject>[\w./-]{{1,100}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.CONFIG,
         25,
         _any(
@@ -212,7 +212,7 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         ),
         rf"\b(?:flag:?|option:?|for|arguments:|defined:|required) {_Q}(?P<subject>[\w./-]{{2,100}})",
     ),
-    Saying(
+    LogPattern(
         LogReason.TIMEOUT,
         24,
         _any(
@@ -222,17 +222,19 @@ LOG_PATTERNS: tuple[Saying, ...] = (
         rf"\b(?:dial tcp|connect to|connecting to|host|server at|connection to|waiting for|etimedout) {_Q}"
         r"(?P<subject>[\w.:-]{2,253})",
     ),
-    Saying(
+    LogPattern(
         LogReason.PANIC,
         20,
         _any("panic:|fatal error:|segmentation fault|sigsegv|core dumped|panicked at"),
     ),
-    Saying(LogReason.EXCEPTION, 16, _any("exception|error:|caused by:")),
-    Saying(
+    LogPattern(LogReason.EXCEPTION, 16, _any("exception|error:|caused by:")),
+    LogPattern(
         LogReason.ERROR,
         10,
         _any("error|fatal|failed|failure|fail:|critical|cannot |could not|unable to|not set"),
     ),
 )
 
-WORDS: tuple[str, ...] = tuple(dict.fromkeys(word for saying in LOG_PATTERNS for word in saying.words))
+PHRASES: tuple[str, ...] = tuple(
+    dict.fromkeys(phrase for pattern in LOG_PATTERNS for phrase in pattern.phrases)
+)

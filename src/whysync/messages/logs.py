@@ -14,7 +14,7 @@ from functools import cache
 
 import msgspec
 
-from whysync.messages.log_patterns import LOG_PATTERNS, WORDS, LogReason
+from whysync.messages.log_patterns import LOG_PATTERNS, PHRASES, LogReason
 
 _MOST_LINES = 5000
 _LONGEST_LINE = 2000
@@ -88,10 +88,10 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
 
 
 def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
-    if not any(map(lower.__contains__, WORDS)) or "http: tls handshake error from" in lower:
+    if not any(map(lower.__contains__, PHRASES)) or "http: tls handshake error from" in lower:
         return None  # a TLS handshake error is reported by a server about a client
-    for reason, weight, words, subject in LOG_PATTERNS:
-        if not any(word in lower for word in words):
+    for reason, weight, phrases, subject in LOG_PATTERNS:
+        if not any(phrase in lower for phrase in phrases):
             continue
         if weight < 24 and _regex(_GENERIC).search(lower):
             return None

@@ -1,4 +1,4 @@
-"""What a text says about a connection: the reason it failed, and who was at the other end."""
+"""Connections in a text: why one failed, and its host, URL or Service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Distrust(StrEnum):
     OTHER = "other"
 
 
-# The first that occurs wins: a certificate problem is told with the words of the connection around it.
+# The first that occurs is used: the error of a certificate is wrapped in one of the connection.
 _REASONS: tuple[tuple[str, Network], ...] = (
     ("x509:", Network.X509),
     ("certificate verify failed", Network.X509),
@@ -70,33 +70,36 @@ _REASONS: tuple[tuple[str, Network], ...] = (
 )
 
 
+_DISTRUSTS: tuple[tuple[str, Distrust], ...] = (
+    ("unknown authority", Distrust.UNKNOWN_AUTHORITY),
+    ("self-signed", Distrust.UNKNOWN_AUTHORITY),
+    ("self signed", Distrust.UNKNOWN_AUTHORITY),
+    ("unable to get local", Distrust.UNKNOWN_AUTHORITY),
+    ("expired", Distrust.EXPIRED),
+    ("not yet valid", Distrust.NOT_YET_VALID),
+    ("is valid for", Distrust.WRONG_HOST),
+    ("not valid for", Distrust.WRONG_HOST),
+    ("IP SANs", Distrust.WRONG_HOST),
+    ("Common Name", Distrust.WRONG_HOST),
+    ("does not match target host", Distrust.WRONG_HOST),
+    ("no alternative certificate subject name", Distrust.WRONG_HOST),
+    ("mismatch", Distrust.HOST_KEY_CHANGED),
+    ("HOST IDENTIFICATION HAS CHANGED", Distrust.HOST_KEY_CHANGED),
+    ("Offending", Distrust.HOST_KEY_CHANGED),
+    ("key is unknown", Distrust.HOST_KEY_UNKNOWN),
+    ("ost key", Distrust.HOST_KEY_UNKNOWN),
+)
+
+
 def reason_of(text: str) -> Network:
-    for words, reason in _REASONS:
-        if words in text:
-            return reason
-    return Network.UNKNOWN
+    return next((reason for phrase, reason in _REASONS if phrase in text), Network.UNKNOWN)
 
 
 def distrust_of(text: str) -> Distrust:
     """Why a certificate or a host key was not trusted."""
-    if (
-        "unknown authority" in text
-        or "self-signed" in text
-        or "self signed" in text
-        or "unable to get local" in text
-    ):
-        return Distrust.UNKNOWN_AUTHORITY
-    if "expired" in text or "not yet valid" in text:  # Go says both in one breath, and then which it is
-        return Distrust.NOT_YET_VALID if "is before" in text or "expired" not in text else Distrust.EXPIRED
-    if "is valid for" in text or "not valid for" in text or "IP SANs" in text or "Common Name" in text:
-        return Distrust.WRONG_HOST
-    if "does not match target host" in text or "no alternative certificate subject name" in text:
-        return Distrust.WRONG_HOST
-    if "mismatch" in text or "HOST IDENTIFICATION HAS CHANGED" in text or "Offending" in text:
-        return Distrust.HOST_KEY_CHANGED
-    if "key is unknown" in text or "ost key" in text:
-        return Distrust.HOST_KEY_UNKNOWN
-    return Distrust.OTHER
+    distrust = next((distrust for phrase, distrust in _DISTRUSTS if phrase in text), Distrust.OTHER)
+    # Go's message `certificate has expired or is not yet valid` continues with the comparison.
+    return Distrust.NOT_YET_VALID if distrust is Distrust.EXPIRED and "is before" in text else distrust
 
 
 @cache
@@ -126,13 +129,12 @@ def url_in(text: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """`https://user@host:8443/x`, `git@host:org/repo` → the host, without port and user."""
-    rest = url.partition("://")[2] if "://" in url else url
-    rest = rest.partition("/")[0]
-    rest = rest.rpartition("@")[2]
-    if rest.startswith("["):
-        return rest[1:].partition("]")[0]
-    return rest.partition(":")[0]
+    """The host of `https://user@host:8443/x` or `git@host:org/repo`, without port and user."""
+    without_scheme = url.partition("://")[2] if "://" in url else url
+    authority = without_scheme.partition("/")[0].rpartition("@")[2]
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0]
+    return authority.partition(":")[0]
 
 
 @cache

@@ -137,8 +137,8 @@ def _condition() -> re.Pattern[str]:
 
 
 def _conditions(text: str) -> Iterator[Part]:
-    for found in _condition().finditer(text):
-        yield Part(place=Place.CONDITION, reason=found["type"], text=found["text"].strip())
+    for match in _condition().finditer(text):
+        yield Part(place=Place.CONDITION, reason=match["type"], text=match["text"].strip())
 
 
 def _operation(lines: list[str]) -> Iterator[Part]:
@@ -166,14 +166,14 @@ def _value_of(lines: list[str], label: str) -> str:
 def _table_rows(lines: list[str], described: _Described) -> Iterator[Part]:
     columns: list[tuple[str, int]] = []
     for line in lines:
-        words = line.split()
-        if {"KIND", "NAME", "STATUS"} <= set(words) or tuple(words[:5]) == _POD_HEADER:
-            columns = [(found[0], found.start()) for found in re.finditer(r"\S+(?: \S+)*", line)]
+        cells = line.split()
+        if {"KIND", "NAME", "STATUS"} <= set(cells) or tuple(cells[:5]) == _POD_HEADER:
+            columns = [(match[0], match.start()) for match in re.finditer(r"\S+(?: \S+)*", line)]
         elif not line.strip():
             columns = []
         elif columns:
             row = _cells(line, columns)
-            part = _resource(row) if "KIND" in row else _pod_row(words, described)
+            part = _resource(row) if "KIND" in row else _pod_row(cells, described)
             if part is not None:
                 yield part
 
@@ -202,16 +202,16 @@ def _resource(row: dict[str, str]) -> Part | None:
     )
 
 
-def _pod_row(words: list[str], described: _Described) -> Part | None:
-    if len(words) < 5 or words[2] in _GOOD or not words[1].replace("/", "").isdigit():
+def _pod_row(cells: list[str], described: _Described) -> Part | None:
+    if len(cells) < 5 or cells[2] in _GOOD or not cells[1].replace("/", "").isdigit():
         return None
-    reason = words[2].rpartition(":")[2]
+    reason = cells[2].rpartition(":")[2]
     return Part(
         place=Place.CONTAINER,
         reason=reason,
         kind="Pod",
         namespace=described.namespace,
-        name=words[0],
+        name=cells[0],
         ended=reason in _ENDED,
     )
 
@@ -239,37 +239,37 @@ def _listed_event() -> re.Pattern[str]:
 
 def _events(lines: list[str], described: _Described) -> Iterator[Part]:
     for number, line in enumerate(lines):
-        found = _described_event().match(line)
-        if found is not None:
+        match = _described_event().match(line)
+        if match is not None:
             yield Part(
                 place=Place.EVENT,
-                reason=found["reason"],
-                text=_wrapped(found["text"], lines[number + 1 :], indent=found.start("text")),
+                reason=match["reason"],
+                text=_wrapped(match["text"], lines[number + 1 :], indent=match.start("text")),
                 kind=described.kind,
                 namespace=described.namespace,
                 name=described.name,
             )
             continue
-        found = _listed_event().match(line)
-        if found is not None:
+        match = _listed_event().match(line)
+        if match is not None:
             yield Part(
                 place=Place.EVENT,
-                reason=found["reason"],
-                text=found["text"].strip(),
-                kind=_kind(found["kind"]),
-                namespace=found["namespace"] or described.namespace,
-                name=found["name"],
+                reason=match["reason"],
+                text=match["text"].strip(),
+                kind=_kind(match["kind"]),
+                namespace=match["namespace"] or described.namespace,
+                name=match["name"],
             )
 
 
 def _wrapped(text: str, following: list[str], *, indent: int) -> str:
     """With the lines below that are indented as far as the message."""
-    words = [text.strip()]
+    lines = [text.strip()]
     for line in following:
         if not line.strip() or len(line) - len(line.lstrip()) < min(indent, 20):
             break
-        words.append(line.strip())
-    return " ".join(words)
+        lines.append(line.strip())
+    return " ".join(lines)
 
 
 _KINDS = {
@@ -284,9 +284,9 @@ _KINDS = {
 }
 
 
-def _kind(written: str) -> str:
+def _kind(printed: str) -> str:
     """`kubectl get events` prints kinds in lower case."""
-    bare = written.partition(".")[0]
+    bare = printed.partition(".")[0]
     return _KINDS.get(bare.lower(), bare[:1].upper() + bare[1:])
 
 
@@ -302,17 +302,17 @@ class _Described:
 
     @staticmethod
     def read(lines: list[str]) -> _Described:
-        found = _Described()
-        found.name = _top_value(lines, "Name")
-        found.namespace = _top_value(lines, "Namespace")
-        found.kind = _top_value(lines, "Kind")
-        if not found.kind and any(line.startswith(("Containers:", "Init Containers:")) for line in lines):
-            found.kind = "Pod"
+        described = _Described()
+        described.name = _top_value(lines, "Name")
+        described.namespace = _top_value(lines, "Namespace")
+        described.kind = _top_value(lines, "Kind")
+        if not described.kind and any(line.startswith(("Containers:", "Init Containers:")) for line in lines):
+            described.kind = "Pod"
         if any(line.startswith(("Project:", "Sync Policy:", "Sync Status:")) for line in lines):
-            found.application = found.name.rpartition("/")[2]  # `argocd app get`
-            found.name = found.namespace = ""
-        found._read_states(lines)
-        return found
+            described.application = described.name.rpartition("/")[2]  # `argocd app get`
+            described.name = described.namespace = ""
+        described._read_states(lines)
+        return described
 
     def states(self) -> tuple[Part, ...]:
         return tuple(self._states)
@@ -320,7 +320,7 @@ class _Described:
     def _read_states(self, lines: list[str]) -> None:
         container, current = "", dict[str, str]()
         for line in (*lines, "State: end"):
-            name, colon, value = (word.strip() for word in line.partition(":"))
+            name, colon, value = (piece.strip() for piece in line.partition(":"))
             if not colon:
                 continue
             if name in ("State", "Last State"):
@@ -375,8 +375,8 @@ def _leading_reason() -> re.Pattern[str]:
 
 def readings_of(text: str) -> tuple[Part, ...]:
     """Every place in which a bare text can be, the likeliest first."""
-    found = _leading_reason().match(text)
-    reason, rest = (found["reason"], found["text"]) if found else ("", text)
+    match = _leading_reason().match(text)
+    reason, remainder = (match["reason"], match["text"]) if match else ("", text)
     code = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[: ]+(\d{1,3})\b", text, re.IGNORECASE)
     exit_code = int(code[1]) if code else None
     parts = [
@@ -385,8 +385,8 @@ def readings_of(text: str) -> tuple[Part, ...]:
         Part(place=Place.OPERATION, reason="Running", text=text),
         Part(place=Place.LONG_OPERATION, reason="Running", text=text),
         Part(place=Place.EVENT, reason=reason, text=text),
-        Part(place=Place.CONTAINER, reason=reason, text=rest, ended=True, exit_code=exit_code),
-        Part(place=Place.CONTAINER, reason=reason, text=rest),
+        Part(place=Place.CONTAINER, reason=reason, text=remainder, ended=True, exit_code=exit_code),
+        Part(place=Place.CONTAINER, reason=reason, text=remainder),
         Part(place=Place.HEALTH, reason="Degraded", text=text),
         Part(place=Place.ARGOCD_LOG, reason="error", text=text),
     ]

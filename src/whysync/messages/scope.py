@@ -1,7 +1,7 @@
-"""Which program reported a text, as the wrappers around it tell. It bounds what the words can mean.
+"""The scope of a text: the program that reported it, inferred from its wrappers.
 
-`permission denied` is Argo CD's RBAC in an answer of its API server, a file of the repo-server in a text of
-the repo-server, and Vault's refusal in the output of a plugin.
+It selects the patterns: `permission denied` is Argo CD's RBAC in a response of its API server, an error about
+a file in a text of the repo-server, and a refusal of Vault in the output of a plugin.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from whysync.messages.wrappers import Layer, LayerKind
 
 
 class Scope(StrEnum):
-    ANY = "any"  # the wrappers do not tell
+    ANY = "any"  # unknown
     GIT = "git"
     HELM = "helm"  # renders a chart
     HELM_DOWNLOAD = "helm-download"  # gets a chart, an index or dependencies
@@ -55,7 +55,7 @@ _OF_COMPARISON = frozenset(
 
 
 def scope_of(layers: Sequence[Layer]) -> Scope:
-    """The innermost wrapper that tells decides."""
+    """The scope of the innermost wrapper that has one."""
     compared = any(layer.kind in _OF_COMPARISON for layer in layers)
     plugin = any(layer.kind is LayerKind.PLUGIN for layer in layers)
     for layer in reversed(layers):

@@ -15,7 +15,7 @@ from whysync.argocd.repo_server.git.tree import walk
 from whysync.argocd.repo_server.git_sources import GitSources
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.repo_server.render import RenderOptions
-from whysync.argocd.repo_server.render.settings import with_settings
+from whysync.argocd.repo_server.render.options import with_settings
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.errors import NotFound, UsageError
 from whysync.json_tree import Object, fields, items, text

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import StandaloneAssessor, judged
+from whysync.argocd.health.standalone import StandaloneAssessor, standalone_health
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Json, Object
 
@@ -29,13 +29,13 @@ def leaving(obj: Object) -> Object:
 def test_the_first_check_that_there_is_judges(
     obj: Object, code: HealthCode | None, by: StandaloneAssessor
 ) -> None:
-    found = judged(obj, {})
+    found = standalone_health(obj, {})
     assert (found.verdict.code if found.verdict else None, found.by) == (code, by)
 
 
 def test_ones_own_lua_comes_before_the_built_in_check() -> None:
     own = {"Pod": ResourceOverride(health_lua='return {status = "Suspended", message = "mine"}')}
-    found = judged(POD, own)
+    found = standalone_health(POD, own)
     assert found.verdict is not None
     assert (found.verdict.code, found.verdict.message, found.by) == (
         HealthCode.SUSPENDED,

@@ -9,7 +9,6 @@ from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.builtin import builtin_check
 from whysync.argocd.health.shipped import shipped_check
 from whysync.argocd.health.verdict import HealthVerdict
-from whysync.argocd.scripts.lua import LuaRunner
 from whysync.argocd.settings import Overrides, health_override
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.ref import group_of
@@ -32,14 +31,12 @@ class StandaloneHealth:
     by: StandaloneAssessor
 
 
-def judged(
-    obj: Object, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
-) -> StandaloneHealth:
-    verdict = health_of(obj, overrides, lua=lua, now=now)
-    return StandaloneHealth(verdict=verdict, by=_judge(obj, overrides, verdict))
+def standalone_health(obj: Object, overrides: Overrides, *, now: float | None = None) -> StandaloneHealth:
+    verdict = health_of(obj, overrides, now=now)
+    return StandaloneHealth(verdict=verdict, by=_assessor(obj, overrides, verdict))
 
 
-def _judge(obj: Object, overrides: Overrides, verdict: HealthVerdict | None) -> StandaloneAssessor:
+def _assessor(obj: Object, overrides: Overrides, verdict: HealthVerdict | None) -> StandaloneAssessor:
     group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
     if (
         verdict is not None

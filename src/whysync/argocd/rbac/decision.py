@@ -16,7 +16,7 @@ import msgspec
 
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.rbac.policy import Answer, Policy, Request, project_lines
-from whysync.argocd.rbac.policy_line import BadLine, Line
+from whysync.argocd.rbac.policy_line import BadLine
 from whysync.json_tree import Json, Object, dig, fields, items, text
 
 _IN_PROJECTS: Final = ("applicationsets", "applications", "repositories", "clusters", "logs", "exec")
@@ -75,15 +75,11 @@ def decide(
     asker: Asker,
     request: Request,
     projects: Mapping[str, AppProject] | None = None,
-    *,
-    extra: Iterable[Line] = (),
 ) -> Decision:
-    """`extra` lines apply to this request only; if one cannot be parsed, none applies."""
     if not policy.is_enforced:
         return Decision(allowed=True, reason=Reason.NOT_ENFORCED)
     if policy.problems:
         return Decision(allowed=False, reason=Reason.INVALID_POLICY, bad_line=policy.problems[0])
-    policy = _with_extra(policy, extra)
     tried: list[Answer] = []
     default = policy.answer(policy.default_role, request) if policy.default_role else None
     if default is not None and default.allowed:
@@ -111,11 +107,6 @@ def decide(
     return _refused(tried, default)
 
 
-def _with_extra(policy: Policy, extra: Iterable[Line]) -> Policy:
-    lines = tuple(extra)
-    return policy if any(isinstance(line, BadLine) for line in lines) else policy.with_lines(lines)
-
-
 def _allowed(reason: Reason, answer: Answer, tried: Sequence[Answer]) -> Decision:
     tried_subjects = (*(earlier.subject for earlier in tried), answer.subject)
     return Decision(allowed=True, reason=reason, answer=answer, asked=tried_subjects)
@@ -123,11 +114,8 @@ def _allowed(reason: Reason, answer: Answer, tried: Sequence[Answer]) -> Decisio
 
 def _refused(tried: Sequence[Answer], default: Answer | None) -> Decision:
     """An invalid pattern or a denying line takes precedence over a missing line."""
-    tried_subjects = tuple(
-        tried_answer.subject
-        for tried_answer in ((default, *tried) if default else tried)
-        if tried_answer.subject
-    )
+    answers = (default, *tried) if default else tried
+    tried_subjects = tuple(answer.subject for answer in answers if answer.subject)
     for answer in tried:
         if answer.broken is not None:
             return Decision(allowed=False, reason=Reason.BROKEN_PATTERN, answer=answer, asked=tried_subjects)

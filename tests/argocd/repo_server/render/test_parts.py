@@ -16,7 +16,7 @@ from whysync.argocd.repo_server.render.environment import build_environment, sub
 from whysync.argocd.repo_server.render.helm import escaped, inline_values
 from whysync.argocd.repo_server.render.kustomization import EditFailed, edited, split_image
 from whysync.argocd.repo_server.render.kustomize import as_kustomize_error, check_reach
-from whysync.argocd.repo_server.render.settings import with_settings
+from whysync.argocd.repo_server.render.options import with_settings
 from whysync.argocd.repo_server.render.tools import kube_version
 from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs, expanded
 from whysync.golang.glob import BadPattern

