@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.apiserver.label_selectors import selects
+from whysync.kubernetes.validation.selectors import selects
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.storage import Store
+from whysync.kubernetes.validation.selectors import selects
 
 
 def covers(rule: Object, call: RequestContext, operation: str) -> bool:

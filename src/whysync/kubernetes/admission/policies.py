@@ -15,12 +15,12 @@ from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, items
 from whysync.kubernetes.admission.matching import covers, in_namespace, variables_of
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import built_in
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, forbidden
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.cel.evaluate import evaluate
 from whysync.kubernetes.cel.values import CelError, UnknownValue
+from whysync.kubernetes.validation.selectors import selects
 
 _RULES: Final = "x-kubernetes-validations"
 _GROUP: Final = "admissionregistration.k8s.io"

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.matching import covers, in_namespace, variables_of
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.cel.evaluate import evaluate
 from whysync.kubernetes.cel.values import CelError, UnknownValue
+from whysync.kubernetes.validation.selectors import selects
 
 Webhook: TypeAlias = Callable[[Object], Object]
 _GROUP = "admissionregistration.k8s.io"

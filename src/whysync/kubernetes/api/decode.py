@@ -1,7 +1,7 @@
 """Decodes API values: fast if they are well formed, lenient if they are not.
 
-Go writes `null` for an empty list, people edit status by hand, versions differ. A part that does not
-fit its type is left out and named, the rest is kept: an absent part is absent, never invented.
+Go writes `null` for an empty list, people edit status by hand, versions differ. A value of the
+wrong type is dropped and reported, the rest is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_REPAIRS = 50
 
 
 def decode(body: Object, into: type[T]) -> tuple[T | None, tuple[str, ...]]:
-    """The typed value and the parts that had to be left out; `None` when nothing is left of it."""
+    """The typed value and the problems of dropped values; `None` if nothing remains."""
     try:
         return msgspec.convert(body, into), ()
     except msgspec.ValidationError:
@@ -55,18 +55,18 @@ def _without_nulls(value: Json) -> Json:
 
 
 def _path(problem: str) -> list[str]:
-    where = _WHERE.search(problem)
-    return [step["key"] or step["index"] for step in _STEP.finditer(where["path"])] if where else []
+    location = _WHERE.search(problem)
+    return [token["key"] or token["index"] for token in _STEP.finditer(location["path"])] if location else []
 
 
 def _drop(tree: Json, path: list[str]) -> bool:
-    """Removes invalid values. msgspec writes `[...]` for any value of a map: then the whole map goes."""
+    """Removes an invalid value. msgspec reports `[...]` for any value of a map, which is then cleared."""
     parent, last = tree, path[-1]
-    for step in path[:-1]:
-        if isinstance(parent, dict) and step in parent:
-            parent = parent[step]
-        elif isinstance(parent, list) and step.isdecimal() and int(step) < len(parent):
-            parent = parent[int(step)]
+    for token in path[:-1]:
+        if isinstance(parent, dict) and token in parent:
+            parent = parent[token]
+        elif isinstance(parent, list) and token.isdecimal() and int(token) < len(parent):
+            parent = parent[int(token)]
         else:
             return False
     if last == "..." and isinstance(parent, (dict, list)) and parent:

@@ -1,4 +1,4 @@
-"""Where the objects of a manifest file are: document, position inside a List, line."""
+"""Positions of objects in a manifest file: document, path inside a List, line."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ class ManifestPlace(NamedTuple):
 
 
 def places_in(path: str, data: bytes | str) -> Iterator[ManifestPlace]:
-    """The objects of one file; nothing from one that cannot be read, such as a template."""
+    """The objects of one file; none for a file that is not YAML, such as a template."""
     number = 0
     for document in yaml.documents(data):
         if isinstance(document, Broken):
-            return  # what follows cannot be counted, and so not be edited
+            return  # later documents have no known number
         if document.body is None:
             continue
-        for inside, body in _unfolded(document.body, (), 0):
+        for inside, body in _objects_in(document.body, (), 0):
             yield ManifestPlace(path, number, inside, body, document.line)
         number += 1
 
 
-def _unfolded(value: Json, inside: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Object]]:
+def _objects_in(value: Json, inside: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Object]]:
     body = fields(value)
     if text(body.get("kind")).endswith("List") and isinstance(body.get("items"), list):
         if depth < _DEEPEST_LIST:
             for number, item in enumerate(items(body.get("items"))):
-                yield from _unfolded(item, (*inside, "items", str(number)), depth + 1)
+                yield from _objects_in(item, (*inside, "items", str(number)), depth + 1)
     elif body.get("kind") and isinstance(body.get("metadata"), dict):
         yield inside, body

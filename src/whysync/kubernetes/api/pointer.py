@@ -1,4 +1,4 @@
-"""JSON pointers (RFC 6901), the one way in which whysync names a field."""
+"""JSON pointers (RFC 6901), which identify fields throughout whysync."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ def split(pointer: str) -> tuple[str, ...]:
         return ()
     if not pointer.startswith("/"):
         raise ValueError(f"a JSON pointer starts with '/': {pointer!r}")
-    return tuple(unescape(part) for part in pointer[1:].split("/"))
+    return tuple(unescape(token) for token in pointer[1:].split("/"))
 
 
-def join(parts: Iterable[str | int]) -> str:
-    return "".join(f"/{escape(str(part))}" for part in parts)
+def join(tokens: Iterable[str | int]) -> str:
+    return "".join(f"/{escape(str(token))}" for token in tokens)
 
 
-def child(pointer: str, part: str | int) -> str:
-    return f"{pointer}/{escape(str(part))}"
+def child(pointer: str, token: str | int) -> str:
+    return f"{pointer}/{escape(str(token))}"
 
 
-def escape(part: str) -> str:
-    return part.replace("~", "~0").replace("/", "~1")
+def escape(token: str) -> str:
+    return token.replace("~", "~0").replace("/", "~1")
 
 
-def unescape(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")
+def unescape(token: str) -> str:
+    return token.replace("~1", "/").replace("~0", "~")
 
 
 def resolve(tree: Json | Missing, pointer: str) -> Json | Missing:
     """The value at `pointer`, or `MISSING`; a list is entered by index only."""
-    for part in split(pointer):
+    for token in split(pointer):
         if isinstance(tree, dict):
-            tree = tree.get(part, MISSING)
-        elif isinstance(tree, list) and (at := index_of(part)) is not None and at < len(tree):
-            tree = tree[at]
+            tree = tree.get(token, MISSING)
+        elif isinstance(tree, list) and (index := index_of(token)) is not None and index < len(tree):
+            tree = tree[index]
         else:
             return MISSING
     return tree
 
 
-def index_of(part: str) -> int | None:
-    """The place in a list that a part names; longer numbers are no places, and Python does not read them."""
-    return int(part) if part.isascii() and part.isdecimal() and len(part) < 10 else None
+def index_of(token: str) -> int | None:
+    """The list index of a token; `None` for other tokens and for numbers of ten digits or more."""
+    return int(token) if token.isascii() and token.isdecimal() and len(token) < 10 else None
 
 
 def without_indexes(pointer: str) -> str:
     """The field in any element of its lists: `/spec/containers/*/image`."""
-    return "/".join("*" if index_of(part) is not None else part for part in pointer.split("/"))
+    return "/".join("*" if index_of(token) is not None else token for token in pointer.split("/"))
 
 
 def within(pointer: str, ancestor: str) -> bool:

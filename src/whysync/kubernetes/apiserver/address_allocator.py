@@ -1,4 +1,4 @@
-"""Cluster addresses and node ports, given out in order and never twice."""
+"""Allocators of cluster IPs and node ports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Allocation(NamedTuple):
 
 
 class AddressAllocator:
-    """Who has which address and which port: followed in the journal, so that nobody counts all Services."""
+    """Allocates addresses and ports in order; follows the journal to know those in use."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -51,7 +51,7 @@ class AddressAllocator:
                 return port
 
     def check(self, obj: Object, resource: Resource, object_key: ObjectKey) -> None:
-        """Raises `Refused` when a Service asks for an address or a node port that another one has."""
+        """Raises `Refused` if a Service requests an address or node port of another Service."""
         if resource.kind != "Service" or resource.group:
             return
         self._follow()

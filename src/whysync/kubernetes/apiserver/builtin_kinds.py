@@ -1,4 +1,4 @@
-"""Which kinds a Kubernetes 1.36 API server serves by default, under which names, and how they are kept."""
+"""The kinds that a Kubernetes 1.36 API server serves by default."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-# Kind, plural and marks: n in namespaces, s status subresource, g counts its generations, c scale
-# subresource, r a question that is answered and not kept.
+# Kind, plural and marks: n namespaced, s status subresource, g metadata.generation, c scale subresource,
+# r a review, which is answered and not stored.
 _TABLE: Final = {
     "v1": """
         ConfigMap configmaps n|Endpoints endpoints n|Event events n|LimitRange limitranges n
@@ -72,7 +72,7 @@ class Resource:
     namespaced: bool = False
     status: bool = False
     counted: bool = False
-    """Does `metadata.generation` count the changes of its spec?"""
+    """Does it have a `metadata.generation`?"""
     scale: bool = False
     kept: bool = True
     custom: bool = False

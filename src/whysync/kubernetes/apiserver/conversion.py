@@ -1,4 +1,4 @@
-"""What a round trip through the server's internal types changes, right after a body was decoded.
+"""Changes of an object by the conversion to the server's internal types and back, after decoding.
 
 Mirrors the conversions and those defaults of Kubernetes 1.36 that Argo CD does not compile in. Managers own
 these fields as if they had written them.
@@ -6,7 +6,6 @@ these fields as if they had written them.
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 from whysync.golang.quantity import value_or_zero, written_like
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.validation.config import with_string_data
 
 _TEMPLATES: Final = {
     "Pod": (),
@@ -35,7 +35,7 @@ def converted(obj: Object, resource: Resource) -> Object:
         obj = _changed_at(obj, (*path, "spec"), _with_service_account_names)
     match resource.kind:
         case "Secret":
-            return _with_bytes(obj)
+            return with_string_data(obj)
         case "DaemonSet":
             return _with_template_generation(obj)
         case "StatefulSet":
@@ -65,7 +65,7 @@ def _changed_at(obj: Object, path: tuple[str, ...], change: Callable[[Object], O
 
 
 def _with_service_account_names(spec: Object) -> Object:
-    """The old name of the service account's field follows the new one."""
+    """Sets the deprecated `serviceAccount` and `serviceAccountName` to the same name."""
     name_field, deprecated_field = text(spec.get("serviceAccountName")), text(spec.get("serviceAccount"))
     name = name_field or deprecated_field
     if not name or (name_field == deprecated_field):
@@ -74,7 +74,7 @@ def _with_service_account_names(spec: Object) -> Object:
 
 
 def _with_pod_level_requests(spec: Object) -> Object:
-    """What a Pod as a whole does not ask for, its containers ask for together, or its limit says."""
+    """Defaults pod-level requests to the sum over the containers, or to the pod-level limit."""
     limits = dig(spec, "resources", "limits")
     if not isinstance(limits, dict):
         return spec
@@ -86,7 +86,7 @@ def _with_pod_level_requests(spec: Object) -> Object:
 
 
 def _summed_container_requests(spec: Object, name: str) -> Json:
-    """The sum over the containers, where all of one kind; written as the first of them is."""
+    """The sum over the containers, in the format of the first; `None` if none has a request."""
     requests = [dig(container, "resources", "requests", name) for container in items(spec.get("containers"))]
     amounts = [amount for amount in requests if isinstance(amount, (str, int, float))]
     if not amounts:
@@ -99,25 +99,11 @@ def _summed_container_requests(spec: Object, name: str) -> Json:
 
 
 def _with_pod_cidrs(spec: Object) -> Object:
-    """The old field of a Node for the addresses of its Pods is the first of the new list."""
+    """Sets `podCIDR` and the first of `podCIDRs` of a Node to the same value."""
     pod_cidr, pod_cidrs = text(spec.get("podCIDR")), items(spec.get("podCIDRs"))
     if pod_cidr and (not pod_cidrs or pod_cidrs[0] != pod_cidr):
         return {**spec, "podCIDRs": [pod_cidr]}
     return {**spec, "podCIDR": pod_cidrs[0]} if pod_cidrs and not pod_cidr else spec
-
-
-def _with_bytes(obj: Object) -> Object:
-    """What was given as plain text is kept as bytes."""
-    plain = obj.get("stringData")
-    if not isinstance(plain, dict):
-        return obj
-    kept = {key: value for key, value in obj.items() if key != "stringData"}
-    coded: Object = {key: encoded(text(value)) for key, value in plain.items()}
-    return {**kept, "data": {**fields(obj.get("data")), **coded}} if coded else kept
-
-
-def encoded(value: str) -> str:
-    return binascii.b2a_base64(value.encode("utf-8", "surrogatepass"), newline=False).decode()
 
 
 def _with_template_generation(obj: Object) -> Object:
@@ -218,7 +204,7 @@ def autoscaler_in_version(obj: Object, api_version: str) -> Object:
 
 
 def with_default_cpu_percent(obj: Object) -> Object:
-    """An autoscaler without metrics watches the CPU."""
+    """The autoscaler with a default target for CPU utilization."""
     spec = fields(obj.get("spec"))
     if spec.get(_CPU_PERCENT) is not None:
         return obj

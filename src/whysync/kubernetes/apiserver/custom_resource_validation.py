@@ -1,7 +1,7 @@
-"""Is a custom resource as its schema wants it? In the words of the API server.
+"""Validation of custom resources by their schema, with the messages of the API server.
 
-Mirrors kube-openapi `validation/validate` and apiextensions `validation`, Kubernetes 1.36. What did not
-change is not checked again on update, as ratcheting has it. Rules in CEL are not evaluated.
+Mirrors kube-openapi `validation/validate` and apiextensions `validation`, Kubernetes 1.36. On update,
+unchanged values are not validated again (ratcheting). CEL rules are not evaluated here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
     max_length, min_length = schema.get("maxLength"), schema.get("minLength")
     prefix = f"Invalid value: {json.dumps(value)}: {path} in body"
     pattern, form = text(schema.get("pattern")), text(schema.get("format"))
-    # The first of these that does not hold is told, and no other.
+    # Only the first violation of these is reported.
     if max_length is not None and len(value) > integer(max_length):
         yield Cause(path, f"Too long: may not be more than {integer(max_length)} bytes")
     elif min_length is not None and len(value) < integer(min_length):
@@ -115,7 +115,7 @@ def _text(value: str, schema: Object, path: str) -> Iterator[Cause]:
 
 
 def _matches(pattern: str, value: str) -> bool:
-    """A pattern that Python does not read is passed over; one that takes too long does not match."""
+    """A pattern that Python cannot compile matches; one that takes too long does not."""
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError):

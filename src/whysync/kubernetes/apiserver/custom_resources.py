@@ -73,7 +73,7 @@ class CustomResource:
         new = fields(with_schema_defaults(obj, self.openapi))
         return new if new != obj else obj
 
-    def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002 as others have it
+    def settled(self, obj: Object, live: Object | None = None) -> Object:  # noqa: ARG002  the Served protocol has it
         """Without the fields that the storage version does not have."""
         if self._stored is self.openapi:
             return obj
@@ -161,7 +161,7 @@ def custom_resources_of(definition: Object) -> list[CustomResource]:
 
 
 def established(definition: Object, now: str, others: list[Object]) -> Object:
-    """A definition after its names were looked at; from then on its kinds are served, if none is taken."""
+    """The definition with its conditions NamesAccepted and Established."""
     new = copy_object(definition)
     names = fields(dig(new, "spec", "names"))
     used_names = _names_of_other_definitions(definition, others)

@@ -1,8 +1,9 @@
-"""From a request's body to an object as the server writes it back: typed, with zero values, no strangers.
+"""Decodes the body of a request to the object that the server returns: typed, with zero values.
 
 Mirrors what Go's decoder and encoder do between them, Kubernetes 1.36: fields that Go always writes appear
-with their zero value, empty ones that it omits go, quantities, times and bytes get their one form. What the
-type does not know is noted (`unknown field "spec.replicass"`); what does not fit it ends the request.
+with their zero value, empty fields with `omitempty` are dropped, quantities, times and bytes become
+canonical. Unknown fields are reported (`unknown field "spec.replicass"`); a value of the wrong type raises
+`BadBody`.
 """
 
 from __future__ import annotations
@@ -34,34 +35,34 @@ _OMITTED_EMPTY: Final = frozenset({"string", "bool", "int", "float", "list", "ma
 
 
 class BadBody(Exception):
-    """The body does not fit the type; the text is Go's."""
+    """The body does not match the type; the message is that of Go's decoder."""
 
 
 def decode(body: Object, kind: Type, live: Object | None = None) -> tuple[Object, list[str]]:
-    """The object, and the fields that it has beyond its type (as strict decoding names them).
+    """The object, and its unknown fields (as strict decoding reports them).
 
-    Parts that are the live object's very own have been through this, and are taken as they are.
+    Values that are identical to those of the live object were decoded before and are not decoded again.
     """
     unknown_fields: list[str] = []
     return _struct(body, kind.struct, "", unknown_fields, live), unknown_fields
 
 
 def rewrite(obj: Object, kind: Type, *, stored: bool = False, live: Object | None = None) -> Object:
-    """An object that was changed by hand, as the server writes it; the store forgets empty lists."""
+    """A changed object in canonical form; with `stored`, empty lists and maps are dropped as in the store."""
     return _struct(obj, kind.struct, "", _Stored() if stored else [], live)
 
 
 class _Stored(list[str]):
-    """Strangers of an object on its way out of the store: there are none."""
+    """Marks the decoding of a stored object, which has no unknown fields."""
 
 
 def zero_object(kind: Type, api_version: str, name: str) -> Object:
-    """What Go has before anything was read into it; creating compares with this."""
+    """The zero value of a kind, with which a new object is compared."""
     return {**_struct({}, kind.struct, "", []), "apiVersion": api_version, "kind": name}
 
 
 class _Slot:
-    """What decoding asks of a field, answered once."""
+    """Properties of a field that decoding needs, computed once."""
 
     __slots__ = ("collection", "drops_empty", "kind", "omit_empty", "omit_zero", "place", "type")
 
@@ -78,7 +79,7 @@ class _Slot:
 class _Plan(NamedTuple):
     slots: dict[str, _Slot]
     always: tuple[tuple[str, Json], ...]
-    """What Go writes where nothing was said."""
+    """Values that Go writes for absent fields."""
 
 
 @cache
@@ -97,7 +98,7 @@ def _plan(name: str) -> _Plan:
 def _struct(
     value: Object, struct: Struct, path: str, unknown_fields: list[str], live: Object | None = None
 ) -> Object:
-    """Keys are met in the order of the body, as complaints are; the result has the order of the type."""
+    """Problems are in the order of the body; the result is in the order of the type."""
     slots, absent_values = _plan(struct.name)
     stored = unknown_fields.__class__ is _Stored
     read: dict[str, Json | Missing] = {}
@@ -130,7 +131,7 @@ def _join(path: str, key: str) -> str:
 
 
 def _or_missing(value: Json, slot: _Slot, *, stored: bool) -> Json | Missing:
-    """What is written of an empty value: most are left out."""
+    """The empty value that Go writes, or `MISSING` if it omits it."""
     if stored and slot.collection:
         value = None
     if slot.drops_empty or (slot.omit_empty and value is None):
@@ -234,7 +235,7 @@ def _scalar(item: Json, kind: Type, path: str, owner: Struct) -> Json:
 
 
 def _quantity_text(item: Json) -> str:
-    """Numbers are read as they are written; strings with their blanks cut off."""
+    """The text of a quantity, which may be a number."""
     if isinstance(item, str):
         return item
     if isinstance(item, (int, float)) and not isinstance(item, bool):
@@ -264,7 +265,7 @@ def _quantity_problem(item: Json) -> str:
 
 
 def _base64_end(text: str) -> int:
-    """Where Go stops reading: at the first stranger, else at the start of the last, incomplete group."""
+    """The position of Go's error: the first invalid character, or the last, incomplete group."""
     plain = text.replace("\n", "").replace("\r", "")
     for index, letter in enumerate(plain):
         if not (letter.isascii() and (letter.isalnum() or letter in "+/")):

@@ -275,7 +275,7 @@ def _finalizers(live: Object, options: DeleteOptions, resource: Resource) -> tup
 
 
 def _grace(live: Object, options: DeleteOptions, resource: Resource) -> int:
-    """Only Pods on a node get time to stop."""
+    """The grace period in seconds; 0 except for Pods on a node."""
     if resource.kind != "Pod" or resource.group:
         return 0
     if not dig(live, "spec", "nodeName") or dig(live, "status", "phase") in ("Succeeded", "Failed"):

@@ -1,4 +1,4 @@
-"""What is served where: the built-in kinds, and those that definitions in the cluster add."""
+"""The served kinds: built-in kinds, and those of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 
 class _ServedResources:
-    """All that is served while no definition changes, by the names under which it is asked for."""
+    """All served resources, indexed; valid until a definition changes."""
 
     def __init__(self, customs: list[CustomResource]) -> None:
         self.customs = customs
@@ -45,7 +45,7 @@ class _ServedResources:
         )
 
     def _preferred_first(self) -> list[Resource]:
-        """Groups in their order; of a group, the version that clients shall use comes first."""
+        """Groups in their order, the preferred version of a group first."""
         order = {group: index for index, group in enumerate(dict.fromkeys(kind.group for kind in self.kinds))}
         newest = sorted(self.kinds, key=lambda resource: version_rank(resource.version), reverse=True)
         return sorted(newest, key=lambda resource: order[resource.group])
@@ -75,10 +75,7 @@ class Discovery:
         self._known = _ServedResources([])
 
     def served(self, address: UrlPath) -> Served:
-        """Raises when nothing is served there.
-
-        In a group of the server's own, and in a version that a definition serves, with a Status.
-        """
+        """The served kind of a path. Raises `NoSuchPath`, or `Refused` in a known group or version."""
         key = (address.api_version, address.plural)
         cached = self._built_in.get(key)
         if cached is not None:
@@ -97,7 +94,7 @@ class Discovery:
         return self._built_in[key]
 
     def _catalogue(self) -> _ServedResources:
-        """Made again when a definition was written."""
+        """The served resources, computed again after a definition was written."""
         writes = self._store.writes(_DEFINITIONS)
         if writes != self._writes:
             self._known = _ServedResources(self._read())
@@ -105,7 +102,7 @@ class Discovery:
         return self._known
 
     def _read(self) -> list[CustomResource]:
-        """From the definitions in the store; one is read again when it has changed."""
+        """Custom resources of the definitions in the store; a definition is read again after a change."""
         custom_resources: list[CustomResource] = []
         for object_key, definition in self._store.within(_DEFINITIONS):
             revision = text(fields(definition.get("metadata")).get("resourceVersion"))

@@ -52,7 +52,7 @@ class GarbageCollection:
         return len(self._store.journal) > start
 
     def _affected_objects(self) -> set[ObjectKey]:
-        """What changed since the last look, and all that may have to follow it."""
+        """Objects that changed since the last call, and those that depend on them."""
         journal = self._store.journal
         affected: set[ObjectKey] = set()
         while self._journal_position < len(journal):

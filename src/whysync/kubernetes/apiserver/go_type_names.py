@@ -1,6 +1,6 @@
-"""How Go calls the types of fields, in the errors of its decoder: many strings have a type of their own.
+"""Names of Go types in the errors of its decoder: many string fields have a named type.
 
-From the types of Kubernetes 1.36; those of statuses are left out, as nobody writes them by hand.
+From the types of Kubernetes 1.36, without those of status fields.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Final
 
-# Struct, and behind the colon its fields, each with the name of its type.
+# Struct: its fields, each with the name of its type.
 _NAMED: Final = """
     PersistentVolumeSpec: accessModes PersistentVolumeAccessMode, persistentVolumeReclaimPolicy
         PersistentVolumeReclaimPolicy, volumeMode PersistentVolumeMode

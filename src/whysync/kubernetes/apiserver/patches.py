@@ -1,4 +1,4 @@
-"""JSON patches, merge patches and strategic merge patches, with the API server's complaints."""
+"""JSON patches, merge patches and strategic merge patches, with the API server's errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _strategic(current: Object, patch: Object, schema: Type) -> Object:
     try:
         if any(key.startswith("$") for key in patch):
             return apply_patch(current, patch, schema)
-        # What the patch does not name stays the live object's own: nobody has to look at it again.
+        # Values that the patch does not touch stay identical to the live object's and are not decoded again.
         touched = {key: value for key, value in current.items() if key in patch}
         others = {key: value for key, value in current.items() if key not in patch}
         return {**others, **apply_patch(touched, patch, schema)}
@@ -90,7 +90,7 @@ def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused
 
 
 def unconvertible(refusal: Refused, obj: Object, call: RequestContext) -> Refused:
-    """A server-side apply is typed before it is decoded: what still does not fit is told by the converter."""
+    """The error of the converter for the result of a server-side apply that does not decode."""
     resource, meta = call.resource, fields(obj.get("metadata"))
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
     identity = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
@@ -135,7 +135,7 @@ def _converter_error(why: str) -> str:
 
 
 def with_sorted_keys(value: Json) -> Json:
-    """With the keys of all maps sorted: so a patched object is read, and so its strangers are told."""
+    """The value with sorted maps, which is the order of unknown fields of a patched object."""
     if isinstance(value, dict):
         return {key: with_sorted_keys(value[key]) for key in sorted(value)}
     return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value

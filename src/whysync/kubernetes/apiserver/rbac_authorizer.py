@@ -1,4 +1,4 @@
-"""Who may do what: roles and bindings in the cluster. Mirrors the RBAC authorizer of Kubernetes 1.36.
+"""The RBAC authorizer: roles and bindings in the cluster. Mirrors Kubernetes 1.36.
 
 A request without a user comes from the cluster's administrator, who may do everything.
 """
@@ -29,14 +29,14 @@ ANONYMOUS: Final = "system:anonymous"
 
 
 def known_user(request: Request) -> Request:
-    """The user of a request: an unknown token is refused, no token is the anonymous user."""
+    """The request with its authenticated user; an unknown token is refused."""
     if request.user == "(bad token)":
         raise Refused(401, "Unauthorized", "Unauthorized")
     return replace(request, user=ANONYMOUS) if request.user == "(anonymous)" else request
 
 
 class AuthorizationAttributes(NamedTuple):
-    """May this user do that, there?"""
+    """User, verb and resource of a request. Mirrors `authorizer.Attributes`."""
 
     user: str
     groups: tuple[str, ...]
@@ -49,7 +49,7 @@ class AuthorizationAttributes(NamedTuple):
 
 
 def check_access(call: RequestContext, store: Store) -> None:
-    """Raises `Refused` when the user of the request may not do this. Everybody may ask what they may do."""
+    """Raises `Refused` if the user is not authorized. Access reviews are open to all users."""
     if not call.request.user or not call.resource.kept:
         return
     attributes = attributes_of(call, _VERBS.get(call.request.verb, call.request.verb))
@@ -74,7 +74,7 @@ def attributes_of(call: RequestContext, verb: str) -> AuthorizationAttributes:
 
 
 def is_authorized(store: Store, attributes: AuthorizationAttributes) -> bool:
-    """The administrator, who has no name here, may do everything."""
+    """Is the request allowed? An empty user is the administrator, who may do everything."""
     return not attributes.user or any(_rule_allows(rule, attributes) for rule in rules_for(store, attributes))
 
 
@@ -95,7 +95,7 @@ def _bindings(store: Store, attributes: AuthorizationAttributes) -> Iterator[tup
 
 
 def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """All groups of a user; a ServiceAccount is in some by its name."""
+    """All groups of a user, including those of a ServiceAccount."""
     prefix, _, account = user.partition("system:serviceaccount:")
     if prefix or not account or "system:serviceaccounts" in groups:
         return (*groups, "system:authenticated")
@@ -104,7 +104,7 @@ def groups_of(user: str, groups: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _missing_roles_text(store: Store, attributes: AuthorizationAttributes) -> str:
-    """The part of a refusal that lists roles of bindings that do not exist."""
+    """The part of the message that lists missing roles of bindings."""
     roles = [
         fields(binding.get("roleRef"))
         for binding, namespace in _bindings(store, attributes)
@@ -120,7 +120,7 @@ def _missing_roles_text(store: Store, attributes: AuthorizationAttributes) -> st
 
 
 def _namespace(call: RequestContext) -> str:
-    """A namespace counts as being in itself."""
+    """The namespace of a request; for a Namespace object, its own name."""
     if call.resource.kind == "Namespace" and not call.resource.group:
         return call.address.name
     return call.address.namespace
@@ -145,11 +145,11 @@ def _applies_to(binding: Object, attributes: AuthorizationAttributes) -> bool:
 
 
 def role_rules(store: Store, binding: Object, namespace: str) -> list[Object] | None:
-    """The rules of the role that a binding names; `None` where there is no such role."""
+    """The rules of the role of a binding; `None` if the role does not exist."""
     name = text(dig(binding, "roleRef", "name"))
     if dig(binding, "roleRef", "kind") == "ClusterRole":
         role = store.get(((_GROUP, "clusterroles"), "", name))
-        if role is None and name == "cluster-admin":  # which every cluster has, told of or not
+        if role is None and name == "cluster-admin":  # exists in every cluster, even if the facts lack it
             return [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     else:
         role = store.get(((_GROUP, "roles"), namespace, name))
@@ -196,7 +196,7 @@ def _refusal(user: str, verb: str, group: str, address: UrlPath, namespace: str,
 
 
 def forbidden_path(user: str, path: str) -> Refused:
-    """Paths that are no resources are open to administrators only."""
+    """The error for paths that are no resources, which only administrators may read."""
     return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})
 
 

@@ -1,8 +1,8 @@
-"""Nobody gives away rights that they do not have themselves.
+"""Prevention of privilege escalation: users cannot grant permissions that they do not have.
 
-Mirrors `ConfirmNoEscalation` of the RBAC registry, Kubernetes 1.36: who writes a role needs all that it
-grants, who writes a binding all that its role grants, unless they may `escalate` or `bind`. Rules about paths
-that are no resources are not looked at.
+Mirrors `ConfirmNoEscalation` of the RBAC registry, Kubernetes 1.36: writing a role
+requires all its permissions, writing a binding all permissions of its role, unless the user may `escalate` or
+`bind`. Rules for non-resource URLs are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Permission(NamedTuple):
 
 
 def confirm_no_escalation(obj: Object, old: Object | None, call: RequestContext, store: Store) -> None:
-    """Raises `Refused` when the user of the request would grant more than they have."""
+    """Raises `Refused` if the user would grant permissions that they do not have."""
     if not call.request.user or call.resource.group != _GROUP or "system:masters" in call.request.groups:
         return
     if call.resource.kind in {"RoleBinding", "ClusterRoleBinding"}:
@@ -75,7 +75,7 @@ def _rules_of_binding(binding: Object, call: RequestContext, store: Store) -> li
 
 
 def _uncovered(granted: list[Object], user_rules: list[Object]) -> list[str]:
-    """What is granted and not held, the verbs of one thing together."""
+    """Granted permissions that the user lacks, one line per resource."""
     missing: dict[tuple[str, str, str], list[str]] = {}
     for rule in granted:
         for permission in _permissions(rule):

@@ -1,4 +1,4 @@
-"""How kinds register what the server does to their objects on the way into the store."""
+"""Registration of strategies by kind."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whysync.json_tree import Object
 
 
 class RegistryContext:
-    """What a strategy may ask the server for."""
+    """Access of a strategy to stored objects, to the address allocators and to the clock."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ def on_update(group: str, kind: str) -> Callable[[U], U]:
 
 
 def spec_of(obj: Object) -> Object:
-    """The spec, made if need be; changing it changes the object."""
+    """The spec of the object, created if it is missing; may be changed."""
     spec = obj.get("spec")
     if not isinstance(spec, dict):
         spec = obj["spec"] = {}

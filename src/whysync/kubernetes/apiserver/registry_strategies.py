@@ -1,7 +1,7 @@
-"""What the server itself puts into objects of certain kinds as it stores them, and keeps from writers.
+"""Fields that the server sets or resets in objects of certain kinds before it stores them.
 
 Mirrors the registry strategies (`PrepareForCreate`, `PrepareForUpdate`) and the default admission plugins of
-Kubernetes 1.36. Managers do not own what is set here: ownership is reckoned before.
+Kubernetes 1.36. Field managers do not own what is set here, because ownership is computed before.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def prepare_for_update(new: Object, old: Object, resource: Resource, registry: R
 
 
 def _mutable_copy(obj: Object) -> Object:
-    """A copy to be changed; the largest part of many objects, who owns what, nobody changes here."""
+    """A deep copy that may be changed; managedFields, which no strategy changes, are shared."""
     meta = fields(obj.get("metadata"))
     owners = meta.get("managedFields")
     if owners is None:
@@ -66,7 +66,7 @@ def _copy_status(source: Object, target: Object) -> None:
 
 
 def raises_generation(new: Object, old: Object, resource: Resource) -> bool:
-    """Does this change raise the generation?"""
+    """Does this change raise `metadata.generation`?"""
     if resource.kind == "Deployment" and resource.group == "apps":
         old_meta, new_meta = fields(old.get("metadata")), fields(new.get("metadata"))
         if fields(old_meta.get("annotations")) != fields(new_meta.get("annotations")):
@@ -173,7 +173,7 @@ def _tolerates(toleration: Object, key: str) -> bool:
 
 
 def compute_pod_qos(spec: Object) -> str:
-    """Quality of service: all limits equal to requests, none at all, or something between."""
+    """The QoS class of a Pod: Guaranteed, BestEffort or Burstable. Mirrors `ComputePodQOS`."""
     pod_level = fields(spec.get("resources"))
     resource_lists = (
         [pod_level]
@@ -208,7 +208,7 @@ def _cpu_and_memory(value: Json) -> Object:
 
 @on_create("", "Node")
 def prepare_node_for_create(obj: Object, _: RegistryContext) -> None:
-    """A node that is not ready yet takes no Pods. Mirrors the `TaintNodesByCondition` admission."""
+    """Adds the not-ready taint. Mirrors the `TaintNodesByCondition` admission plugin."""
     spec = spec_of(obj)
     taint: Object = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
     if taint not in items(spec.get("taints")):
@@ -217,7 +217,7 @@ def prepare_node_for_create(obj: Object, _: RegistryContext) -> None:
 
 @on_create("apps", "StatefulSet")
 def prepare_stateful_set_for_create(obj: Object, _: RegistryContext) -> None:
-    """How many may be unavailable at once is behind a feature gate that is off."""
+    """Drops `maxUnavailable`, which is behind a feature gate that is off."""
     update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
     if isinstance(update, dict):
         update.pop("maxUnavailable", None)
@@ -236,7 +236,7 @@ def prepare_daemon_set_for_create(obj: Object, _: RegistryContext) -> None:
 
 @on_update("apps", "DaemonSet")
 def prepare_daemon_set_for_update(new: Object, old: Object, _: RegistryContext) -> None:
-    """The number of a template counts its changes; writers cannot set it."""
+    """Counts the changes of the pod template; writers cannot set the annotation."""
     old_generation = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
     changed = dig(new, "spec", "template") != dig(old, "spec", "template")
     generation = int(old_generation) if old_generation.isdecimal() else 1
@@ -270,7 +270,7 @@ def prepare_job_for_create(obj: Object, _: RegistryContext) -> None:
         "job-name": name,
     }
     if meta.get("labels") and meta["labels"] == template_meta.get("labels"):
-        # Labels that were taken over from the template are one map with it in the server's memory.
+        # In the server, labels defaulted from the template are the same map as the template's labels.
         meta["labels"] = dict(labels)
     template_meta["labels"] = labels
     if spec.get("selector") is None:
@@ -309,7 +309,7 @@ def prepare_persistent_volume_claim_for_create(obj: Object, registry: RegistryCo
 
 
 def _normalize_data_sources(spec: Object) -> None:
-    """Either way of naming a data source fills in the other."""
+    """Sets `dataSource` from `dataSourceRef`, or the other way around. Mirrors `NormalizeDataSources`."""
     source, source_ref = spec.get("dataSource"), spec.get("dataSourceRef")
     if isinstance(source, dict) and source_ref is None:
         spec["dataSourceRef"] = copy(source)

@@ -1,4 +1,4 @@
-"""A kind that is served: how its bodies are read, defaulted, compared."""
+"""Served kinds: decoding, defaulting and conversion of their objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from whysync.kubernetes.schema.defaults import with_defaults
 
 _NOT_SPEC: Final = frozenset({"apiVersion", "kind", "metadata", "status"})
 _DEFAULTED_AGAIN: Final = frozenset({"HorizontalPodAutoscaler", "Job"})
-"""Kinds into which the server puts something, on the way to the store, that has defaults of its own."""
+"""Kinds that are defaulted again before they are stored, because the server adds fields with defaults."""
 
 
 class Served(Protocol):
@@ -38,16 +38,16 @@ class Served(Protocol):
         ...
 
     def decode(self, body: Object, live: Object | None = None) -> tuple[Object, list[str]]:
-        """The object as it is written, and what it says beyond its type; raises `Refused`.
+        """The decoded object, and its unknown fields; raises `Refused`.
 
-        Here and below, what is a part of `live` itself needs no second look.
+        Here and below, values that are identical to those of `live` are not processed again.
         """
         ...
 
     def defaulted(self, obj: Object, live: Object | None = None) -> Object: ...
 
     def settled(self, obj: Object, live: Object | None = None) -> Object:
-        """As it comes back from the store."""
+        """The object as it is stored."""
         ...
 
     def read(self, obj: Object) -> Object:
@@ -84,7 +84,7 @@ class BuiltIn:
     def defaulted(self, obj: Object, live: Object | None = None) -> Object:
         obj = converted(obj, self.resource)
         if live is not None and has_same_spec(obj, live) and self.resource.kind != "Namespace":
-            return obj  # a Namespace has a default among its labels
+            return obj  # a Namespace has a default label
         filled = with_defaults(obj, self._type)
         return obj if filled == obj else rewrite(filled, self._type)
 
@@ -111,21 +111,21 @@ class BuiltIn:
 
 
 def has_same_spec(obj: Object, live: Object) -> bool:
-    """Are all parts the live object's own, but for metadata and status, which have no defaults?"""
+    """Are all fields except metadata and status identical to those of the live object?"""
     return obj.keys() | _NOT_SPEC == live.keys() | _NOT_SPEC and all(
         live.get(key) is value for key, value in obj.items() if key not in _NOT_SPEC
     )
 
 
 def _with_atomic_data(atom: Atom) -> Atom:
-    """A revision's data is bytes to the server: owned as a whole."""
+    """`data` of a ControllerRevision is atomic."""
     assert atom.map is not None
     atomic = Atom(map=MapType(known={}, element=DEDUCED, atomic=True))
     return Atom(map=MapType(known={**atom.map.known, "data": atomic}))
 
 
 def _with_granular_claim_ref(atom: Atom) -> Atom:
-    """References are owned as a whole, but for the claim of a volume."""
+    """Object references are atomic, except `claimRef` of a PersistentVolume."""
     assert atom.map is not None
     spec = atom.map.known["spec"]
     assert spec.map is not None

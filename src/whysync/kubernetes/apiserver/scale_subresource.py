@@ -1,4 +1,4 @@
-"""The `scale` subresource: the number of replicas, without the object around it."""
+"""The `scale` subresource."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _keys_of(path: str) -> tuple[str, ...]:
 
 
 def scale_of(obj: Object, served: Served) -> Object:
-    """The scale of an object; a custom resource's definition says where its numbers are."""
+    """The scale of an object; for a custom resource, by the paths in its definition."""
     paths = served.scale if isinstance(served, CustomResource) else _BUILT_IN
     meta = fields(obj.get("metadata"))
     scale_meta = {

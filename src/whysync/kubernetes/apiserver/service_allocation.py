@@ -1,4 +1,4 @@
-"""Services: cluster addresses and node ports, given out and kept.
+"""Services: allocation of cluster IPs and node ports.
 
 Mirrors the Service registry of Kubernetes 1.36 on a cluster with IPv4 only.
 """
@@ -42,7 +42,7 @@ def prepare_service_for_update(new: Object, old: Object, registry: RegistryConte
 
 
 def _check_ip_families(spec: Object, obj: Object, families: list[Json]) -> None:
-    """Refuses a second family of addresses, of those that the writer names: the cluster has one."""
+    """Raises `Refused` for IP families that the cluster, which is IPv4 only, does not have."""
     is_headless_without_selector = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("type") == "ExternalName" or is_headless_without_selector:
         return
@@ -50,7 +50,7 @@ def _check_ip_families(spec: Object, obj: Object, families: list[Json]) -> None:
     if spec.get("ipFamilyPolicy") == "RequireDualStack":
         why = "this cluster is not configured for dual-stack services"
         causes.append(Cause("spec.ipFamilyPolicy", f'Invalid value: "RequireDualStack": {why}'))
-    has_address = spec.get("clusterIP") not in (None, "", "None")  # then that is what does not fit
+    has_address = spec.get("clusterIP") not in (None, "", "None")  # then validation reports the address
     for index, family in enumerate(families):
         if family == "IPv6" and not has_address:
             why = 'Invalid value: "IPv6": not configured on this cluster'

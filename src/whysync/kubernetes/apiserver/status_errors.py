@@ -1,4 +1,4 @@
-"""What an API server says when it refuses: a Status object with code, reason, message and details."""
+"""Error responses of the API server: Status objects with code, reason, message and details."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Cause(NamedTuple):
     field: str
     message: str
     given: str = ""
-    """The reason, where the message does not tell it."""
+    """The reason, if it does not follow from the message."""
 
     @property
     def reason(self) -> str:

@@ -1,4 +1,4 @@
-"""URL paths of the Kubernetes API, taken apart."""
+"""Parsing of Kubernetes API URL paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class UrlPath(NamedTuple):
 
 
 def parse_url_path(path: str) -> UrlPath | None:
-    """`/apis/apps/v1/namespaces/shop/deployments/web/scale`, in parts; `None` where it names no resource."""
+    """Parses `/apis/apps/v1/namespaces/shop/deployments/web/scale`; `None` if it is no path of a resource."""
     segments = [segment for segment in path.partition("?")[0].split("/") if segment]
     if segments[:1] == ["api"] and len(segments) > 2:
         api_version, rest = segments[1], segments[2:]
@@ -37,7 +37,7 @@ def parse_url_path(path: str) -> UrlPath | None:
 
 
 def check_query(path: str) -> None:
-    """Refuses parameters of a list that mean nothing."""
+    """Raises `Refused` for invalid parameters of a list."""
     if "?" not in path:
         return
     query = parse_qs(path.partition("?")[2])
@@ -54,7 +54,7 @@ _METHOD_NOT_ALLOWED = "the server does not allow this method on the requested re
 
 
 def with_effective_verb(request: Request, address: UrlPath) -> Request:
-    """The method alone does not tell one object from all of them: the path does."""
+    """The request with its verb for one object or for a collection, depending on the path."""
     if address.name:
         return request
     if request.verb == "get":
@@ -65,7 +65,7 @@ def with_effective_verb(request: Request, address: UrlPath) -> Request:
 
 
 def check_method(request: Request, address: UrlPath) -> None:
-    """Refuses to create at the place of one object, and to change all of them."""
+    """Raises `Refused` for a create with a name, and for changes without one."""
     verb, names_object = request.verb, bool(address.name)
     on_one = verb in {"update", "delete", "ssa"} or verb.endswith("-patch")
     if (verb == "create" and names_object) or (on_one and not names_object):

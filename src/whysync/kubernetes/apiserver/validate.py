@@ -29,7 +29,7 @@ _CONDITIONAL: Final = frozenset(
 
 
 def check_create(obj: Object, call: RequestContext) -> None:
-    """Raises `Refused` for what the server does not take."""
+    """Raises `Refused` if a new object is invalid."""
     causes = list(_causes(problems_on_create(obj)))
     if isinstance(call.served, CustomResource):
         causes.extend(call.served.problems(obj, None))
@@ -41,7 +41,7 @@ def check_create(obj: Object, call: RequestContext) -> None:
 
 
 def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
-    """A Pod may only name a RuntimeClass that exists."""
+    """The RuntimeClass of a Pod must exist."""
     name = text(dig(obj, "spec", "runtimeClassName")) if resource.kind == "Pod" else ""
     if name and store.get((("node.k8s.io", "runtimeclasses"), "", name)) is None:
         pod = text(dig(obj, "metadata", "name"))
@@ -49,7 +49,7 @@ def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
 
 
 def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
-    """A Pod may only name a PriorityClass that exists; the system's own always do."""
+    """The PriorityClass of a Pod must exist; the system classes always do."""
     name = text(dig(obj, "spec", "priorityClassName")) if resource.kind == "Pod" else ""
     if not name or name in {"system-cluster-critical", "system-node-critical"}:
         return
@@ -59,7 +59,7 @@ def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
 
 
 def require_resource_version(call: RequestContext, version: str) -> None:
-    """Some kinds are never replaced without saying which version was read."""
+    """Some kinds require `resourceVersion` in an update. Mirrors `AllowUnconditionalUpdate`."""
     if version or call.request.verb != "update":
         return
     if call.resource.custom or call.resource.kind in _CONDITIONAL:
@@ -80,7 +80,7 @@ def check_update(obj: Object, live: Object, call: RequestContext) -> None:
 
 
 def _policy_reason_causes(obj: Object, resource: Resource) -> Iterable[Cause]:
-    """The reasons that a policy may give for a denial are few."""
+    """Unsupported reasons in the validations of a ValidatingAdmissionPolicy."""
     if resource.kind != "ValidatingAdmissionPolicy":
         return
     for index, raw in enumerate(items(dig(obj, "spec", "validations"))):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, items, same
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import StatusError, labels_of, name_of
 from whysync.kubernetes.controllers.controller import QueueController
+from whysync.kubernetes.validation.selectors import selects
 
 _ROLES: Final = ("rbac.authorization.k8s.io", "clusterroles")
 _API: Final = "rbac.authorization.k8s.io/v1"

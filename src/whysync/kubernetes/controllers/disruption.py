@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     DEPLOYMENTS,
@@ -23,6 +22,7 @@ from whysync.kubernetes.controllers.client import (
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.service_pods import PodSummary, pod_summary
+from whysync.kubernetes.validation.selectors import selects
 
 BUDGETS: Final = ("policy", "poddisruptionbudgets")
 _SCALABLE: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS, "Deployment": DEPLOYMENTS}

@@ -11,7 +11,6 @@ from typing import Final, NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.conversion import AUTOSCALING_V1, AUTOSCALING_V2, autoscaler_in_version
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.behavior import Behavior, Metric
@@ -25,6 +24,7 @@ from whysync.kubernetes.controllers.client import (
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
 from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.validation.selectors import selects
 
 AUTOSCALERS: Final = ("autoscaling", "horizontalpodautoscalers")
 _SYNC_SECONDS: Final = 15

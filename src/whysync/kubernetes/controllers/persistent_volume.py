@@ -11,7 +11,6 @@ from typing import Final
 
 from whysync.golang.quantity import milli_value
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.client import (
@@ -37,6 +36,7 @@ from whysync.kubernetes.controllers.storage import (
     ensure_default_class,
     storage_class_name,
 )
+from whysync.kubernetes.validation.selectors import selects
 
 _COMPONENT: Final = "persistentvolume-controller"
 _PROVISIONER_ANNOTATION: Final = "volume.kubernetes.io/storage-provisioner"

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     PODS,
@@ -30,6 +29,7 @@ from whysync.kubernetes.controllers.conditions import (
     parse_unsigned,
 )
 from whysync.kubernetes.controllers.object_index import Kind
+from whysync.kubernetes.validation.selectors import selects
 
 _PHASE_RANKS: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"

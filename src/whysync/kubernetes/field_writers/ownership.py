@@ -58,7 +58,7 @@ class ManagedFieldsIndex:
         self._live = live
         entries = [fields(raw) for raw in items(fields(live.get("metadata")).get("managedFields"))]
         claims = [(fields(entry.get("fieldsV1")), writer_from(entry)) for entry in entries]
-        self._claims = sorted(claims, key=lambda claim: _when(claim[1].time), reverse=True)
+        self._claims = sorted(claims, key=lambda claim: _sort_time(claim[1].time), reverse=True)
 
     @property
     def managers(self) -> tuple[Writer, ...]:
@@ -68,11 +68,11 @@ class ManagedFieldsIndex:
     def ownership(self, pointer: str) -> Ownership:
         if not self._claims:
             return Ownership(standing=OwnershipState.NO_RECORD)
-        parts = pointers.split(pointer)
+        tokens = pointers.split(pointer)
         holders: list[Writer] = []
         nearest: dict[int, list[Writer]] = {}
         for claimed, writer in self._claims:
-            claim, depth = _follow(claimed, self._live, parts)
+            claim, depth = _follow_path(claimed, self._live, tokens)
             if claim is _Claim.HOLDS:
                 holders.append(writer)
             elif depth:
@@ -80,9 +80,9 @@ class ManagedFieldsIndex:
         if holders:
             return Ownership(standing=OwnershipState.OWNED, writers=tuple(holders))
         deepest = max(nearest, default=0)
-        there = not isinstance(_reached(self._live, parts), Missing)
+        is_present = not isinstance(_value_at(self._live, tokens), Missing)
         return Ownership(
-            standing=OwnershipState.NOBODY if there else OwnershipState.ABSENT,
+            standing=OwnershipState.NOBODY if is_present else OwnershipState.ABSENT,
             around=tuple(nearest.get(deepest, ())),
         )
 
@@ -100,14 +100,14 @@ def writer_of(live: Object, pointer: str) -> Writer | None:
     return next(iter(writers_of(live, pointer)), None)
 
 
-def _follow(claim: Object, value: Json | Missing, parts: tuple[str, ...]) -> tuple[_Claim, int]:
+def _follow_path(claim: Object, value: Json | Missing, tokens: tuple[str, ...]) -> tuple[_Claim, int]:
     """Walk one claim along a path; the number is the depth of the last node that it owns."""
     owned = 0
-    for depth, part in enumerate(parts):
-        below, value = _step(claim, value, part)
-        if below is None:
+    for depth, token in enumerate(tokens):
+        child, value = _step(claim, value, token)
+        if child is None:
             return _Claim.ABOVE, owned
-        claim = below
+        claim = child
         if not claim:  # a leaf: owned whole, and all that is below it
             return _Claim.HOLDS, depth + 1
         if "." in claim:
@@ -115,24 +115,24 @@ def _follow(claim: Object, value: Json | Missing, parts: tuple[str, ...]) -> tup
     return (_Claim.HOLDS if claim else _Claim.ABOVE), owned
 
 
-def _step(claim: Object, value: Json | Missing, part: str) -> tuple[Object | None, Json | Missing]:
+def _step(claim: Object, value: Json | Missing, token: str) -> tuple[Object | None, Json | Missing]:
     if not isinstance(value, list):
-        below = claim.get(f"f:{part}")
-        value = value.get(part, MISSING) if isinstance(value, dict) else MISSING
-        return (None if below is None else fields(below)), value
-    at = pointers.index_of(part)
-    if at is None or at >= len(value):
+        child = claim.get(f"f:{token}")
+        value = value.get(token, MISSING) if isinstance(value, dict) else MISSING
+        return (None if child is None else fields(child)), value
+    index = pointers.index_of(token)
+    if index is None or index >= len(value):
         return None, MISSING
-    item = value[at]
-    for name, below in claim.items():
-        if name == f"i:{part}" or _names_item(name, item):
-            return fields(below), item
+    item = value[index]
+    for name, child in claim.items():
+        if name == f"i:{token}" or _names_item(name, item):
+            return fields(child), item
     return None, item
 
 
-def _reached(value: Json | Missing, parts: tuple[str, ...]) -> Json | Missing:
-    for part in parts:
-        _, value = _step({}, value, part)
+def _value_at(value: Json | Missing, tokens: tuple[str, ...]) -> Json | Missing:
+    for token in tokens:
+        _, value = _step({}, value, token)
     return value
 
 
@@ -153,7 +153,7 @@ def _agrees(item: Object, key: str, expected: Json) -> bool:
 
 
 def _same(left: Json | Missing, right: Json) -> bool:
-    """Equality of JSON scalars: `1` and `true` differ, though Python thinks otherwise."""
+    """Equality of JSON scalars: `1` and `true` differ, unlike in Python."""
     return isinstance(left, bool) == isinstance(right, bool) and left == right
 
 
@@ -164,7 +164,7 @@ def _parsed(raw: str) -> Json | Missing:
         return MISSING
 
 
-def _when(time: datetime | None) -> datetime:
+def _sort_time(time: datetime | None) -> datetime:
     if time is None:
         return _LONG_AGO
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""One writer, and how to name it in a sentence."""
+"""A field manager as a writer, and its text for messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Writer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def writer_from(entry: Object) -> Writer:
-    """One raw entry of managedFields; what is missing or ill-typed is empty."""
+    """The writer of one managedFields entry; missing or invalid values are empty."""
     manager, operation = text(entry.get("manager")), text(entry.get("operation"))
     subresource = text(entry.get("subresource"))
     return Writer(
@@ -62,12 +62,12 @@ _PHRASES = {
 
 def phrase(writer: Writer) -> str:
     """`kubectl edit`, `an autoscaler (kube-controller-manager, subresource scale)`: words, then the name."""
-    words = _PHRASES[writer.kind]
+    label = _PHRASES[writer.kind]
     if writer.manager == "before-first-apply":
         return "whoever wrote it before the API server began to keep a record (before-first-apply)"
     if writer.kind is WriterKind.KUBECTL_OTHER and writer.manager.startswith("kubectl-"):
-        words = writer.manager.replace("-", " ", 1)
-    detail = [] if words.replace(" ", "-") == writer.manager else [writer.manager or "no name"]
+        label = writer.manager.replace("-", " ", 1)
+    detail = [] if label.replace(" ", "-") == writer.manager else [writer.manager or "no name"]
     if writer.subresource:
         detail.append(f"subresource {writer.subresource}")
-    return f"{words} ({', '.join(detail)})" if detail else words
+    return f"{label} ({', '.join(detail)})" if detail else label

@@ -1,7 +1,7 @@
 """kubectl's client-side apply, which Argo CD uses unless ServerSideApply is set.
 
-Mirrors `kubectl apply`, Kubernetes 1.36: the manifest goes along in an annotation, and the next apply
-compares it, the live object and the new manifest three ways to find what to remove.
+Mirrors `kubectl apply`, Kubernetes 1.36: the manifest is stored in an annotation, and the next apply
+computes a three-way patch from it, the live object and the new manifest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MANAGER: Final = "kubectl-client-side-apply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """`outcome` is kubectl's word: `created`, `configured`, `unchanged`; empty when the server refused."""
+    """`outcome` is `created`, `configured` or `unchanged`; empty if the server refused the request."""
 
     outcome: str
     answer: Answer
@@ -38,18 +38,18 @@ def client_side_apply(
     validation: str = "Strict",
 ) -> Applied:
     """Apply a manifest; `collection` is the URL path of its kind in its namespace."""
-    wanted = with_annotation(manifest)
+    modified = with_annotation(manifest)
     path = f"{collection}/{text(fields(manifest.get('metadata')).get('name'))}"
     live = cluster.send(Request(verb="get", path=path))
     if live.code == 404:
-        created = without_nulls(wanted)
+        created = without_nulls(modified)
         answer = cluster.send(
             Request(verb="create", path=collection, body=created, manager=manager, validation=validation)
         )
         return Applied(outcome="created" if answer.ok else "", answer=answer, sent=created)
     if not live.ok or live.body is None:
         return Applied(outcome="", answer=live)
-    patch = patch_for(wanted, live.body)
+    patch = patch_for(modified, live.body)
     if not patch:
         return Applied(outcome="unchanged", answer=live)
     verb = patch_verb(manifest)
@@ -57,13 +57,13 @@ def client_side_apply(
     return Applied(outcome="configured" if answer.ok else "", answer=answer, sent=patch)
 
 
-def patch_for(wanted: Object, live: Object) -> Object:
-    """What kubectl would send; empty when the live object is as wanted."""
-    before = last_applied(live) or {}
-    schema = _schema(wanted)
+def patch_for(modified: Object, live: Object) -> Object:
+    """The patch that kubectl sends; empty if nothing changes."""
+    original = last_applied(live) or {}
+    schema = _schema(modified)
     if schema is None:
-        return three_way_merge_patch(before, wanted, live)
-    return three_way_patch(before, wanted, live, schema)
+        return three_way_merge_patch(original, modified, live)
+    return three_way_patch(original, modified, live, schema)
 
 
 def patch_verb(manifest: Object) -> str:

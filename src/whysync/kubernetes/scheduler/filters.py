@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from whysync.json_tree import Json, Object, dig, fields, items, text
-from whysync.kubernetes.apiserver.label_selectors import selects
 from whysync.kubernetes.scheduler.node_info import (
     MilliAmounts,
     NodeInfo,
@@ -20,6 +19,7 @@ from whysync.kubernetes.scheduler.node_info import (
     host_ports,
     pod_requests,
 )
+from whysync.kubernetes.validation.selectors import selects
 
 
 class PodRequirements(NamedTuple):

@@ -1,8 +1,8 @@
 """Kinds and fields of other releases of Kubernetes than that of the schema tables.
 
-`data/releases.json`, written by `tools/releases.py`, says only what differs:
+`data/releases.json`, written by `tools/releases.py`, contains only the differences:
 
-- `kinds`: by `apiVersion`, in which releases a kind is there: `34-` since 1.34, `-27` until 1.27, `26-31`
+- `kinds`: by `apiVersion`, the releases that have a kind: `34-` since 1.34, `-27` until 1.27, `26-31`
   both; behind a `|` its struct, where the tables of 1.36 do not have it;
 - `fields`: by struct, the same for its fields; behind the `|` the type, in the notation of `pack`, of a field
   that 1.36 does not have.
@@ -23,12 +23,12 @@ from whysync.kubernetes.schema.pack import Field, Struct, Type, kinds, read_data
 
 OLDEST: Final = 25
 BASE: Final = 36
-"""The one of the tables."""
+"""The release of the schema tables."""
 NEWEST: Final = 37
 
 
 class Span(NamedTuple):
-    """From the first release that has it to the last; as far as is known."""
+    """First and last release that have a kind or field."""
 
     first: int
     last: int
@@ -46,13 +46,13 @@ class _History(msgspec.Struct):
 
 
 def release_of(written: str) -> int | None:
-    """`1.31` or `v1.31.2-eks-1` → 31, or the nearest that is known; `None` where the text is no version."""
+    """`1.31` or `v1.31.2-eks-1` → 31, or the nearest known release; `None` if the text is no version."""
     matched = re.match(r"v?1\.(\d{1,4})(?!\d)", written)
     return min(max(int(matched[1]), OLDEST), NEWEST) if matched else None
 
 
 def span_of_kind(api_version: str, kind: str) -> Span | None:
-    """`None` where no release since 1.25 has it."""
+    """The releases that have a kind; `None` if none since 1.25 has it."""
     entry = _history().kinds.get(api_version, {}).get(kind)
     if entry is not None:
         return _span(entry)
@@ -68,25 +68,25 @@ def span_of_field(struct: Struct, name: str) -> Span | None:
 
 def span_at(api_version: str, kind: str, path: Sequence[str]) -> Span | None:
     """The releases that have the field at a path of keys and indexes; `None` if it is unknown."""
-    here = type_of(api_version, kind)
-    whole, is_field = ALWAYS, False
-    for step in path:
-        if here is None:
+    current = type_of(api_version, kind)
+    common, is_field = ALWAYS, False
+    for key in path:
+        if current is None:
             return None
-        is_field = here.kind == "struct"
+        is_field = current.kind == "struct"
         if not is_field:
-            here = here.element
+            current = current.element
             continue
-        span = span_of_field(here.struct, step)
+        span = span_of_field(current.struct, key)
         if span is None:
             return None
-        whole = Span(max(whole.first, span.first), min(whole.last, span.last))
-        here = fields_in(here.struct, span.last)[step].type
-    return whole if is_field else None
+        common = Span(max(common.first, span.first), min(common.last, span.last))
+        current = fields_in(current.struct, span.last)[key].type
+    return common if is_field else None
 
 
 def type_in(api_version: str, kind: str, release: int) -> Type | None:
-    """The type of a kind where that release has it."""
+    """The type of a kind in that release; `None` if the release does not have it."""
     entry = _history().kinds.get(api_version, {}).get(kind, "")
     if not _span(entry).holds(release):
         return None
@@ -95,11 +95,11 @@ def type_in(api_version: str, kind: str, release: int) -> Type | None:
 
 
 def versions_in(group: str, kind: str, release: int) -> list[str]:
-    """Under which versions of its group that release has the kind."""
-    every = {*kinds(), *_history().kinds}
+    """The versions of the group in which that release serves the kind."""
+    api_versions = {*kinds(), *_history().kinds}
     return [
         api_version
-        for api_version in sorted(every)
+        for api_version in sorted(api_versions)
         if api_version.rpartition("/")[0] == group and type_in(api_version, kind, release)
     ]
 

@@ -68,6 +68,11 @@ def matches(selector: Json | Missing, labels: Json | Missing) -> bool:
     )
 
 
+def selects(selector: Json | Missing, labels: Object) -> bool:
+    """Does the selector match these labels? A missing selector matches everything."""
+    return not isinstance(selector, dict) or matches(selector, labels)
+
+
 def printable(selector: Json | Missing) -> Json:
     return internal(selector, "meta/v1.LabelSelector")
 
@@ -81,5 +86,7 @@ def _requirement_matches(requirement: Object, labels: Object) -> bool:
             return key not in labels or labels[key] not in values
         case "Exists":
             return key in labels
-        case _:
+        case "DoesNotExist":
             return key not in labels
+        case _:
+            return False

@@ -251,12 +251,12 @@ class Builder:
         name = key if kind is not str else json.dumps(key, ensure_ascii=False)
         self.warnings.append(f"line {self._first_line + line + 1}: key {name} already set in map")
 
-    def _merge(self, top: Frame, given: Frame | None) -> None:
-        if given is None:
+    def _merge(self, top: Frame, merged: Frame | None) -> None:
+        if merged is None:
             raise Invalid("map merge requires map or sequence of maps as the value")
         # Backwards, as earlier mappings win over later ones.
-        sources = [given] if type(given.into) is dict else list(reversed(given.merging or []))
-        if type(given.into) is list and len(sources) != len(given.into):
+        sources = [merged] if type(merged.into) is dict else list(reversed(merged.merging or []))
+        if type(merged.into) is list and len(sources) != len(merged.into):
             raise Invalid("map merge requires map or sequence of maps as the value")
         mapping = cast("Object", top.into)
         for source in sources:

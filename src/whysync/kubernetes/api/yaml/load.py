@@ -88,13 +88,13 @@ def decoded(text: str | bytes) -> str:
         raise Invalid("this is not UTF-8 text", line=line) from None
 
 
-def encoded_like(before: bytes, after: str) -> bytes:
-    """A text as bytes, with the encoding and the byte order mark that the file had."""
-    if before.startswith(codecs.BOM_UTF16_LE):
-        return codecs.BOM_UTF16_LE + after.encode("utf-16-le")
-    if before.startswith(codecs.BOM_UTF16_BE):
-        return codecs.BOM_UTF16_BE + after.encode("utf-16-be")
-    return (codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b"") + after.encode()
+def encoded_like(old_bytes: bytes, new_text: str) -> bytes:
+    """The text in the encoding of the old bytes, with their byte order mark."""
+    if old_bytes.startswith(codecs.BOM_UTF16_LE):
+        return codecs.BOM_UTF16_LE + new_text.encode("utf-16-le")
+    if old_bytes.startswith(codecs.BOM_UTF16_BE):
+        return codecs.BOM_UTF16_BE + new_text.encode("utf-16-be")
+    return (codecs.BOM_UTF8 if old_bytes.startswith(codecs.BOM_UTF8) else b"") + new_text.encode()
 
 
 _SEPARATOR = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
@@ -104,12 +104,12 @@ def _chunks(text: str) -> Iterator[tuple[str, int]]:
     """The text of each document with its separator, and the number of lines before it."""
     start = line = 0
     for separator in _SEPARATOR.finditer(text):
-        at = separator.start()
-        if at > start:
-            chunk = text[start:at]
+        position = separator.start()
+        if position > start:
+            chunk = text[start:position]
             yield chunk, line
             line += chunk.count("\n")
-            start = at
+            start = position
     yield (text[start:] if start else text), line
 
 
@@ -147,13 +147,13 @@ def parsed(text: str, first_line: int, limits: YamlLimits) -> Iterator[Document 
 
 
 def _broken(problem: Exception, first_line: int) -> Broken:
-    what = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "this is not YAML"
+    reason = getattr(problem, "problem", None) or getattr(problem, "reason", None) or "this is not YAML"
     mark = getattr(problem, "problem_mark", None) or getattr(problem, "context_mark", None)
     if mark is None:
-        return Broken(problem=str(what), line=first_line + 1)
+        return Broken(problem=str(reason), line=first_line + 1)
     context = getattr(problem, "context", None)
-    whole = f"{context}: {what}" if context else str(what)
-    return Broken(problem=whole, line=first_line + mark.line + 1, column=mark.column + 1)
+    message = f"{context}: {reason}" if context else str(reason)
+    return Broken(problem=message, line=first_line + mark.line + 1, column=mark.column + 1)
 
 
 _NO_BLANK = re.compile(r"\S")
@@ -169,9 +169,9 @@ def _float(digits: str) -> int | float:
 
 
 def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
-    """The text as JSON, one value or several behind each other (as `jq` writes them).
+    """The text as JSON: one value, or several concatenated values (as `jq` writes them).
 
-    Nothing when it is no JSON that Go would take: it may still be YAML in flow style.
+    Yields nothing for text that Go does not accept as JSON: it may still be YAML in flow style.
     """
     try:
         value = cast("Json", _json_decoder().decode(text))
@@ -191,9 +191,9 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
     try:
         if _LONG_NUMBER.search(text):
             value = _within_int64(value)
-        # The same letters when written again: then no key stood there twice. Escapes differ, so look closer.
-        same = msgspec.json.encode(value).decode() == msgspec.json.format(text, indent=-1)
-        warnings = () if same else _duplicates(text)
+        # Equal text after encoding means no duplicate keys. Escapes may differ too, so search them.
+        is_same_text = msgspec.json.encode(value).decode() == msgspec.json.format(text, indent=-1)
+        warnings = () if is_same_text else _duplicates(text)
     except (OverflowError, ValueError):
         return  # a number too large for a float, which YAML takes for text
     line = text[: len(text) - len(text.lstrip())].count("\n") + 1
@@ -204,18 +204,18 @@ def _json_pieces(text: str) -> list[tuple[str, int]]:
     """Concatenated JSON values and the number of lines before each; empty if the text is not JSON."""
     pieces: list[tuple[str, int]] = []
     decoder = json.JSONDecoder()
-    at = line = 0
-    while at < len(text):
-        start = _NO_BLANK.search(text, at)
+    position = line = 0
+    while position < len(text):
+        start = _NO_BLANK.search(text, position)
         if start is None:
             break
         try:
             _, end = decoder.raw_decode(text, start.start())
         except (ValueError, RecursionError):
             return []
-        pieces.append((text[at:end], line))
-        line += text.count("\n", at, end)
-        at = end
+        pieces.append((text[position:end], line))
+        line += text.count("\n", position, end)
+        position = end
     return pieces if len(pieces) > 1 else []
 
 
@@ -224,15 +224,15 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 
 
 def _depth_beyond(value: Json, limit: int) -> bool:
-    """Level by level: what recursed to measure the depth would fail at what it looks for."""
+    """Is the value nested deeper than `limit`? Iterative, because recursion would fail on such values."""
     level: list[Json] = [value] if isinstance(value, dict | list) else []
     for _ in range(limit + 1):
         if not level:
             return False
-        below = chain.from_iterable(
+        children = chain.from_iterable(
             node.values() if isinstance(node, dict) else cast("list[Json]", node) for node in level
         )
-        level = [child for child in below if child and (type(child) is dict or type(child) is list)]
+        level = [child for child in children if child and (type(child) is dict or type(child) is list)]
     return bool(level)
 
 

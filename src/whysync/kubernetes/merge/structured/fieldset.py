@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
 from whysync.json_tree import Json, Object
+
+_keys_decoder: Final[msgspec.json.Decoder[Object]] = msgspec.json.Decoder(dict)
 
 
 class FieldSet:
@@ -181,7 +184,7 @@ def value_step(value: Json) -> str:
 
 def keys_of(step: str) -> Object:
     """The key fields of a list item's step; empty for other steps."""
-    return msgspec.json.decode(step[2:], type=dict) if step.startswith("k:") else {}
+    return _keys_decoder.decode(step[2:]) if step.startswith("k:") else {}
 
 
 def step_text(step: str) -> str:
