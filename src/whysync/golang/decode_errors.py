@@ -41,7 +41,7 @@ def _syntax_error(source: str) -> str:
             return _ENDS
         if inside[0] not in '"}':
             return f"invalid character {_character(inside[0])} looking for beginning of object key string"
-    return _syntax_error(source)
+    return _structure_error(source)
 
 
 def _literal_error(start: str, literal: str) -> str:
@@ -55,7 +55,7 @@ def _literal_error(start: str, literal: str) -> str:
     return f"invalid character {_character(rest[0])} after top-level value" if rest else _ENDS
 
 
-def _syntax_error(source: str) -> str:
+def _structure_error(source: str) -> str:
     try:
         json.loads(source)
     except json.JSONDecodeError as problem:
