@@ -142,7 +142,7 @@ def test_a_kind_without_a_schema() -> None:
 
 
 def server_side(answer: Object, **options: bool) -> DiffOptions:
-    return DiffOptions(strategy=Strategy.SERVER_SIDE, dry_run=lambda _: answer, **options)  # type: ignore[arg-type]
+    return DiffOptions(strategy=Strategy.SERVER_SIDE, dry_run=lambda _: answer, **options)  # type: ignore[arg-type]  (all are switches)
 
 
 def test_what_a_webhook_adds_shows_only_when_asked_for() -> None:

@@ -61,7 +61,7 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
         {"repoURL": two.url, "path": "more", "targetRevision": "main"},
     ]
     spec = {key: value for key, value in fields(app.get("spec")).items() if key != "source"}
-    whole: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]
+    whole: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]  (a list of dicts is Json)
     simulation = Simulation(World(clock=clock, repository=GitRepositories([one, two]), applications=(whole,)))
     simulation.run(timedelta(minutes=5))
     status = simulation.argocd.status("shop")

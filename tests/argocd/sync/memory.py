@@ -26,7 +26,7 @@ class MemoryGround:
     """What controllers make of an object as soon as it is applied."""
     log: list[str] = field(default_factory=list[str])
 
-    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002
+    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002  (of ClusterOps)
         return ApiResource(namespaced=kind != "Namespace")
 
     def kinds(self) -> Sequence[Ref]:
@@ -62,7 +62,7 @@ class MemoryGround:
 
     def patch(self, ref: Ref, patch: list[Json]) -> None: ...
 
-    def delete(self, ref: Ref, propagation: Propagation) -> None:  # noqa: ARG002
+    def delete(self, ref: Ref, propagation: Propagation) -> None:  # noqa: ARG002  (of ClusterOps)
         found = self.get(ref)
         self.log.append(f"delete {ref.name}")
         meta: Object = {**fields(found.get("metadata")), "deletionTimestamp": "2026-03-02T03:10:00Z"}

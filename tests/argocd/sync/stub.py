@@ -47,7 +47,7 @@ class StubClusterOps:
     pauses: list[tuple[str, int, bool]] = field(default_factory=list[tuple[str, int, bool]])
     established_definitions: list[str] = field(default_factory=list[str])
 
-    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002
+    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002  (of ClusterOps)
         self.discoveries += 1
         if self.discovery_errors:
             raise self.discovery_errors.pop(0)
@@ -87,12 +87,12 @@ class StubClusterOps:
         if not dry_run:
             self.updates.append(obj)
 
-    def patch(self, ref: Ref, patch: list[Json]) -> None:  # noqa: ARG002
+    def patch(self, ref: Ref, patch: list[Json]) -> None:  # noqa: ARG002  (of ClusterOps)
         self.patches.append(patch)
         if self.patch_errors:
             raise self.patch_errors.pop(0)
 
-    def delete(self, ref: Ref, propagation: Propagation) -> None:  # noqa: ARG002
+    def delete(self, ref: Ref, propagation: Propagation) -> None:  # noqa: ARG002  (of ClusterOps)
         self.attempted_deletions += 1
         if self.delete_error is not None:
             raise self.delete_error

@@ -241,7 +241,7 @@ def test_terminating_a_hook_whose_health_cannot_be_told_deletes_it_and_keeps_the
 class _Contested(StubClusterOps):
     """Somebody else changes the hook all the time."""
 
-    def update(self, obj: Object, *, dry_run: bool) -> None:  # noqa: ARG002
+    def update(self, obj: Object, *, dry_run: bool) -> None:  # noqa: ARG002  (of ClusterOps)
         self.updates.append(obj)
         raise Refused("it was changed", reason=Reason.CONFLICT)
 

@@ -104,7 +104,7 @@ def test_a_resource_that_cannot_be_looked_for_is_an_error_of_its_own() -> None:
 
 
 class _Unreadable(StubClusterOps):
-    def get(self, ref: Ref) -> Object:  # noqa: ARG002
+    def get(self, ref: Ref) -> Object:  # noqa: ARG002  (of ClusterOps)
         raise Refused("forbidden")
 
 

@@ -9,7 +9,7 @@ from whysync.argocd.diff.options import DiffOptions, prepared, prepared_and_fits
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.strategy import Strategy, asks_for_server_side_apply
 from whysync.argocd.diff.three_way import Outcome, filled, three_way, two_way
-from whysync.json_tree import Object, same, text
+from whysync.json_tree import Json, Object, same, text
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import last_applied
 from whysync.kubernetes.schema import Type, type_of
@@ -162,14 +162,14 @@ def _plain_meta(meta: Object) -> Object:
     }
 
 
-def _meta_within(meta: object, live: object, kind: Type | None) -> bool:
+def _meta_within(meta: Json, live: Json, kind: Type | None) -> bool:
     if not isinstance(meta, dict) or not isinstance(live, dict):
         return False
     inner = kind.struct.fields["metadata"].type if kind is not None else None
-    for key, value in meta.items():  # pyright: ignore[reportUnknownVariableType]
+    for key, value in meta.items():
         if key in {"namespace", "creationTimestamp"} or (key == "annotations" and not value):
             continue
-        if not _field_within(key, value, live, inner):  # pyright: ignore[reportUnknownArgumentType]
+        if not _field_within(key, value, live, inner):
             return False
     return True
 
@@ -181,27 +181,27 @@ def _map_within(desired: Object, live: Object, kind: Type | None) -> bool:
     return True
 
 
-def _field_within(key: str, value: object, live: Object, kind: Type | None) -> bool:
+def _field_within(key: str, value: Json, live: Object, kind: Type | None) -> bool:
     if key not in live:
         return False
     live_value = live[key]
-    if value.__class__ is dict:
-        if live_value.__class__ is not dict:
+    if type(value) is dict:
+        if type(live_value) is not dict:
             return False
         field = kind.struct.fields.get(key) if kind is not None and kind.kind == "struct" else None
         if kind is not None and kind.kind == "struct" and field is None:
-            return same(value, live_value)  # type: ignore[arg-type]
-        if field is not None and field.retain_keys and value.keys() != live_value.keys():  # type: ignore[attr-defined]
+            return same(value, live_value)
+        if field is not None and field.retain_keys and value.keys() != live_value.keys():
             return False
-        return _map_within(value, live_value, field.type if field is not None else None)  # type: ignore[arg-type]
-    if value.__class__ is list:
-        if same(value, live_value):  # type: ignore[arg-type]
+        return _map_within(value, live_value, field.type if field is not None else None)
+    if type(value) is list:
+        if same(value, live_value):
             return True
-        return live_value.__class__ is list and _list_within(key, value, live_value, kind)  # type: ignore[arg-type]
+        return type(live_value) is list and _list_within(key, value, live_value, kind)
     return value == live_value and value.__class__ is live_value.__class__
 
 
-def _list_within(key: str, desired: list[object], live: list[object], kind: Type | None) -> bool:
+def _list_within(key: str, desired: list[Json], live: list[Json], kind: Type | None) -> bool:
     """Keyed lists match item by item in the same order; all other lists must be equal."""
     if kind is None or kind.kind != "struct" or len(desired) != len(live):
         return False
@@ -213,12 +213,12 @@ def _list_within(key: str, desired: list[object], live: list[object], kind: Type
     for item, live_item in zip(desired, live, strict=True):
         if not isinstance(item, dict) or not isinstance(live_item, dict):
             return False
-        name = item.get(merge_key)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        name = item.get(merge_key)
         if name is None or isinstance(name, (dict, list)) or name in keys_seen:
             return False
         if field.retain_keys and item.keys() != live_item.keys():
             return False
-        keys_seen.add(name)  # pyright: ignore[reportUnknownArgumentType]
-        if not _map_within(item, live_item, element):  # pyright: ignore[reportUnknownArgumentType]
+        keys_seen.add(name)
+        if not _map_within(item, live_item, element):
             return False
     return True

@@ -19,7 +19,7 @@ HEALTHY = Returned(type="table", fields=(("status", "Healthy"),))
 
 @pytest.fixture(scope="module")
 def lua() -> Iterator[LuaProcess]:
-    process = LuaProcess(script_seconds=0.05, patience=20)
+    process = LuaProcess(script_seconds=0.05, response_seconds=20)
     yield process
     process.close()
 
@@ -27,7 +27,7 @@ def lua() -> Iterator[LuaProcess]:
 @pytest.fixture
 def hasty() -> Iterator[LuaProcess]:
     """For scripts that only a kill can end; the first question is not counted, as it loads the libraries."""
-    process = LuaProcess(script_seconds=0.05, patience=0.5)
+    process = LuaProcess(script_seconds=0.05, response_seconds=0.5)
     process.run("return {}", {}, open_libs=False)
     yield process
     process.close()

@@ -88,8 +88,7 @@ class Cache:
 
 
 def _object(body: dict[str, object]) -> Object:
-    # It was an Object when it was written.
-    return msgspec.convert(body, dict[str, object])  # pyright: ignore[reportReturnType]
+    return msgspec.convert(body, dict[str, object])  # pyright: ignore[reportReturnType]  (an Object was stored)
 
 
 def content_key(

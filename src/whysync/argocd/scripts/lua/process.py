@@ -18,7 +18,7 @@ from whysync.json_tree import Json, Object, fields, items, text
 from whysync.processes.sandbox import Worker, WorkerDied, WorkerTooSlow
 
 # Longer than the CPU limit of a script, because the machine may be busy.
-PATIENCE: Final = 3.0
+RESPONSE_SECONDS: Final = 3.0
 SCRIPT_SECONDS: Final = 1.0  # as in Argo CD
 _MEMORY: Final = 512 << 20
 _LARGEST: Final = 64 << 20
@@ -27,9 +27,11 @@ _LARGEST: Final = 64 << 20
 class LuaProcess:
     """A `LuaRunner`. One script at a time; safe to use from several threads."""
 
-    def __init__(self, *, script_seconds: float = SCRIPT_SECONDS, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, *, script_seconds: float = SCRIPT_SECONDS, response_seconds: float = RESPONSE_SECONDS
+    ) -> None:
         self._script_seconds = script_seconds
-        self._patience = patience
+        self._response_seconds = response_seconds
         self._worker = Worker("whysync.argocd.scripts.lua.child", memory=_MEMORY)
 
     def run(
@@ -50,7 +52,7 @@ class LuaProcess:
         if len(encoded) > _LARGEST:
             return Failed(message="the object is too large for Lua")
         try:
-            return _decoded(self._worker.ask(encoded, seconds=self._patience))
+            return _decoded(self._worker.ask(encoded, seconds=self._response_seconds))
         except WorkerTooSlow:
             return Failed(message="context deadline exceeded")
         except WorkerDied:

@@ -60,7 +60,7 @@ class KubectlClusterOps:
 
     # -- discovery ----------------------------------------------------------------------------------
 
-    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002
+    def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002  (of ClusterOps)
         """Differs: every served kind supports every verb."""
         return ApiResource(namespaced=self._served(api_version, kind).namespaced)
 
@@ -159,7 +159,7 @@ class KubectlClusterOps:
             if self.cluster.now() == before:
                 return  # no time passes
 
-    def pause(self, phase: str, wave: int, *, final: bool) -> None:  # noqa: ARG002
+    def pause(self, phase: str, wave: int, *, final: bool) -> None:  # noqa: ARG002  (of ClusterOps)
         if not final:
             self.not_before = self.cluster.now() + timedelta(seconds=self._wave_delay)
 
