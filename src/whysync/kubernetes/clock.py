@@ -8,18 +8,17 @@ from datetime import UTC, datetime, timedelta
 class Clock:
     def __init__(self, start: datetime | None = None) -> None:
         self.now = start or datetime(2026, 1, 1, tzinfo=UTC)
-        self._stamped: tuple[datetime | None, str] = (None, "")
-        self._told: tuple[datetime, str] | None = None
+        self._stamp: tuple[datetime, str] | None = None
 
     def advance(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
     def turn_to(self, instant: datetime) -> None:
-        """Forward only: time that has passed stays passed."""
+        """Sets the time, forward only."""
         self.now = max(self.now, instant)
 
     def stamp(self) -> str:
-        """The time as objects carry it: whole seconds, UTC."""
-        if self._told is None or self._told[0] is not self.now:
-            self._told = (self.now, self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        return self._told[1]
+        """The time in the format of object timestamps: whole seconds, UTC."""
+        if self._stamp is None or self._stamp[0] is not self.now:
+            self._stamp = (self.now, self.now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        return self._stamp[1]

@@ -68,9 +68,9 @@ def set_condition(conditions: list[Json], new: Object) -> list[Json]:
     lastTransitionTime stays. A changed condition moves to the end.
     """
     kind = text(new.get("type"))
-    before = condition(conditions, kind)
-    if before and before.get("status") == new.get("status") and before.get("reason") == new.get("reason"):
+    current = condition(conditions, kind)
+    if current and current.get("status") == new.get("status") and current.get("reason") == new.get("reason"):
         return conditions
-    if before.get("status") == new.get("status") and "lastTransitionTime" in before:
-        new = {**new, "lastTransitionTime": before["lastTransitionTime"]}
+    if current.get("status") == new.get("status") and "lastTransitionTime" in current:
+        new = {**new, "lastTransitionTime": current["lastTransitionTime"]}
     return [*without(conditions, kind), new]

@@ -113,7 +113,7 @@ class QueueController:
             return [(namespace, text(owner.get("name")))]
         return self.keys_of_orphan(change) if not owner else ()
 
-    def keys_of_orphan(self, change: Change) -> Iterable[Key]:  # noqa: ARG002  for those who adopt
+    def keys_of_orphan(self, change: Change) -> Iterable[Key]:  # noqa: ARG002  subclasses that adopt use it
         """Keys of the owners that may adopt an object without a controller."""
         return ()
 

@@ -179,6 +179,6 @@ def all_controllers(api_server: ApiServer, behavior: Behavior) -> Controllers:
     manager = Client(api_server, CONTROLLERS, index)
     logs = ContainerLogs(api_server.clock)
     others = infrastructure_controllers(api_server, behavior, index, logs)
-    first = [other for other in others if other.name in _FIRST_CONTROLLERS]
-    rest = [other for other in others if other.name not in _FIRST_CONTROLLERS]
+    first = [controller for controller in others if controller.name in _FIRST_CONTROLLERS]
+    rest = [controller for controller in others if controller.name not in _FIRST_CONTROLLERS]
     return Controllers(controllers=(*first, *workload_controllers(manager), *rest), logs=logs)

@@ -97,20 +97,20 @@ class RevisionHistory:
         except StatusError as error:
             if error.code != 409:
                 raise
-        there = self._client.get(REVISIONS, namespace_of(owner), text(meta["name"]))
-        mine = there is not None and controller_of(there).get("uid") == uid_of(owner)
-        return there if there is not None and mine and same(there.get("data"), data) else None
+        existing = self._client.get(REVISIONS, namespace_of(owner), text(meta["name"]))
+        is_own = existing is not None and controller_of(existing).get("uid") == uid_of(owner)
+        return existing if existing is not None and is_own and same(existing.get("data"), data) else None
 
-    def truncate_history(self, known: list[Object], used: set[str], limit: int) -> None:
-        """Revisions that nothing uses go, but for the last few."""
-        unused = [revision for revision in known if name_of(revision) not in used]
+    def truncate_history(self, revisions: list[Object], used: set[str], limit: int) -> None:
+        """Deletes unused revisions, except the last `limit`. Mirrors `truncateHistory`."""
+        unused = [revision for revision in revisions if name_of(revision) not in used]
         for revision in unused[: max(len(unused) - limit, 0)] if limit >= 0 else ():
             self._client.delete(revision)
 
 
 def _rank(revision: Object) -> tuple[int, str, str]:
-    born = text(dig(revision, "metadata", "creationTimestamp"))
-    return integer(revision.get("revision")), born, name_of(revision)
+    created = text(dig(revision, "metadata", "creationTimestamp"))
+    return integer(revision.get("revision")), created, name_of(revision)
 
 
 def revision_hash_of(obj: Object) -> str:

@@ -164,13 +164,13 @@ class _DaemonSetSync:
             if should_run and not pods:
                 nodes_needing_pods.append(node)
             elif should_continue:
-                kept = self._pods_to_keep(node, pods, pods_to_delete)
+                running = self._pods_to_keep(node, pods, pods_to_delete)
                 if self._max_surge():
-                    if not kept and should_run:
+                    if not running and should_run:
                         nodes_needing_pods.append(node)
-                    pods_to_delete.extend(self._surplus_with_surge(kept))
+                    pods_to_delete.extend(self._surplus_with_surge(running))
                 else:
-                    pods_to_delete.extend(kept[1:])
+                    pods_to_delete.extend(running[1:])
             else:
                 pods_to_delete.extend(pod for pod in pods if not is_terminating(pod))
         for node, pods in pods_by_node.items():
@@ -179,7 +179,7 @@ class _DaemonSetSync:
         return self._sync_nodes(pods_to_delete, nodes_needing_pods)
 
     def _pods_to_keep(self, node: str, pods: list[Object], pods_to_delete: list[Object]) -> list[Object]:
-        kept: list[Object] = []
+        running: list[Object] = []
         for pod in pods:
             if is_terminating(pod):
                 continue
@@ -194,13 +194,13 @@ class _DaemonSetSync:
                 self._event("Normal", "SucceededDaemonPod", message)
                 pods_to_delete.append(pod)
             else:
-                kept.append(pod)
-        return kept
+                running.append(pod)
+        return running
 
-    def _surplus_with_surge(self, kept: list[Object]) -> list[Object]:
+    def _surplus_with_surge(self, running: list[Object]) -> list[Object]:
         """With maxSurge, an old and a new pod may coexist until the new one is available."""
-        new = [pod for pod in kept if self._is_updated(pod)]
-        old = [pod for pod in kept if not self._is_updated(pod)]
+        new = [pod for pod in running if self._is_updated(pod)]
+        old = [pod for pod in running if not self._is_updated(pod)]
         surplus = [*new[1:], *old[1:]]
         if new and old and (not is_ready(old[0]) or self._is_available(new[0])):
             surplus.append(old[0])

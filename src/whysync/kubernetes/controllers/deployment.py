@@ -209,8 +209,8 @@ class DeploymentController(QueueController):
     def _progressing_conditions(
         self, obj: Object, sets: ReplicaSets, status: Object, conditions: list[Json]
     ) -> list[Json]:
-        before = fields(obj.get("status"))
-        current = condition(items(before.get("conditions")), _PROGRESSING)
+        old_status = fields(obj.get("status"))
+        current = condition(items(old_status.get("conditions")), _PROGRESSING)
         if (
             integer(status.get("replicas")) == integer(status.get("updatedReplicas"))
             and current.get("reason") == "NewReplicaSetAvailable"
@@ -222,7 +222,7 @@ class DeploymentController(QueueController):
             return set_condition(
                 conditions, self._condition(_PROGRESSING, "True", "NewReplicaSetAvailable", message)
             )
-        if _deployment_progressing(before, status):
+        if _deployment_progressing(old_status, status):
             new = self._condition(_PROGRESSING, "True", "ReplicaSetUpdated", f"{subject} is progressing.")
             if current.get("status") == "True":
                 new["lastTransitionTime"] = current.get("lastTransitionTime")
@@ -258,7 +258,7 @@ class DeploymentController(QueueController):
             self.enqueue_at(obj, add_seconds(max(add_seconds(since, deadline), self.client.now), 1))
 
     def _calculate_status(self, obj: Object, sets: ReplicaSets) -> Object:
-        before = fields(obj.get("status"))
+        old_status = fields(obj.get("status"))
         available = sum(status_number(replica_set, "availableReplicas") for replica_set in sets.all)
         total_replicas = sum(replicas_of(replica_set) for replica_set in sets.all)
         counts = (
@@ -282,11 +282,11 @@ class DeploymentController(QueueController):
                 "Deployment does not have minimum availability.",
             )
         conditions = set_condition(
-            items(before.get("conditions")), self._condition(_AVAILABLE, *availability)
+            items(old_status.get("conditions")), self._condition(_AVAILABLE, *availability)
         )
         status["conditions"] = conditions
-        if "collisionCount" in before:
-            status["collisionCount"] = before["collisionCount"]
+        if "collisionCount" in old_status:
+            status["collisionCount"] = old_status["collisionCount"]
         return status
 
 
@@ -313,7 +313,7 @@ def _deployment_complete(obj: Object, status: Object) -> bool:
     ) and integer(status.get("observedGeneration")) >= integer(dig(obj, "metadata", "generation"))
 
 
-def _deployment_progressing(before: Object, after: Object) -> bool:
+def _deployment_progressing(old_status: Object, new_status: Object) -> bool:
     def count(status: Object, key: str) -> int:
         return integer(status.get(key))
 
@@ -321,8 +321,8 @@ def _deployment_progressing(before: Object, after: Object) -> bool:
         return count(status, "replicas") - count(status, "updatedReplicas")
 
     return (
-        count(after, "updatedReplicas") > count(before, "updatedReplicas")
-        or old(after) < old(before)
-        or count(after, "readyReplicas") > count(before, "readyReplicas")
-        or count(after, "availableReplicas") > count(before, "availableReplicas")
+        count(new_status, "updatedReplicas") > count(old_status, "updatedReplicas")
+        or old(new_status) < old(old_status)
+        or count(new_status, "readyReplicas") > count(old_status, "readyReplicas")
+        or count(new_status, "availableReplicas") > count(old_status, "availableReplicas")
     )

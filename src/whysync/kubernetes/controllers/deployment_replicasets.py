@@ -343,11 +343,11 @@ class ReplicaSetControl:
             self.scale_replica_set(sets, replica_set, size, always=True)
 
     def scale_replica_set(
-        self, sets: ReplicaSets, replica_set: Object, size: int, *, always: bool = False
+        self, sets: ReplicaSets, replica_set: Object, new_size: int, *, always: bool = False
     ) -> bool:
         """Sets spec.replicas and the annotations with the Deployment's desired and maximum replicas."""
-        before = replicas_of(replica_set)
-        if before == size and not always:
+        old_size = replicas_of(replica_set)
+        if old_size == new_size and not always:
             return False
         replicas = replicas_of(self._obj)
         annotations: Object = {
@@ -355,18 +355,18 @@ class ReplicaSetControl:
             DESIRED_REPLICAS: str(replicas),
             MAX_REPLICAS: str(replicas + resolve_fenceposts(self._obj)[0]),
         }
-        if before == size and annotations == annotations_of(replica_set):
+        if old_size == new_size and annotations == annotations_of(replica_set):
             return False
         meta: Object = {**fields(replica_set.get("metadata")), "annotations": annotations}
-        spec: Object = {**fields(replica_set.get("spec")), "replicas": size}
+        spec: Object = {**fields(replica_set.get("spec")), "replicas": new_size}
         sets.replace(self._client.update({**replica_set, "metadata": meta, "spec": spec}))
-        if before != size:
-            self._record_scaling_event(name_of(replica_set), before, size)
-        return before != size
+        if old_size != new_size:
+            self._record_scaling_event(name_of(replica_set), old_size, new_size)
+        return old_size != new_size
 
-    def _record_scaling_event(self, name: str, before: int, after: int) -> None:
-        direction = "up" if after > before else "down"
-        message = f"Scaled {direction} replica set {name} from {before} to {after}"
+    def _record_scaling_event(self, name: str, old_size: int, new_size: int) -> None:
+        direction = "up" if new_size > old_size else "down"
+        message = f"Scaled {direction} replica set {name} from {old_size} to {new_size}"
         self._client.event(self._obj, "Normal", "ScalingReplicaSet", message, _COMPONENT)
 
     def cleanup_deployment(self, sets: ReplicaSets) -> None:

@@ -90,9 +90,9 @@ def _compute(entries: list[Json], old: Object, new: Object, manager: str, served
     writing = Writing(
         manager=manager, subresource="status", api_version=version, now=_NOW, excluded=_NO_FIELDS
     )
-    before: Object = {"apiVersion": version, "kind": served.resource.kind, "status": old}
-    after: Object = {**before, "status": new}
-    return encode_managed(after_update(before, after, managed, writing, served.atom))
+    old_object: Object = {"apiVersion": version, "kind": served.resource.kind, "status": old}
+    new_object: Object = {**old_object, "status": new}
+    return encode_managed(after_update(old_object, new_object, managed, writing, served.atom))
 
 
 def _covers_status(entry: Json) -> bool:
@@ -129,8 +129,8 @@ def _change_shape(old: Json, new: Json) -> Json:
         for key, value in new.items():
             if key not in old:
                 shape[key] = ["+", _shape(value)]
-            elif (before := old[key]) is not value and before != value:
-                shape[key] = _change_shape(before, value)
+            elif (old_value := old[key]) is not value and old_value != value:
+                shape[key] = _change_shape(old_value, value)
         if len(old) != len(new) or len(shape) != 0:
             for key, value in old.items():
                 if key not in new:
@@ -143,8 +143,8 @@ def _change_shape(old: Json, new: Json) -> Json:
         return [
             old_keys,
             [
-                0 if item is two or item == two else _change_shape(item, two)
-                for item, two in zip(old, new, strict=True)
+                0 if item is new_item or item == new_item else _change_shape(item, new_item)
+                for item, new_item in zip(old, new, strict=True)
             ],
         ]
     if isinstance(old, (dict, list)) or isinstance(new, (dict, list)):

@@ -244,13 +244,13 @@ class _JobSync:
         return [*remaining, *created], failed
 
     def _suspend_or_resume(self) -> None:
-        before = condition(self._conditions, _SUSPENDED)
-        if self._suspended and before.get("status") != "True":
+        current = condition(self._conditions, _SUSPENDED)
+        if self._suspended and current.get("status") != "True":
             self._conditions = self._with_condition(
                 self._condition(_SUSPENDED, "JobSuspended", "Job suspended")
             )
             self._client.event(self._obj, "Normal", "Suspended", "Job suspended", _COMPONENT)
-        elif not self._suspended and before.get("status") == "True":
+        elif not self._suspended and current.get("status") == "True":
             resumed = self._condition(_SUSPENDED, "JobResumed", "Job resumed")
             self._conditions = self._with_condition({**resumed, "status": "False"})
             self._client.event(self._obj, "Normal", "Resumed", "Job resumed", _COMPONENT)

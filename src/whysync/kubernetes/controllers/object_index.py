@@ -56,8 +56,8 @@ class ObjectIndex:
         self._catch_up()
         return self._read(self._orphans.get((kind, namespace), {}))
 
-    def _read(self, places: dict[ObjectKey, None]) -> list[Object]:
-        return [obj for object_key in sorted(places) if (obj := self._store.get(object_key)) is not None]
+    def _read(self, object_keys: dict[ObjectKey, None]) -> list[Object]:
+        return [obj for object_key in sorted(object_keys) if (obj := self._store.get(object_key)) is not None]
 
     def _catch_up(self) -> None:
         journal = self._store.journal

@@ -116,13 +116,13 @@ class ReplicaSetController(QueueController):
     def _calculate_status(
         self, obj: Object, active: list[Object], terminating: int, failure: Failure | None
     ) -> Object:
-        spec, before = fields(obj.get("spec")), fields(obj.get("status"))
+        spec, old_status = fields(obj.get("spec")), fields(obj.get("status"))
         labels = fields(dig(spec, "template", "metadata", "labels"))
         min_ready_seconds, now = integer(spec.get("minReadySeconds")), self.client.now
         fully_labeled = sum(1 for pod in active if labels.items() <= labels_of(pod).items())
         ready = sum(1 for pod in active if is_ready(pod))
         available = sum(1 for pod in active if is_available(pod, min_ready_seconds, now))
-        conditions = self._conditions(items(before.get("conditions")), obj, len(active), failure)
+        conditions = self._conditions(items(old_status.get("conditions")), obj, len(active), failure)
         status: Object = {"replicas": len(active)}
         for key, count in (
             ("fullyLabeledReplicas", fully_labeled),

@@ -1,7 +1,7 @@
-"""The hash of a pod template, by which a Deployment names its ReplicaSets.
+"""The hash of a pod template, which is part of the names of ReplicaSets.
 
-Mirrors `controller.ComputeHash`, Kubernetes 1.36: FNV-1a over how Go's `spew` prints the template, with every
-field that is empty, so that the names are those of a real cluster of that version.
+Mirrors `controller.ComputeHash`, Kubernetes 1.36: FNV-1a over the text of the template as Go's `spew` prints
+it, including empty fields, so that names are those of a real cluster of that version.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _PRIME, _OFFSET, _WORD = 16777619, 2166136261, 0xFFFFFFFF
 _TEMPLATE: Final = "core/v1.PodTemplateSpec"
 _TIME: Final = "{Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
-_MOST_KEPT: Final = 10_000
-_known: dict[bytes, str] = {}
+_MAX_CACHED: Final = 10_000
+_hashes: dict[bytes, str] = {}
 
 
 def template_hash(template: Object, collisions: int | None = None) -> str:
     key = msgspec.json.encode([template, collisions])
-    hashed = _known.get(key)
+    hashed = _hashes.get(key)
     if hashed is None:
-        if len(_known) >= _MOST_KEPT:
-            _known.clear()
+        if len(_hashes) >= _MAX_CACHED:
+            _hashes.clear()
         number = _fnv_1a_32(spew_text(template).encode())
         if collisions is not None:
             number = _fnv_1a_32((collisions & _WORD).to_bytes(4, "little") + bytes(4), number)
-        hashed = _known[key] = safe_encode_string(str(number))
+        hashed = _hashes[key] = safe_encode_string(str(number))
     return hashed
 
 
@@ -42,7 +42,7 @@ def safe_encode_string(text: str) -> str:
 
 
 def fnv_1_32(data: bytes) -> int:
-    """FNV-1, which ControllerRevisions use: multiplied first, then mixed."""
+    """FNV-1, which ControllerRevisions use: multiply first, then XOR."""
     number = _OFFSET
     for byte in data:
         number = ((number * _PRIME) & _WORD) ^ byte
@@ -50,16 +50,16 @@ def fnv_1_32(data: bytes) -> int:
 
 
 def _fnv_1a_32(data: bytes, start: int = _OFFSET) -> int:
-    number, prime, word = start, _PRIME, _WORD
-    rest = len(data) % 4
-    for byte in data[:rest]:
-        number = ((number ^ byte) * prime) & word
-    four = iter(data[rest:])
-    for first, two, three, last in zip(four, four, four, four, strict=True):
-        number = ((number ^ first) * prime) & word
-        number = ((number ^ two) * prime) & word
-        number = ((number ^ three) * prime) & word
-        number = ((number ^ last) * prime) & word
+    number, prime, mask = start, _PRIME, _WORD
+    remainder = len(data) % 4
+    for byte in data[:remainder]:
+        number = ((number ^ byte) * prime) & mask
+    groups = iter(data[remainder:])
+    for first, two, three, last in zip(groups, groups, groups, groups, strict=True):
+        number = ((number ^ first) * prime) & mask
+        number = ((number ^ two) * prime) & mask
+        number = ((number ^ three) * prime) & mask
+        number = ((number ^ last) * prime) & mask
     return number
 
 
@@ -133,15 +133,21 @@ def _value(value: Json, kind: str) -> str:
     aliases = _types().aliases
     kind = aliases.get(kind, kind)
     if kind.startswith("[]"):
-        of = kind[2:]
+        element_kind = kind[2:]
         elements = items(value)
-        return "[" + " ".join(_value(element, of) for element in elements) + "]" if elements else "<nil>"
+        return (
+            "[" + " ".join(_value(element, element_kind) for element in elements) + "]"
+            if elements
+            else "<nil>"
+        )
     if kind.startswith("map["):
-        of = kind[kind.index("]") + 1 :]
+        element_kind = kind[kind.index("]") + 1 :]
         entries = fields(value)
         if not entries:
             return "<nil>"
-        return "map[" + " ".join(f"{key}:{_value(entries[key], of)}" for key in sorted(entries)) + "]"
+        return (
+            "map[" + " ".join(f"{key}:{_value(entries[key], element_kind)}" for key in sorted(entries)) + "]"
+        )
     if kind in _types().structs:
         return _struct(fields(value), kind)
     if kind == "resource.Quantity":

@@ -14,9 +14,9 @@ _MIN_DELAY: Final = 1
 """The first probe runs after a second even without initialDelaySeconds."""
 
 
-def probe_of(container: Container, which: str) -> Object:
+def probe_of(container: Container, probe_type: str) -> Object:
     """The `startup`, `readiness` or `liveness` probe; empty if the container has none."""
-    return fields(container.spec.get(f"{which}Probe"))
+    return fields(container.spec.get(f"{probe_type}Probe"))
 
 
 def first_probe_at(probe: Object, since: datetime) -> datetime:

@@ -173,7 +173,7 @@ def autoscaler(obj: Object) -> None:
     if isinstance(spec.get("behavior"), dict):
         behavior = own(spec, "behavior")
         for direction, rules in (("scaleUp", _SCALE_UP), ("scaleDown", _SCALE_DOWN)):
-            given = {
+            specified = {
                 key: value for key, value in fields(behavior.get(direction)).items() if value is not None
             }
-            behavior[direction] = {**fields(copy(rules)), **given}
+            behavior[direction] = {**fields(copy(rules)), **specified}
