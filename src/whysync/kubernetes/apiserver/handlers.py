@@ -344,13 +344,7 @@ class WriteHandlers:
         return stored
 
     def _registry_context(self) -> RegistryContext:
-        return RegistryContext(
-            next_ip=self._addresses.next_ip,
-            next_port=self._addresses.next_port,
-            find=lambda group, plural, space, name: self._store.get(((group, plural), space, name)),
-            all_of=lambda group, plural: [obj for _, obj in self._store.within((group, plural))],
-            now=self._clock.stamp(),
-        )
+        return RegistryContext(self._store, self._addresses, self._clock.stamp())
 
     # -- subresources ---------------------------------------------------------------------------------
 

@@ -6,24 +6,21 @@ Kubernetes 1.36. Field managers do not own what is set here, because ownership i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from whysync.json_tree import MISSING, Json, Object, copy, copy_object, dig, fields, items, text
-from whysync.kubernetes.apiserver import service_allocation as services
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.conversion import TEMPLATE_GENERATION
-from whysync.kubernetes.apiserver.registry import (
-    ON_CREATE,
-    ON_UPDATE,
-    RegistryContext,
-    on_create,
-    on_update,
-    spec_of,
+from whysync.kubernetes.apiserver.registry import RegistryContext, spec_of
+from whysync.kubernetes.apiserver.service_allocation import (
+    prepare_service_for_create,
+    prepare_service_for_update,
 )
 
 
 def prepare_for_create(obj: Object, resource: Resource, zero: Object, registry: RegistryContext) -> Object:
-    strategy = ON_CREATE.get((resource.group, resource.kind))
+    strategy = _PREPARE_FOR_CREATE.get((resource.group, resource.kind))
     new = dict(obj) if strategy is None else _mutable_copy(obj)
     if resource.status and resource.kind not in _KEEP_STATUS:
         _copy_status(zero, new)
@@ -33,7 +30,7 @@ def prepare_for_create(obj: Object, resource: Resource, zero: Object, registry: 
 
 
 def prepare_for_update(new: Object, old: Object, resource: Resource, registry: RegistryContext) -> Object:
-    strategy = ON_UPDATE.get((resource.group, resource.kind))
+    strategy = _PREPARE_FOR_UPDATE.get((resource.group, resource.kind))
     new = dict(new) if strategy is None else _mutable_copy(new)
     if resource.status:
         _copy_status(old, new)
@@ -54,7 +51,6 @@ def _mutable_copy(obj: Object) -> Object:
     return new
 
 
-_MODULES: Final = (services,)  # importing it registers its functions
 _KEEP_STATUS: Final = frozenset({"Node"})
 
 
@@ -82,7 +78,6 @@ def raises_generation(new: Object, old: Object, resource: Resource) -> bool:
     return any((new.get(key) or None) != (old.get(key) or None) for key in keys)  # empty is none
 
 
-@on_create("", "Pod")
 def prepare_pod_for_create(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
     _set_priority(spec, registry)
@@ -106,7 +101,6 @@ def prepare_pod_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = status
 
 
-@on_update("", "Pod")
 def prepare_pod_for_update(new: Object, old: Object, __: RegistryContext) -> None:
     spec, old_spec = spec_of(new), fields(old.get("spec"))
     if spec.get("priorityClassName") == old_spec.get("priorityClassName"):
@@ -123,7 +117,7 @@ def _set_priority(spec: Object, registry: RegistryContext) -> None:
     if name in system:
         value = system[name]
     else:
-        chosen = registry.find("scheduling.k8s.io", "priorityclasses", "", name) if name else None
+        chosen = registry.find("scheduling.k8s.io", "priorityclasses", name) if name else None
         if not name:
             defaults = [
                 priority_class
@@ -143,7 +137,7 @@ def _set_priority(spec: Object, registry: RegistryContext) -> None:
 
 def _set_overhead(spec: Object, registry: RegistryContext) -> None:
     name = text(spec.get("runtimeClassName"))
-    runtime_class = registry.find("node.k8s.io", "runtimeclasses", "", name) if name else None
+    runtime_class = registry.find("node.k8s.io", "runtimeclasses", name) if name else None
     if runtime_class is None:
         return
     overhead = dig(runtime_class, "overhead", "podFixed")
@@ -206,7 +200,6 @@ def _cpu_and_memory(value: Json) -> Object:
     }
 
 
-@on_create("", "Node")
 def prepare_node_for_create(obj: Object, _: RegistryContext) -> None:
     """Adds the not-ready taint. Mirrors the `TaintNodesByCondition` admission plugin."""
     spec = spec_of(obj)
@@ -215,7 +208,6 @@ def prepare_node_for_create(obj: Object, _: RegistryContext) -> None:
         spec["taints"] = [*items(spec.get("taints")), taint]
 
 
-@on_create("apps", "StatefulSet")
 def prepare_stateful_set_for_create(obj: Object, _: RegistryContext) -> None:
     """Drops `maxUnavailable`, which is behind a feature gate that is off."""
     update = dig(obj, "spec", "updateStrategy", "rollingUpdate")
@@ -223,18 +215,15 @@ def prepare_stateful_set_for_create(obj: Object, _: RegistryContext) -> None:
         update.pop("maxUnavailable", None)
 
 
-@on_update("apps", "StatefulSet")
 def prepare_stateful_set_for_update(new: Object, old: Object, registry: RegistryContext) -> None:
     if dig(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is MISSING:
         prepare_stateful_set_for_create(new, registry)
 
 
-@on_create("apps", "DaemonSet")
 def prepare_daemon_set_for_create(obj: Object, _: RegistryContext) -> None:
     _set_template_generation(obj, "1")
 
 
-@on_update("apps", "DaemonSet")
 def prepare_daemon_set_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     """Counts the changes of the pod template; writers cannot set the annotation."""
     old_generation = text(dig(old, "metadata", "annotations", TEMPLATE_GENERATION), "1")
@@ -249,7 +238,6 @@ def _set_template_generation(obj: Object, number: str) -> None:
         meta["annotations"] = {**fields(meta.get("annotations")), TEMPLATE_GENERATION: number}
 
 
-@on_create("batch", "Job")
 def prepare_job_for_create(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     if spec.get("manualSelector"):
@@ -277,7 +265,6 @@ def prepare_job_for_create(obj: Object, _: RegistryContext) -> None:
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
-@on_create("", "Namespace")
 def prepare_namespace_for_create(obj: Object, _: RegistryContext) -> None:
     spec = spec_of(obj)
     finalizers = items(spec.get("finalizers"))
@@ -286,7 +273,6 @@ def prepare_namespace_for_create(obj: Object, _: RegistryContext) -> None:
     obj["status"] = {"phase": "Active"}
 
 
-@on_update("", "Namespace")
 def prepare_namespace_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     """Finalizers of a namespace change only through the `finalize` subresource."""
     spec = fields(old.get("spec"))
@@ -294,7 +280,6 @@ def prepare_namespace_for_update(new: Object, old: Object, _: RegistryContext) -
         spec_of(new)["finalizers"] = copy(spec["finalizers"])
 
 
-@on_create("", "PersistentVolumeClaim")
 def prepare_persistent_volume_claim_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending"}
     _add_finalizer(obj, "kubernetes.io/pvc-protection")
@@ -317,13 +302,11 @@ def _normalize_data_sources(spec: Object) -> None:
         spec["dataSource"] = copy(source_ref)
 
 
-@on_create("", "PersistentVolume")
 def prepare_persistent_volume_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": registry.now}
     _add_finalizer(obj, "kubernetes.io/pv-protection")
 
 
-@on_create("storage.k8s.io", "VolumeAttributesClass")
 def prepare_volume_attributes_class_for_create(obj: Object, _: RegistryContext) -> None:
     _add_finalizer(obj, "kubernetes.io/vac-protection")
 
@@ -334,7 +317,6 @@ def _add_finalizer(obj: Object, finalizer: str) -> None:
         meta["finalizers"] = [*items(meta.get("finalizers")), finalizer]
 
 
-@on_create("networking.k8s.io", "Ingress")
 def prepare_ingress_for_create(obj: Object, registry: RegistryContext) -> None:
     spec = spec_of(obj)
     annotations = fields(fields(obj.get("metadata")).get("annotations"))
@@ -347,13 +329,11 @@ def prepare_ingress_for_create(obj: Object, registry: RegistryContext) -> None:
             return
 
 
-@on_update("", "Secret")
 def prepare_secret_for_update(new: Object, old: Object, _: RegistryContext) -> None:
     if not new.get("type"):
         new["type"] = old.get("type")
 
 
-@on_create("apiextensions.k8s.io", "CustomResourceDefinition")
 def prepare_definition_for_create(obj: Object, _: RegistryContext) -> None:
     stored: list[Json] = [
         fields(version).get("name")
@@ -367,7 +347,6 @@ def prepare_definition_for_create(obj: Object, _: RegistryContext) -> None:
     }
 
 
-@on_update("apiextensions.k8s.io", "CustomResourceDefinition")
 def prepare_definition_for_update(new: Object, _: Object, __: RegistryContext) -> None:
     status = new.get("status")
     if not isinstance(status, dict):
@@ -377,3 +356,28 @@ def prepare_definition_for_update(new: Object, _: Object, __: RegistryContext) -
         name = fields(version).get("name")
         if fields(version).get("storage") and name not in stored:
             status["storedVersions"] = stored = [*stored, name]
+
+
+_PREPARE_FOR_CREATE: Final[dict[tuple[str, str], Callable[[Object, RegistryContext], None]]] = {
+    ("", "Pod"): prepare_pod_for_create,
+    ("", "Node"): prepare_node_for_create,
+    ("apps", "StatefulSet"): prepare_stateful_set_for_create,
+    ("apps", "DaemonSet"): prepare_daemon_set_for_create,
+    ("batch", "Job"): prepare_job_for_create,
+    ("", "Namespace"): prepare_namespace_for_create,
+    ("", "PersistentVolumeClaim"): prepare_persistent_volume_claim_for_create,
+    ("", "PersistentVolume"): prepare_persistent_volume_for_create,
+    ("storage.k8s.io", "VolumeAttributesClass"): prepare_volume_attributes_class_for_create,
+    ("networking.k8s.io", "Ingress"): prepare_ingress_for_create,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): prepare_definition_for_create,
+    ("", "Service"): prepare_service_for_create,
+}
+_PREPARE_FOR_UPDATE: Final[dict[tuple[str, str], Callable[[Object, Object, RegistryContext], None]]] = {
+    ("", "Pod"): prepare_pod_for_update,
+    ("apps", "StatefulSet"): prepare_stateful_set_for_update,
+    ("apps", "DaemonSet"): prepare_daemon_set_for_update,
+    ("", "Namespace"): prepare_namespace_for_update,
+    ("", "Secret"): prepare_secret_for_update,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): prepare_definition_for_update,
+    ("", "Service"): prepare_service_for_update,
+}

@@ -6,20 +6,18 @@ Mirrors the Service registry of Kubernetes 1.36 on a cluster with IPv4 only.
 from __future__ import annotations
 
 from whysync.json_tree import Json, Object, copy, dig, fields, integer, items, text
-from whysync.kubernetes.apiserver.registry import RegistryContext, on_create, on_update, spec_of
+from whysync.kubernetes.apiserver.registry import RegistryContext, spec_of
 from whysync.kubernetes.apiserver.status_errors import Cause, invalid
 
 _WITH_NODE_PORTS = ("NodePort", "LoadBalancer")
 
 
-@on_create("", "Service")
 def prepare_service_for_create(obj: Object, registry: RegistryContext) -> None:
     obj["status"] = {"loadBalancer": {}}
     _check_ip_families(spec_of(obj), obj, items(spec_of(obj).get("ipFamilies")))
     _allocate_addresses(spec_of(obj), registry)
 
 
-@on_update("", "Service")
 def prepare_service_for_update(new: Object, old: Object, registry: RegistryContext) -> None:
     old_spec, new_spec = fields(old.get("spec")), spec_of(new)
     families = items(new_spec.get("ipFamilies"))
@@ -115,7 +113,7 @@ def _allocate_addresses(spec: Object, registry: RegistryContext) -> None:
         return
     if not spec.get("clusterIP"):
         cluster_ips = items(spec.get("clusterIPs"))
-        spec["clusterIP"] = cluster_ips[0] if cluster_ips else registry.next_ip()
+        spec["clusterIP"] = cluster_ips[0] if cluster_ips else registry.addresses.next_ip()
     if not spec.get("clusterIPs"):
         spec["clusterIPs"] = [spec["clusterIP"]]
     is_headless_without_selector = spec["clusterIP"] == "None" and not spec.get("selector")
@@ -130,7 +128,7 @@ def _allocate_addresses(spec: Object, registry: RegistryContext) -> None:
         _allocate_node_ports(spec, registry)
     is_local = kind == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
     if is_local and not spec.get("healthCheckNodePort"):
-        spec["healthCheckNodePort"] = registry.next_port()
+        spec["healthCheckNodePort"] = registry.addresses.next_port()
 
 
 def _allocate_node_ports(spec: Object, registry: RegistryContext) -> None:
@@ -149,7 +147,7 @@ def _allocate_node_ports(spec: Object, registry: RegistryContext) -> None:
         number, protocol = integer(port.get("port")), text(port.get("protocol"))
         candidate = by_port.get(number)
         if candidate is None or (candidate, protocol) in used:
-            candidate = registry.next_port()
+            candidate = registry.addresses.next_port()
         port["nodePort"] = candidate
         by_port.setdefault(number, candidate)
         used.add((candidate, protocol))

@@ -6,15 +6,16 @@ Kinds and fields are those of the chosen Kubernetes release; values are always c
 from __future__ import annotations
 
 from functools import cache
-from itertools import count
 from typing import Final
 
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import prepare_for_create
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
 from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.releases import BASE, OLDEST, span_of_kind, type_in
 from whysync.kubernetes.validation import FieldProblem, problems_on_create
@@ -101,7 +102,8 @@ def _as_created(body: Object, resource: Resource) -> Object:
     except Refused:
         return {**body, "metadata": meta}
     obj = served.defaulted(obj)
-    return prepare_for_create(obj, resource, _zero(resource.api_version, resource.kind), _GROUND)
+    context = RegistryContext(_EMPTY_STORE, AddressAllocator(_EMPTY_STORE), now="2026-01-01T00:00:00Z")
+    return prepare_for_create(obj, resource, _zero(resource.api_version, resource.kind), context)
 
 
 @cache
@@ -109,22 +111,4 @@ def _zero(api_version: str, kind: str) -> Object:
     return _kind(api_version, kind).zero()
 
 
-def _find(group: str, plural: str, namespace: str, name: str) -> Object | None:
-    """There are no other objects on this server."""
-    del group, plural, namespace, name
-    return None
-
-
-def _all_of(group: str, plural: str) -> list[Object]:
-    del group, plural
-    return []
-
-
-_COUNTER: Final = count()
-_GROUND: Final = RegistryContext(
-    next_ip=lambda: f"10.96.0.{next(_COUNTER) % 200 + 10}",
-    next_port=lambda: 30000 + next(_COUNTER) % 2_000,
-    find=_find,
-    all_of=_all_of,
-    now="2026-01-01T00:00:00Z",
-)
+_EMPTY_STORE: Final = Store()
