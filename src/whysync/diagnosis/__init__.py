@@ -3,7 +3,7 @@
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.drift.mechanism import Mechanism
-from whysync.diagnosis.evidence import Evidence, cite, cite_line
+from whysync.diagnosis.evidence import Evidence, cite, cite_if, cite_line
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
@@ -31,6 +31,7 @@ __all__ = [
     "Symptom",
     "SymptomKind",
     "cite",
+    "cite_if",
     "cite_line",
     "rule",
 ]

@@ -42,6 +42,13 @@ def cite(manifest: Manifest, pointer: str, *, says: str) -> Evidence:
     )
 
 
+def cite_if(
+    manifest: Manifest | None, pointer: str | None, *, says: str, when: bool = True
+) -> tuple[Evidence, ...]:
+    """The citation if the object and the pointer are known, and `when` holds; otherwise none."""
+    return (cite(manifest, pointer, says=says),) if manifest is not None and pointer and when else ()
+
+
 def cite_line(log: Log, line: int, *, says: str) -> Evidence:
     """One line of a container's log, counted from 1."""
     return Evidence(

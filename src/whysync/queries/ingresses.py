@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Evidence, Fix, Set, cite
+from whysync.diagnosis import Case, Confidence, Evidence, Fix, Set, cite, cite_if
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import text
@@ -51,11 +51,7 @@ def why_no_address(case: Case, row: ResourceRow, live: Manifest) -> NoAddressRea
         text=f"{who} has not written an address; it does not run, does not serve it, or does not publish any",
         evidence=(
             named,
-            *(
-                (cite(ingress_class, "/spec/controller", says="the controller of the class"),)
-                if ingress_class
-                else ()
-            ),
+            *cite_if(ingress_class, "/spec/controller", says="the controller of the class"),
         ),
         fixes=(
             Fix.run(

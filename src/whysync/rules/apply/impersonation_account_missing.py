@@ -18,7 +18,7 @@ The account is found but lacks a permission: k8s-rbac.
 import json
 from collections.abc import Iterator
 
-from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite_if, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Object
 from whysync.messages.patterns.operations import ImpersonationFailed
@@ -56,7 +56,7 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the sync cannot start"),
-                *((cite(project, ACCOUNTS, says="the accounts that the project lists"),) if project else ()),
+                *cite_if(project, ACCOUNTS, says="the accounts that the project lists"),
             ),
             fixes=(
                 *(

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, cite_if, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing, fields, items, json_kind
 from whysync.kubernetes.api.manifest import Manifest
@@ -95,7 +95,7 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
             root=None if mistyped else one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="the API server rejects the object"),
-                *((cite(desired, field, says="the field in Git"),) if desired and field else ()),
+                *cite_if(desired, field, says="the field in Git"),
                 *_holders(case, ref, failure),
             ),
             fixes=tuple(_fixes(case, ref, failure, desired, mistyped)),

@@ -17,7 +17,7 @@ The namespace exists and is being deleted: namespace-terminating.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.apply import NamespaceMissing
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
@@ -50,8 +50,8 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
             evidence=(
                 *group.cited(says="the API server does not find the namespace"),
                 cite(case.application, "/spec/destination/namespace", says="the destination namespace"),
-                *((cite(case.application, OPTIONS, says="its sync options"),) if is_destination else ()),
-                *((cite(declared, "/metadata/name", says="Git declares it"),) if declared else ()),
+                *cite_if(case.application, OPTIONS, says="its sync options", when=is_destination),
+                *cite_if(declared, "/metadata/name", says="Git declares it"),
             ),
             fixes=(_created_by_sync(case, namespace, is_destination=is_destination), create_manually),
             already_fixed=sync_again(

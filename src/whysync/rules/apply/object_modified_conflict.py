@@ -18,7 +18,7 @@ Sync again, or let Argo CD retry. Remove `metadata.resourceVersion` from Git.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.apply import ConflictModified
@@ -50,7 +50,7 @@ def object_modified_conflict(case: Case) -> Iterator[Finding]:
             else f"{ref} was modified while it was being applied; the next attempt usually succeeds",
             evidence=(
                 *group.cited(says="the API server has a newer version of it"),
-                *((cite(pinned, VERSION, says="the version in Git"),) if pinned else ()),
+                *cite_if(pinned, VERSION, says="the version in Git"),
             ),
             fixes=tuple(_fixes(case, pinned, retries=retries)),
         )

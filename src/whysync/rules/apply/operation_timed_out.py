@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import Json, Missing
@@ -92,11 +92,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
                     )
                     for index, _ in hooks[:3]
                 ),
-                *(
-                    (cite(settings, LIMIT, says="the sync timeout in seconds"),)
-                    if settings is not None and isinstance(limit, str)
-                    else ()
-                ),
+                *cite_if(settings, LIMIT, says="the sync timeout in seconds", when=isinstance(limit, str)),
             ),
             fixes=(_fix_cause(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
             already_fixed=sync_again(

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.sentences import counted
 from whysync.json_tree import Object, integer
@@ -55,7 +55,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
             verdict=_verdict(ref, namespace, failure),
             evidence=(
                 *group.cited(says="the quota rejects it"),
-                *((cite(quota, "/status", says="hard limits and current use"),) if quota else ()),
+                *cite_if(quota, "/status", says="hard limits and current use"),
             ),
             fixes=tuple(_fixes(case, ref, quota, namespace, failure)),
             already_fixed=sync_again(

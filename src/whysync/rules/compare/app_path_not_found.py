@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Source
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.git import PathNotFound
 from whysync.queries.already_fixed import render_again
@@ -56,7 +56,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             + (f": {one_line(failure.detail)}" if failure.has_reason else ""),
             evidence=(
                 *group.cited(says="Argo CD cannot find the folder"),
-                *((cite(case.application, pointer, says="path in the Application"),) if pointer else ()),
+                *cite_if(case.application, pointer, says="path in the Application"),
             ),
             fixes=tuple(_fixes(case, path, source)),
             already_fixed=render_again(

@@ -20,7 +20,7 @@ import json
 from collections.abc import Iterator
 
 from whysync.argocd.projects import app_namespace_permitted
-from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.diagnosis.freshness import is_served, never_reconciled
 from whysync.diagnosis.symptom import NEVER_RECONCILED
 from whysync.json_tree import text
@@ -78,7 +78,7 @@ def _never_reconciled(case: Case) -> Iterator[Finding]:
         evidence=(
             cite(case.application, "/metadata/namespace", says="namespace of the Application"),
             cite(case.application, "/status", says="no status"),
-            *((cite(params, NAMESPACES, says="additional namespaces of Argo CD"),) if params else ()),
+            *cite_if(params, NAMESPACES, says="additional namespaces of Argo CD"),
         ),
         fixes=tuple(_fixes(case, case.app.namespace, case.app.project, known=False)),
     )

@@ -16,7 +16,7 @@ A valid rule that never matches only fails to hide the difference.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, cite_if, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.diffs import IgnoreRuleInvalid
 from whysync.queries.commands import comment, hard_refresh
@@ -38,7 +38,7 @@ def ignore_rule_invalid(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="error of the comparison"),
-                *((cite(case.application, pointer, says="the invalid rule"),) if pointer else ()),
+                *cite_if(case.application, pointer, says="the invalid rule"),
             ),
             fixes=(
                 Fix.run(

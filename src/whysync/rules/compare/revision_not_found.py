@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Source
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh, with_comment
@@ -51,7 +51,7 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
             verdict=_verdict(failure, source),
             evidence=(
                 *group.cited(says="Argo CD cannot resolve it"),
-                *((cite(case.application, pointer, says="target revision"),) if pointer else ()),
+                *cite_if(case.application, pointer, says="target revision"),
             ),
             fixes=(_fix(case, failure, source), *_pin_synced_commit(case, source)),
             already_fixed=render_again(

@@ -21,7 +21,7 @@ the object was never created.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
@@ -56,11 +56,7 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
             verdict=f"{symptom.ref} was deleted from the cluster, but Git declares it",
             evidence=(
                 cite(case.application, f"/status/resources/{rows[key]}", says="Missing and OutOfSync"),
-                *(
-                    (cite(case.application, applied_at, says="the last sync applied it"),)
-                    if applied_at
-                    else ()
-                ),
+                *cite_if(case.application, applied_at, says="the last sync applied it"),
                 *(cite(manifest, "/message", says="its deletion") for manifest in manifests),
             ),
             fixes=(

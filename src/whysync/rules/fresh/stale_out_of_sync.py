@@ -19,7 +19,7 @@ should hide: ignore-rule-miss.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import items
 from whysync.kubernetes.api.manifest import Manifest
@@ -53,7 +53,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
             evidence=(
                 case.cited_row(row, says="Argo CD's status"),
                 cite(case.application, "/status/reconciledAt", says="when it was compared"),
-                *((cite(live, written_at, says="when it was last written"),) if written_at else ()),
+                *cite_if(live, written_at, says="when it was last written"),
             ),
             fixes=(
                 Fix.run(

@@ -21,7 +21,18 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
+from whysync.diagnosis import (
+    Case,
+    Confidence,
+    Evidence,
+    Finding,
+    Fix,
+    Severity,
+    SymptomKind,
+    cite,
+    cite_if,
+    rule,
+)
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import dig, fields, items, text
@@ -68,7 +79,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             ),
             root=why or None,
             evidence=(
-                *((cite(claim.manifest, PHASE, says="its phase"),) if claim.manifest else ()),
+                *cite_if(claim.manifest, PHASE, says="its phase"),
                 *evidence,
             ),
             fixes=(
