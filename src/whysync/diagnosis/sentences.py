@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 _LONGEST = 240
 _END = 170
 
@@ -18,6 +20,17 @@ def both_ends(text: str) -> str:
     if len(flat) <= 2 * _END:
         return flat
     return f"{flat[:_END].rstrip()} … {flat[-_END:].lstrip()}"
+
+
+def listed(names: Iterable[object], most: int = 3) -> str:
+    """`a, b, c and 2 more`."""
+    texts = [str(name) for name in names]
+    return ", ".join(texts[:most]) + and_more(len(texts) - most)
+
+
+def and_more(count: int) -> str:
+    """` and 2 more`; empty if there are none."""
+    return f" and {count} more" if count > 0 else ""
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.sentences import listed
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -78,7 +79,9 @@ def not_removed(finalizers: Iterable[str]) -> str:
 def _users(case: Case, live: Manifest, finalizers: tuple[str, ...]) -> DeletionBlocker:
     """Kubernetes removes these finalizers as soon as nothing uses the object."""
     users = users_of_storage(case, live)
-    names = _names(users) + (" and more" if len(users) > _MOST else "")
+    names = ", ".join(str(user.ref) for user, _ in users[:_MOST]) + (
+        " and more" if len(users) > _MOST else ""
+    )
     why = f"something still uses it ({', '.join(finalizers)})"
     if users:
         why = f"{names} still {'uses' if len(users) == 1 else 'use'} it"
@@ -119,7 +122,7 @@ def _retain(live: Manifest) -> Iterator[Fix]:
 def _dependents(case: Case, live: Manifest) -> DeletionBlocker:
     """The garbage collector removes this finalizer when the dependents that block the deletion are gone."""
     blocking = blocking_dependents(case, live)
-    names = _names(blocking) + (f" and {len(blocking) - _MOST} more" if len(blocking) > _MOST else "")
+    names = listed((item.ref for item, _ in blocking), _MOST)
     verb = "has" if len(blocking) == 1 else "have"
     why = f"{names or 'dependents'} {verb} not been deleted yet"
     commands = [on_object("get", item.ref, "-o", "yaml") for item, _ in blocking[:_MOST]] or [
@@ -140,10 +143,6 @@ def _dependents(case: Case, live: Manifest) -> DeletionBlocker:
             ),
         ),
     )
-
-
-def _names(objects: list[tuple[Manifest, str]]) -> str:
-    return ", ".join(str(item.ref) for item, _ in objects[:_MOST])
 
 
 def _cited(objects: list[tuple[Manifest, str]], *, says: str) -> tuple[Evidence, ...]:

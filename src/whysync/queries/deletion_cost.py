@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from whysync.diagnosis.sentences import counted
+from whysync.diagnosis.sentences import counted, listed
 from whysync.json_tree import dig, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -88,6 +88,5 @@ def _claims(case: Case, ref: Ref, live: Manifest | None) -> str:
         if claim.ref.namespace == ref.namespace
         and any(claim.ref.name.startswith(f"{name}-{ref.name}-") for name in names)
     ]
-    shown = f": {', '.join(claims[:_SHOWN])}" if claims else ""
-    more = f" and {len(claims) - _SHOWN} more" if len(claims) > _SHOWN else ""
-    return f"DATA LOSS: its claims are deleted too (whenDeleted: Delete){shown}{more}"
+    shown = f": {listed(claims, _SHOWN)}" if claims else ""
+    return f"DATA LOSS: its claims are deleted too (whenDeleted: Delete){shown}"

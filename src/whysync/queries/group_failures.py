@@ -10,6 +10,7 @@ import msgspec
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import owning_row_of
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure
@@ -48,8 +49,7 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     @property
     def others(self) -> str:
         """` and 3 more`, for a sentence that names the first resource only."""
-        count = len(self.resources) - 1
-        return f" and {count} more" if count > 0 else ""
+        return and_more(len(self.resources) - 1)
 
     def cited(self, *, says: str, most: int = 3) -> tuple[Evidence, ...]:
         return tuple(report.cite(says=says) for report in self.reports[:most])

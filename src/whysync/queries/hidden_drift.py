@@ -16,7 +16,7 @@ from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.normalize import normalize_secret
 from whysync.argocd.ignore_differences import Rule, application_rules
-from whysync.diagnosis.drift import Drift, HiddenBy, per_map_entry
+from whysync.diagnosis.drift import SERVER_FIELDS, Drift, HiddenBy, per_map_entry
 from whysync.diagnosis.drift.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
 from whysync.diagnosis.drift.mechanism import Mechanism, applies_server_side, mechanism_of
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
@@ -36,19 +36,7 @@ if TYPE_CHECKING:
 BY_HAND = frozenset(
     {WriterKind.KUBECTL_EDIT, WriterKind.KUBECTL_PATCH, WriterKind.KUBECTL_SCALE, WriterKind.CONSOLE}
 )
-_EXCLUDED = (
-    LAST_APPLIED_POINTER,
-    "/metadata/creationTimestamp",
-    "/metadata/finalizers",
-    "/metadata/generation",
-    "/metadata/managedFields",
-    "/metadata/namespace",
-    "/metadata/ownerReferences",
-    "/metadata/resourceVersion",
-    "/metadata/selfLink",
-    "/metadata/uid",
-    "/status",
-)
+_EXCLUDED = (LAST_APPLIED_POINTER, "/metadata/finalizers", *SERVER_FIELDS)
 _RESTARTED = "kubectl.kubernetes.io~1restartedAt"
 _FEW = 3
 _EMPTY: tuple[Json, ...] = (None, "", [], {})

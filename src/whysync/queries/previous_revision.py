@@ -18,6 +18,7 @@ from whysync.diagnosis.drift.equivalent_values import equivalence_of
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.sentences import and_more
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields, integer, items, same, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child, split
@@ -62,7 +63,7 @@ class PreviousRevision(msgspec.Struct, frozen=True, kw_only=True):
         """The main differences: `image shop:1.4.2`, `resources.limits.memory 512Mi`."""
         words = [_edit_text(edit) for edit in self.edits if edit.pointer.endswith("/image")]
         words = words or [_edit_text(edit) for edit in self.edits]
-        more = f" and {len(self.edits) - _NAMED} more" if len(self.edits) > _NAMED else ""
+        more = and_more(len(self.edits) - _NAMED)
         return ", ".join(words[:_NAMED]) + (more if len(words) > _NAMED else "")
 
 

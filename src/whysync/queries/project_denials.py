@@ -9,6 +9,7 @@ from whysync.argocd.projects import Cluster, destination_verdict, kind_verdict, 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Add, Edit, Remove
+from whysync.diagnosis.sentences import and_more
 from whysync.json_tree import Json, Object
 from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.named_objects import is_namespaced
@@ -23,8 +24,7 @@ _LISTS = {
 
 def denied_text(case: Case, denied: tuple[ProjectDenied, ...]) -> str:
     shown = [_word(case, d) for d in denied[:3]]
-    more = f" and {len(denied) - 3} more" if len(denied) > 3 else ""
-    return ", ".join(dict.fromkeys(shown)) + more
+    return ", ".join(dict.fromkeys(shown)) + and_more(len(denied) - 3)
 
 
 def _word(case: Case, denied: ProjectDenied) -> str:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 # Set by the API server: every live object has them.
-_SERVER_FIELDS = (
+SERVER_FIELDS = (
     "/metadata/creationTimestamp",
     "/metadata/generation",
     "/metadata/managedFields",
@@ -279,13 +279,13 @@ def _is_set_by_server(difference: Difference) -> bool:
     """Does only the live object have it, and is it set by the API server or empty?"""
     return isinstance(difference.desired_value, Missing) and (
         difference.live_value in (None, {}, [])
-        or any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
+        or any(pointers.within(difference.pointer, server) for server in SERVER_FIELDS)
     )
 
 
 def _is_empty_and_only_live(difference: Difference) -> bool:
     """Is it an empty map or list that only the live object has and that the API server does not set?"""
-    set_by_server = any(pointers.within(difference.pointer, server) for server in _SERVER_FIELDS)
+    set_by_server = any(pointers.within(difference.pointer, server) for server in SERVER_FIELDS)
     return (
         isinstance(difference.desired_value, Missing)
         and difference.live_value in ({}, [])

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.argocd.api.git_head import Head
 from whysync.facts.masking.masker import Masker
-from whysync.facts.snapshot import Extra, Gap, Snapshot
+from whysync.facts.snapshot import Gap, Snapshot
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
@@ -42,8 +41,8 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
     return replace(
         snapshot,
         logs=tuple(_log(log, lines, masker) for log, lines in zip(snapshot.logs, logs, strict=True)),
-        facts=tuple(_extra(extra, masker) for extra in snapshot.facts),
-        heads=tuple(_head(head, masker) for head in heads),
+        facts=tuple(replace(extra, origin=masker.hidden_text(extra.origin)) for extra in snapshot.facts),
+        heads=tuple(replace(head, repo=masker.hidden_text(head.repo)) for head in heads),
         gaps=tuple(_hidden_gap(gap, masker) for gap in gaps),
         unknown=tuple(masker.hidden_text(name) for name in unknown),
     )
@@ -96,14 +95,6 @@ def _log(log: Log, lines: str, masker: Masker) -> Log:
     return replace(
         log, lines=tuple(masker.hidden_text(lines).split("\n")), origin=masker.hidden_text(log.origin)
     )
-
-
-def _head(head: Head, masker: Masker) -> Head:
-    return replace(head, repo=masker.hidden_text(head.repo))
-
-
-def _extra(extra: Extra, masker: Masker) -> Extra:
-    return replace(extra, origin=masker.hidden_text(extra.origin))
 
 
 def _gap(gap: Gap, masker: Masker) -> Gap:

@@ -19,7 +19,7 @@ policies also report forbidden: they are quota and admission-denied.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.sentences import listed, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.commands import kubectl, refresh
@@ -66,8 +66,7 @@ def _requests(group: FailureGroup[Forbidden]) -> str:
     actions = dict.fromkeys(
         f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb
     )
-    more = f" and {len(actions) - 4} more" if len(actions) > 4 else ""
-    return f"{', '.join(list(actions)[:4]) or 'make this request'}{more}{_where(group)}"
+    return f"{listed(actions, 4) or 'make this request'}{_where(group)}"
 
 
 def _where(group: FailureGroup[Forbidden]) -> str:

@@ -34,6 +34,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
@@ -60,7 +61,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     stuck = why_stuck(case, wait)
     if stuck is None:
         return
-    others = f" and {wait.others} more" if wait.others else ""
+    others = and_more(wait.others)
     last_line = None if stuck.certain else last_log_line(case, wait.ref)
     related = (
         *symptoms_about(case, wait.ref),

@@ -19,6 +19,7 @@ large (resource-too-large): server-side apply does not help there.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.sentences import and_more
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import AnnotationTooLong
@@ -35,7 +36,7 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
     for group in grouped(case, AnnotationTooLong):
         refs = tuple(dict.fromkeys(named_ref(case, r.failure.resource, r.ref) for r in group.reports))
         ref = refs[0]
-        more = f" and {len(refs) - 1} more" if len(refs) > 1 else ""
+        more = and_more(len(refs) - 1)
         yield Finding(
             about=ref,
             field=LAST_APPLIED_POINTER,

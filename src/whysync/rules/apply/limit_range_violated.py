@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
+from whysync.diagnosis.sentences import and_more
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Missing, items
 from whysync.kubernetes.api.manifest import Manifest
@@ -73,7 +74,7 @@ def _affected_row(case: Case, group: FailureGroup[LimitRange]) -> Ref:
 
 def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
     rows = {owning_row_of(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
-    return f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return and_more(len(rows) - 1)
 
 
 def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding:

@@ -20,6 +20,7 @@ Pruning is not enabled: pending-prune. The deletion has started and does not fin
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -55,7 +56,7 @@ def prune_needs_confirmation(case: Case) -> Iterator[Finding]:
             reason = "Prune=confirm requires its deletion to be confirmed"
             yield _finding(case, row.ref, live, (symptom,), reason, option=CONFIRM)
     if waiting and wait is not None:
-        more = f" and {wait.others} more" if wait.others else ""
+        more = and_more(wait.others)
         extra = SymptomId.extra(wait.ref.key)
         explains = (OPERATION, *((extra,) if extra in case.symptom_ids else ()))
         reason = f"the sync waits until its deletion is confirmed{more}"

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.sync.request import ARGOCD_MANAGER
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.sentences import listed
 from whysync.messages.patterns.apply import SsaConflict
 from whysync.queries.commands import kubectl, on_object
 from whysync.queries.group_failures import grouped
@@ -30,8 +31,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = group.ref or case.application.ref
         owners = " and ".join(failure.managers) or "another manager"
-        fields = ", ".join(failure.fields[:4]) or "some fields"
-        more = f" and {len(failure.fields) - 4} more" if len(failure.fields) > 4 else ""
+        fields = listed(failure.fields, 4) or "some fields"
         show_command = on_object("get", ref, "--show-managed-fields", "-o", "yaml")
         yield Finding(
             about=ref,
@@ -39,7 +39,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{owners} owns {fields}{more}, so server-side apply without force is rejected",
+            verdict=f"{owners} owns {fields}, so server-side apply without force is rejected",
             evidence=group.cited(says="who owns which fields"),
             fixes=(
                 Fix.run(
@@ -59,7 +59,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
                     ),
                     title="Or let Argo CD's manager take ownership of the fields once",
                     risk=f"{owners} may write its values again",
-                    destroys=(f"the values that {owners} set in {fields}{more}",),
+                    destroys=(f"the values that {owners} set in {fields}",),
                 ),
             ),
         )

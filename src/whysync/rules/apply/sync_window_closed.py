@@ -27,6 +27,7 @@ from whysync.argocd.sync_windows.windows import WindowReason, WindowVerdict, can
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.diagnosis.finding import EvidenceKey, KeyKind
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.patterns.operations import SyncWindowBlocked
 from whysync.queries.commands import app_argument, sync
@@ -105,8 +106,7 @@ def _verdict(case: Case, automatic: WindowVerdict, next_sync: datetime | None, i
 def _named(verdict: WindowVerdict) -> str:
     """`deny window "0 22 * * *" for 8h`."""
     descriptions = [f'{w.kind} window "{w.schedule}" for {w.duration}' for w in verdict.windows[:2]]
-    more = f" and {len(verdict.windows) - 2} more" if len(verdict.windows) > 2 else ""
-    return " and ".join(descriptions) + more
+    return " and ".join(descriptions) + and_more(len(verdict.windows) - 2)
 
 
 def _cited(case: Case, automatic: WindowVerdict) -> Iterator[Evidence]:

@@ -18,6 +18,7 @@ A resource of the wave that is Degraded is wave-stalled; a hook that cannot fini
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
@@ -43,7 +44,7 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         return
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
-        more = f" and {wait.others} more" if wait.others else ""
+        more = and_more(wait.others)
         verdict = f"the sync has been waiting for {age_text(age)} for {wait.ref}{more} {what}: normal so far"
     yield Finding(
         about=wait.ref if wait else case.application.ref,

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.diagnosis.sentences import counted, one_line
+from whysync.diagnosis.sentences import and_more, counted, one_line
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
@@ -41,7 +41,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     stuck = why_stuck(case, wait)
     if stuck is None:
         return
-    others = f" and {wait.others} more" if wait.others else ""
+    others = and_more(wait.others)
     yield Finding(
         about=wait.ref,
         explains=(OPERATION, *(() if stuck.certain else _unhealthy_without_reason(case, wait.ref))),

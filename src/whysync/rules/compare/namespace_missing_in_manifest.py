@@ -17,6 +17,7 @@ If the namespace is set but does not exist, the sync reports it.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import and_more
 from whysync.messages.patterns.operations import NamespaceUnset
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
@@ -27,7 +28,7 @@ from whysync.queries.named_objects import named_ref
 def namespace_missing_in_manifest(case: Case) -> Iterator[Finding]:
     for group in grouped(case, NamespaceUnset):
         ref = named_ref(case, group.failure.resource, group.ref)
-        more = f" and {len(group.reports) - 1} more" if len(group.reports) > 1 else ""
+        more = and_more(len(group.reports) - 1)
         yield Finding(
             about=case.application.ref,
             field="/spec/destination/namespace",

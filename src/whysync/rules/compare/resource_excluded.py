@@ -23,6 +23,7 @@ from whysync.argocd.settings.resource_filter import ExcludedBy, excluded_by
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
 from whysync.diagnosis.fix import Edit, FixKind
+from whysync.diagnosis.sentences import and_more
 from whysync.json_tree import Json, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -57,7 +58,7 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
     settings = case.settings("argocd-cm")
     for group in grouped(case, ExcludedResource, by=lambda f: (f.resource.group, f.resource.kind)):
         ref = named_ref(case, group.failure.resource, group.ref)
-        more = f" and {len(group.reports) - 1} more" if len(group.reports) > 1 else ""
+        more = and_more(len(group.reports) - 1)
         listed = settings is not None and any(isinstance(settings.at(one), str) for one in POINTERS.values())
         by = excluded_by(case.argocd, ref.group, ref.kind, _cluster(case))
         yield Finding(

@@ -18,6 +18,7 @@ If every resource is Synced and the metadata is the same on both sides, the app'
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.queries.commands import sync
 from whysync.queries.managed_namespace import differing_metadata, managed_metadata_differs
@@ -31,7 +32,7 @@ def managed_namespace_metadata(case: Case) -> Iterator[Finding]:
     if APP_DIFFERS not in case.symptom_ids or not managed_metadata_differs(case):
         return
     names = differing_metadata(case)
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    shown = listed(names)
     yield Finding(
         about=case.application.ref,
         field=DECLARED,

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Mechanism, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
+from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import OPERATION
 from whysync.queries.commands import app_argument, sync
 from whysync.queries.ttl import ttl_pointer
@@ -54,7 +55,7 @@ def new_commit_not_synced(case: Case) -> Iterator[Finding]:
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM if never else Confidence.HIGH,
         verdict=f"Git is at {status.sync.revision[:8] or 'a commit'}, {synced}:"
-        f" {_count(resources)} to sync, {waits}",
+        f" {counted(resources, 'resource')} to sync, {waits}",
         evidence=(
             cite(case.application, "/status/sync/revision", says="revision compared by Argo CD"),
             cite(case.application, "/status/history", says="synced revisions"),
@@ -77,7 +78,3 @@ def _was_never_synced(case: Case) -> bool:
         return False
     lasting = [desired for row in status.resources if (desired := case.desired_of(row.key)) is not None]
     return not any(ttl_pointer(desired) for desired in lasting) and len(status.resources) > 1
-
-
-def _count(resources: int) -> str:
-    return "1 resource" if resources == 1 else f"{resources} resources"

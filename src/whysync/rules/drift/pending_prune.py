@@ -23,6 +23,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
 from whysync.kubernetes.api.manifest import Manifest
@@ -40,9 +41,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
     rows = [(i, row) for i, row in enumerate(case.app.status.resources) if _is_extra(case, row)]
     if not rows or case.failures(AutosyncWipeRefused):
         return  # an empty source is the cause
-    names = ", ".join(str(row.ref) for _, row in rows[:3]) + (
-        f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    )
+    names = listed(row.ref for _, row in rows)
     why = _why(case)
     selection = " ".join(
         f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]

@@ -20,6 +20,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.drift.raw_difference import differences
+from whysync.diagnosis.sentences import listed
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import DuplicateResource
@@ -75,10 +76,7 @@ def _differing(copies: list[Manifest]) -> list[str]:
 
 def _difference(copies: list[Manifest]) -> str:
     pointers = [pointer for pointer in _differing(copies) if pointer != "/metadata/name"]
-    if not pointers:
-        return ""
-    more = f" and {len(pointers) - 3} more" if len(pointers) > 3 else ""
-    return f", and they differ at {', '.join(pointers[:3])}{more}"
+    return f", and they differ at {listed(pointers)}" if pointers else ""
 
 
 def _delete_first(copies: list[Manifest]) -> Iterator[Fix]:

@@ -24,7 +24,7 @@ import msgspec
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
-from whysync.diagnosis.sentences import both_ends
+from whysync.diagnosis.sentences import and_more, both_ends
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Ref
@@ -79,7 +79,7 @@ def _finding(case: Case, about: Ref, eviction: _Eviction) -> Finding:
     resource = next(
         (f.resource for f in understand(message).failures if isinstance(f, Evicted) and f.resource), ""
     )
-    others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
+    others = and_more(len(pods) - 1)
     owner = f" of {about}" if about.name != pods[0].name else ""
     chain = tuple(Link(ref=pod) for pod in pods)
     return Finding(

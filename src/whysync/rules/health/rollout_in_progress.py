@@ -19,6 +19,7 @@ rules, however recent the rollout is.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import app_argument
@@ -33,7 +34,7 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
     ]
     if not rows or not case.synced_recently:
         return
-    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    more = and_more(len(rows) - 1)
     yield Finding(
         about=rows[0].ref,
         explains=tuple(SymptomId.unhealthy(row.key) for row in rows),

@@ -19,6 +19,7 @@ from whysync.diagnosis.evidence import cite
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Topic, rule
+from whysync.diagnosis.sentences import listed
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -60,7 +61,7 @@ def _is_declared(desired: Manifest | None, pointer: str) -> bool:
 def _finding(
     case: Case, live: Manifest, ref: Ref, writer: Writer, found: tuple[str, ...], *, declared: bool
 ) -> Finding:
-    shown = ", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else "")
+    shown = listed(found)
     also = ", but Git declares another value" if declared else ""
     fix = _fix(case, ref, writer, found)
     return Finding(
