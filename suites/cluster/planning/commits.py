@@ -87,11 +87,13 @@ def around(name: str, namespace: str) -> list[Object]:
 
 
 @st.composite
-def commits(draw: st.DrawFn, ground: PlannedCluster, namespace: str) -> Commit:
+def commits(draw: st.DrawFn, cluster: PlannedCluster, namespace: str) -> Commit:
     options = draw(st.sampled_from(((), (), ("ServerSideApply=true",), ("Validate=false",))))
     # kubectl does not force on the server's side, so that no base would come up with it.
     own = (
-        _OPTIONS[:5] if ground is not PlannedCluster.EMPTY and "ServerSideApply=true" in options else _OPTIONS
+        _OPTIONS[:5]
+        if cluster is not PlannedCluster.EMPTY and "ServerSideApply=true" in options
+        else _OPTIONS
     )
     drawn = _Drawn(draw, own)
     base, head = drawn.base, drawn.head
@@ -117,12 +119,12 @@ def commits(draw: st.DrawFn, ground: PlannedCluster, namespace: str) -> Commit:
         drawn.add(before, after)
     if draw(st.booleans()):
         base.append(made("v1/ConfigMap gone", "data: {a: x}", namespace))
-    there = around(draw(st.sampled_from(sorted(AROUND))), namespace) if ground is PlannedCluster.LIVE else []
+    there = around(draw(st.sampled_from(sorted(AROUND))), namespace) if cluster is PlannedCluster.LIVE else []
     return Commit(
         namespace=namespace,
         head=head,
         base=None
-        if ground is PlannedCluster.EMPTY
+        if cluster is PlannedCluster.EMPTY
         else [made("v1/ServiceAccount first", "{}", namespace), *base],
         around=there,
         options=options,

@@ -7,7 +7,7 @@ import pytest
 from suites.cluster.planning.commit_runner import CommitRunner
 from suites.cluster.planning.judging import Score
 from suites.cluster.planning.known import known_differences
-from suites.cluster.sources.real_cluster import Ground
+from suites.cluster.sources.real_cluster import RealCluster
 from whysync.kubernetes.apiserver.protocol import Cluster
 
 _SCORE = pytest.StashKey[Score]()
@@ -34,7 +34,7 @@ def score(pytestconfig: pytest.Config) -> Score:
 
 @pytest.fixture(scope="session")
 def runner(real: Cluster, tmp_path_factory: pytest.TempPathFactory) -> CommitRunner:
-    ground = Ground(real)
-    ground.install()
+    cluster = RealCluster(real)
+    cluster.install()
     home = tmp_path_factory.mktemp("planning")
-    return CommitRunner(home / "checkout", real, str(ground.kubeconfig(home)))
+    return CommitRunner(home / "checkout", real, str(cluster.kubeconfig(home)))

@@ -34,13 +34,13 @@ def test_every_mistake(
     assert not unknown, "\n".join(unknown)
 
 
-@pytest.mark.parametrize("ground", _EXAMPLES)
+@pytest.mark.parametrize("cluster", _EXAMPLES)
 def test_mixed_commits(
-    ground: PlannedCluster, runner: CommitRunner, names: Iterator[str], score: Score
+    cluster: PlannedCluster, runner: CommitRunner, names: Iterator[str], score: Score
 ) -> None:
     @seed(_SEED)
     @settings(
-        max_examples=_EXAMPLES[ground],
+        max_examples=_EXAMPLES[cluster],
         database=None,
         deadline=None,
         phases=(Phase.generate, Phase.shrink),
@@ -48,9 +48,9 @@ def test_mixed_commits(
     )
     @given(data=st.data())
     def run(data: st.DataObject) -> None:
-        commit = data.draw(commits(ground, next(names)))
+        commit = data.draw(commits(cluster, next(names)))
         unknown = judge(
-            commit, runner, score, f"generated/{ground.value}", live=ground is PlannedCluster.LIVE
+            commit, runner, score, f"generated/{cluster.value}", live=cluster is PlannedCluster.LIVE
         )
         assert not unknown, "\n".join(unknown)
 

@@ -17,8 +17,7 @@ from suites.cluster.planning.stages import NoStage, Stage, application_file, sta
 from suites.cluster.planning.syncing import WHOLE, Outcome, synced
 from suites.cluster.planning.twin import end
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
-from suites.cluster.sources.real_cluster import Ground as Server
-from suites.cluster.sources.real_cluster import collection, name
+from suites.cluster.sources.real_cluster import RealCluster, collection, name
 from tests.argocd.repo_server.git.conftest import Made
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
@@ -38,8 +37,8 @@ from whysync.proofs.partial_objects import AssumedCrds
 
 
 @pytest.fixture(scope="session")
-def server(real: Cluster) -> Server:
-    made = Server(real)
+def server(real: Cluster) -> RealCluster:
+    made = RealCluster(real)
     made.install()
     return made
 
@@ -53,7 +52,7 @@ def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
 
 @pytest.mark.parametrize("scenario", names())
 def test_what_a_plan_says_happens(
-    scenario: str, server: Server, real: Cluster, answering: Answering, score: Score, tmp_path: Path
+    scenario: str, server: RealCluster, real: Cluster, answering: Answering, score: Score, tmp_path: Path
 ) -> None:
     unknown: list[str] = []
     try:
@@ -71,7 +70,7 @@ def test_what_a_plan_says_happens(
 
 
 def _on_the_cluster(
-    stage: Stage, home: Path, server: Server, real: Cluster, answering: Answering, score: Score
+    stage: Stage, home: Path, server: RealCluster, real: Cluster, answering: Answering, score: Score
 ) -> list[str]:
     at = f"scenarios/{stage.scenario.name}/{stage.at}"
     found = stage.snapshot()
