@@ -17,7 +17,7 @@ from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.kubernetes.apiserver.protocol import Request, ServedKind
 
 NS = "nsaaaa"
-STATUS, SCALE = "status", "scale"
+STATUS = "status"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def test_a_deleted_branch_cannot_be_resolved() -> None:
     done = played("- {at: 2m, delete_branch: {branch: main}}\n- {at: 3m, delete_branch: {branch: main}}")
     told = [text(dig(condition, "message")) for condition in items(status(done).get("conditions"))]
     assert any("unable to resolve 'main' to a commit SHA" in one for one in told)
-    assert [(deed.failed, deed.answer) for deed in done.deeds] == [
+    assert [(action.failed, action.answer) for action in done.actions] == [
         (False, ""),
         (True, "there is no branch main"),
     ]

@@ -14,24 +14,26 @@ from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import fields
 from whysync.proofs.safety import safety_of
 from whysync.reports.diagnose_json import app_v1
-from whysync.reports.diagnose_text import render, safety_text
+from whysync.reports.diagnose_text import SyncVerdict, render, sync_verdict
 from whysync.reports.proof_text import mark_of
 from whysync.reports.terminal import Terminal
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "verdict", "text"),
     [
-        (ReasonKind.CREATES, "Safe. It will fail in name only"),
-        (ReasonKind.SYNC_FAILS, "Safe, but it will fail in name only"),
-        (ReasonKind.DOES_NOT_HELP, "Safe, but it will fail in name only"),
-        (ReasonKind.REFUSED, "Not now. It will fail in name only"),
+        (ReasonKind.CREATES, SyncVerdict.SAFE, "It will fail in name only"),
+        (ReasonKind.SYNC_FAILS, SyncVerdict.SAFE_BUT, "it will fail in name only"),
+        (ReasonKind.DOES_NOT_HELP, SyncVerdict.SAFE_BUT, "it will fail in name only"),
+        (ReasonKind.REFUSED, SyncVerdict.NOT_NOW, "It will fail in name only"),
     ],
 )
-def test_the_verdict_follows_the_kind(kind: ReasonKind, said: str) -> None:
+def test_verdict_depends_on_the_kind_of_the_reason_not_its_text(
+    kind: ReasonKind, verdict: SyncVerdict, text: str
+) -> None:
     report = diagnose(case_of(bundle(), application()), diagnosis_rules())
     safety = Safety(sync=SyncSafety.SAFE, reasons=(Reason(kind=kind, text="it will fail in name only"),))
-    assert safety_text(replace(report, safety=safety)) == said
+    assert sync_verdict(replace(report, safety=safety)) == (verdict, text)
 
 
 def test_an_app_that_is_being_deleted_refuses_a_sync() -> None:

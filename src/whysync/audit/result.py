@@ -30,7 +30,7 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[Gap, ...] = ()
 
     def of(self, topic: Topic) -> tuple[AuditFinding, ...]:
-        return tuple(found for found in self.findings if found.topic is topic)
+        return tuple(finding for finding in self.findings if finding.topic is topic)
 
     def fails(self, severity: Severity) -> bool:
-        return any(found.finding.severity.weight >= severity.weight for found in self.findings)
+        return any(finding.finding.severity.weight >= severity.weight for finding in self.findings)

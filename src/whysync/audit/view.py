@@ -33,7 +33,7 @@ def render(audit: Audit, terminal: Terminal, *, format: str) -> Safe:
 
 
 def as_object(audit: Audit) -> Object:
-    remarks: list[Json] = [_object(found) for found in audit.findings]
+    remarks: list[Json] = [_object(finding) for finding in audit.findings]
     gaps: list[Json] = [
         {"what": g.what, "why": g.why, "howToGet": g.how_to_get} for g in (*audit.gaps, *audit.notes)
     ]
@@ -66,14 +66,14 @@ def _object(found: AuditFinding) -> Object:
 
 
 def summary(audit: Audit) -> str:
-    counts = Counter(found.finding.severity for found in audit.findings)
+    counts = Counter(finding.finding.severity for finding in audit.findings)
     parts = [f"{counts[severity]} {severity.value}" for severity in reversed(Severity) if counts[severity]]
     apps = f"{len(audit.apps)} app{'' if len(audit.apps) == 1 else 's'}"
     return f"{', '.join(parts) if parts else 'no findings'}: {apps}"
 
 
 def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:
-    bad = any(found.finding.severity is not Severity.INFO for found in audit.findings)
+    bad = any(finding.finding.severity is not Severity.INFO for finding in audit.findings)
     mark = terminal.paint(terminal.mark("bad" if bad else "good"), "red" if bad else "green")
     yield f"{mark} {summary(audit)}"
     several = len(audit.apps) > 1
@@ -82,8 +82,8 @@ def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:
         if section:
             yield ""
             yield terminal.paint(topic.value, "bold")
-        for found in section:
-            yield from _finding(found, terminal, several=several)
+        for finding in section:
+            yield from _finding(finding, terminal, several=several)
     yield from _gaps(audit, terminal)
 
 
@@ -131,10 +131,10 @@ def _markdown(audit: Audit) -> Iterator[Md]:
         yield md("- {}: {}", one_line(gap.what), one_line(gap.why))
 
 
-def _markdown_fix(found: AuditFinding) -> Iterator[Md]:
-    for fix in found.finding.fixes[:1]:
+def _markdown_fix(finding: AuditFinding) -> Iterator[Md]:
+    for fix in finding.finding.fixes[:1]:
         yield BLANK
         yield md("  {}", one_line(fix.title, 600))
         yield BLANK
-        yield from fenced(patch_text(fix, found.case).splitlines(), indent="  ")
+        yield from fenced(patch_text(fix, finding.case).splitlines(), indent="  ")
         yield BLANK

@@ -49,8 +49,8 @@ def run(arguments: Sequence[str]) -> int:
 def candidates(words: Sequence[str], current: str) -> list[str]:
     """The words that can stand in place of `current`, after the words before it."""
     if not words and not current.startswith("-"):
-        found = [*VERBS, "help"]
-        matching = [word for word in found if word.startswith(current)]
+        names = [*VERBS, "help"]
+        matching = [name for name in names if name.startswith(current)]
         return matching or _starting(_apps("diagnose", ()), current)
     verb = words[0] if words and words[0] in (*VERBS, "help") else "diagnose"
     typed = list(words[1:] if words and words[0] == verb else words)
@@ -68,8 +68,8 @@ def _of_command(verb: str, command: Parser, typed: list[str], current: str) -> l
     flags = command._option_string_actions  # pyright: ignore[reportPrivateUsage]  (no public way)
     name, equals, value = current.partition("=")
     if equals and name.startswith("--") and name in flags:
-        found = _values(flags[name], value, typed)
-        return found if found == [FILES] else [f"{name}={one}" for one in found]
+        values = _values(flags[name], value, typed)
+        return values if values == [FILES] else [f"{name}={one}" for one in values]
     before = typed[-1] if typed else ""
     if before in flags and flags[before].nargs is None and not isinstance(flags[before], _NO_VALUE):
         return _values(flags[before], current, typed)
@@ -148,9 +148,9 @@ def _begins(word: str, current: str) -> bool:
 
 def _value_of(flag: str, typed: Sequence[str]) -> str:
     """The value of a flag that was typed before."""
-    for place, word in enumerate(typed):
-        if word == flag and place + 1 < len(typed):
-            return typed[place + 1]
+    for index, word in enumerate(typed):
+        if word == flag and index + 1 < len(typed):
+            return typed[index + 1]
         if word.startswith(f"{flag}="):
             return word.partition("=")[2]
     return ""

@@ -59,7 +59,7 @@ def matching_columns(report: Report, options: argparse.Namespace) -> Report:
 
     def matches(report: AppReport) -> bool:
         row = row_of(report)
-        return all(wanted.accepts(str(getattr(row, name))) for name, wanted in columns.items()) and (
+        return all(filter.accepts(str(getattr(row, name))) for name, filter in columns.items()) and (
             conditions.accepts(*row.conditions.split(","))
         )
 
@@ -93,13 +93,13 @@ class _Filter:
 
 def split_values(values: Sequence[str]) -> tuple[str, ...]:
     """`Degraded,Missing` is two values."""
-    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+    return tuple(item.strip() for value in values for item in value.split(",") if item.strip())
 
 
 def _expect(name: str, columns: Mapping[str, _Filter], known: Sequence[str]) -> None:
     """Reject a value that no app can have, so that a typo does not read as "no app matches"."""
-    wanted = columns.get(name)
-    for pattern in (*wanted.wanted, *wanted.excluded) if wanted else ():
+    column = columns.get(name)
+    for pattern in (*column.wanted, *column.excluded) if column else ():
         if any(_any(value, [pattern]) for value in known):
             continue
         from difflib import get_close_matches
@@ -107,10 +107,10 @@ def _expect(name: str, columns: Mapping[str, _Filter], known: Sequence[str]) -> 
         lower = {value.lower(): value for value in known}
         near = [lower[match] for match in get_close_matches(pattern.lower(), lower, n=3)]
         hint, every = f"did you mean {' or '.join(near)}?" if near else "", f"one of: {', '.join(known)}"
-        what = f"invalid --{name} {pattern!r}; "
+        problem = f"invalid --{name} {pattern!r}; "
         if len(known) > _SHORT_LIST:
-            raise UsageError(what=what + (hint or "see the list of causes"), why=every)
-        raise UsageError(what=what + every, why=hint)
+            raise UsageError(what=problem + (hint or "see the list of causes"), why=every)
+        raise UsageError(what=problem + every, why=hint)
 
 
 def _any(value: str, patterns: Sequence[str]) -> bool:
@@ -125,20 +125,22 @@ _EXISTS = rf"(!?)\s*({_KEY})"
 
 def _requirements(selector: str) -> tuple[_Requirement, ...]:
     """As in kubectl: a label that is not set matches `!=` and `notin`."""
-    return tuple(_requirement(part.strip(), selector) for part in re.split(r",(?![^()]*\))", selector))
+    return tuple(
+        _requirement(requirement.strip(), selector) for requirement in re.split(r",(?![^()]*\))", selector)
+    )
 
 
-def _requirement(part: str, selector: str) -> _Requirement:
-    if match := re.fullmatch(_ONE_OF, part):
+def _requirement(requirement: str, selector: str) -> _Requirement:
+    if match := re.fullmatch(_ONE_OF, requirement):
         values = frozenset(value.strip() for value in match[3].split(","))
         return _Requirement(match[1], values, negated=match[2] == "notin")
-    if match := re.fullmatch(_EQUAL, part):
+    if match := re.fullmatch(_EQUAL, requirement):
         return _Requirement(match[1], frozenset({match[3]}), negated=match[2] == "!=")
-    if match := re.fullmatch(_EXISTS, part):
+    if match := re.fullmatch(_EXISTS, requirement):
         return _Requirement(match[2], None, negated=bool(match[1]))
     raise UsageError(
-        what=f"invalid label selector {selector!r}: {part!r}"
-        if part
+        what=f"invalid label selector {selector!r}: {requirement!r}"
+        if requirement
         else f"invalid label selector {selector!r}: a part is empty",
         why="a selector is a list such as team=web,tier!=test,env in (prod,stage),!legacy",
         next="correct -l",

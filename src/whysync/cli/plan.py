@@ -141,9 +141,9 @@ def _planned(
     from whysync import app
     from whysync.plan.planner import plan as planned
 
-    what: str = options.what
-    is_path = bool(what) and (Path(what).exists() or (checkout.head.tree.root / what).exists())
-    path = _relative(what, checkout) if is_path else ""
+    target: str = options.what
+    is_path = bool(target) and (Path(target).exists() or (checkout.head.tree.root / target).exists())
+    path = _relative(target, checkout) if is_path else ""
     file = _relative(options.app, checkout) if options.app else ""
     if file and not (checkout.head.tree.root / file).is_file():
         raise UsageError(
@@ -156,7 +156,7 @@ def _planned(
     return planned(
         checkout,
         path=path,
-        name="" if is_path else what,
+        name="" if is_path else target,
         file=file,
         live=live,
         closely=(lambda names: app.detailed_snapshot(source, names))

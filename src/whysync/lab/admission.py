@@ -28,19 +28,15 @@ class Admission:
     def __init__(self, api_server: ApiServer, webhooks: tuple[Webhook, ...]) -> None:
         self._api_server = api_server
         self._down = {webhook.name: webhook.unreachable for webhook in webhooks}
-        self._webhooks = {webhook.name: webhook for webhook in webhooks}
         for webhook in webhooks:
             api_server.webhooks[webhook.name] = self._answer_of(webhook)
 
-    def knows(self, name: str) -> bool:
-        return name in self._webhooks
-
-    def cut_off(self, name: str, why: str) -> None:
+    def set_error(self, name: str, why: str) -> None:
         self._down[name] = why
 
     def _answer_of(self, webhook: Webhook) -> Answer:
         def answer(obj: Object) -> Object:
-            problem = self._down[webhook.name] or self._nobody_behind(webhook)
+            problem = self._down[webhook.name] or self._unreachable_reason(webhook)
             if problem:
                 if webhook.ignored_when_down:
                     return obj
@@ -51,7 +47,7 @@ class Admission:
 
         return answer
 
-    def _nobody_behind(self, webhook: Webhook) -> str:
+    def _unreachable_reason(self, webhook: Webhook) -> str:
         """Does the Service have no ready pods?"""
         space, _, name = webhook.service.partition("/")
         if not name:
@@ -150,9 +146,9 @@ def _changed(webhook: Webhook, obj: Object) -> Object:
         return obj
     obj = copy_object(obj)
     pod = fields(dig(obj, "spec", "template", "spec")) or fields(obj.get("spec"))
-    there = items(pod.get("containers"))
-    names = {text(fields(container).get("name")) for container in there}
+    containers = items(pod.get("containers"))
+    names = {text(fields(container).get("name")) for container in containers}
     added = [copy(container) for container in webhook.containers if text(container.get("name")) not in names]
     if pod:
-        pod["containers"] = [*there, *added]
+        pod["containers"] = [*containers, *added]
     return obj

@@ -41,7 +41,7 @@ def cluster_of(node: Node) -> ClusterSetup:
             stopped=frozenset(node.at("stopped").texts()),
             slow={name: entry.duration() for name, entry in node.at("slow").entries()},
         ),
-        nodes=node.at("nodes").whole(3, least=0, most=100),
+        nodes=node.at("nodes").integer(3, least=0, most=100),
         server=node.at("server").text(""),
         name=node.at("name").text(""),
         namespaces=node.at("namespaces").texts(),
@@ -68,7 +68,7 @@ def _pod(node: Node) -> PodBehavior:
         start_seconds=node.at("starts_after").duration(1.0),
         ready_seconds=None if never else node.at("ready_after").duration(1.0),
         runs_seconds=node.at("runs_for").duration() if node.has("runs_for") else None,
-        exit_code=node.at("exit_code").whole(0, most=255),
+        exit_code=node.at("exit_code").integer(0, most=255),
         reason=node.at("reason").text(""),
         log=tuple(_line(entry) for entry in node.at("log").each()),
         calls=node.at("calls").texts(),
@@ -77,7 +77,7 @@ def _pod(node: Node) -> PodBehavior:
         ),
         retry_seconds=node.at("retry_every").duration(5.0),
         unschedulable=node.at("unschedulable").text(""),
-        times=node.at("times").whole() if node.has("times") else None,
+        times=node.at("times").integer() if node.has("times") else None,
         serves=node.at("serves").texts(),
         up_seconds=node.at("listens_after").duration(0.0),
         memory=node.at("memory").text(""),
@@ -93,7 +93,7 @@ def _line(node: Node) -> LogLine:
     if not isinstance(node.value, dict):
         return LogLine(after_seconds=0.0, text=node.text())
     if len(node.value) != 1:
-        node.wrong(f"{node.name} must be one line, as `2s: text`")
+        node.fail(f"{node.name} must be one line, as `2s: text`")
     after = next(iter(node.value))
     seconds = Node(after, node.source, node.pointer).duration()
     return LogLine(after_seconds=seconds, text=node.at(after).text())
@@ -104,12 +104,12 @@ def _metric(node: Node) -> Metric:
     node.mapping("object", "after", "replicas")
     space, _, name = node.at("object").text().partition("/")
     if not name:
-        node.at("object").wrong("an autoscaler is written as namespace/name")
+        node.at("object").fail("an autoscaler is written as namespace/name")
     return Metric(
         namespace=space,
         name=name,
         after_seconds=node.at("after").duration(0.0),
-        replicas=node.at("replicas").whole(most=10_000),
+        replicas=node.at("replicas").integer(most=10_000),
     )
 
 

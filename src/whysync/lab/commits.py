@@ -31,7 +31,7 @@ def _repo(node: Node, folder: Path | None) -> Repo:
     else:
         for key in COMMIT_KEYS:
             if node.has(key):
-                node.at(key).wrong(f"{node.name} has both commits and {key}", next="move it into a commit")
+                node.at(key).fail(f"{node.name} has both commits and {key}", next="move it into a commit")
         first = tuple(_commit(entry, folder) for entry in commits.each())
     return Repo(url=node.at("url").text(DEFAULT_REPO), branch=node.at("branch").text("main"), commits=first)
 
@@ -45,7 +45,7 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
     """The commit in a mapping that may have other fields too."""
     id = node.at("id").text("")
     if id and not _HEXADECIMAL.fullmatch(id):
-        node.at("id").wrong(f"{id!r} is not a commit id", why="it has 4 to 40 hexadecimal digits")
+        node.at("id").fail(f"{id!r} is not a commit id", why="it has 4 to 40 hexadecimal digits")
     files: dict[str, str] = {}
     if node.has("folder"):
         files |= _from_folder(node.at("folder"), folder)
@@ -65,7 +65,7 @@ def commit_of(node: Node, folder: Path | None) -> Commit:
 
 def _path(node: Node, path: str) -> str:
     if path.startswith("/") or ".." in path.split("/") or not path.strip():
-        node.wrong(f"{path!r} is not a path in a repository", next="write it from the root of the repository")
+        node.fail(f"{path!r} is not a path in a repository", next="write it from the root of the repository")
     return path
 
 
@@ -75,7 +75,7 @@ def _check(node: Node, path: str) -> None:
         return
     for document in yaml.documents(node.text()):
         if isinstance(document, yaml.Broken):
-            node.wrong(
+            node.fail(
                 f"file {path} is not YAML: {document}",
                 why="the line is counted from the beginning of the file",
                 next="fix it; to play a repository that cannot be rendered, name the file under broken:,"
@@ -99,12 +99,14 @@ def _rendering(node: Node) -> Rendering:
 
 def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
     """All files below a folder by relative path; links are not followed."""
-    named = node.text()
+    folder_name = node.text()
     if folder is None:
-        node.wrong("a built-in scenario has no folder next to it")
-    root = folder / named
+        node.fail("a built-in scenario has no folder next to it")
+    root = folder / folder_name
     if not root.is_dir():
-        node.wrong(f"there is no folder {named}", why=f"it is looked for in {folder}", next="check the path")
+        node.fail(
+            f"there is no folder {folder_name}", why=f"it is looked for in {folder}", next="check the path"
+        )
     files: dict[str, str] = {}
     total = 0
     for path in sorted(root.rglob("*")):
@@ -113,11 +115,11 @@ def _from_folder(node: Node, folder: Path | None) -> dict[str, str]:
         total += path.stat().st_size
         if len(files) >= _MOST_FILES or total > _MOST_BYTES:
             raise TooLarge(
-                what=f"{named} has more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB",
+                what=f"{folder_name} has more than {_MOST_FILES} files or {_MOST_BYTES >> 20} MiB",
                 next="name a smaller folder, such as that of the app",
             )
         try:
             files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
-            node.wrong(f"{path} cannot be read", why=str(problem), next="leave it out of the folder")
+            node.fail(f"{path} cannot be read", why=str(problem), next="leave it out of the folder")
     return files

@@ -45,9 +45,9 @@ def _of_app(expected: Expected, report: AppReport) -> Iterator[str]:
         ("safety of a sync", expected.safety, report.safety.sync.value),
         *_of_fix(expected.fix, first.fixes[0] if first and first.fixes else None),
     )
-    for what, wanted, actual in pairs:
-        if wanted is not None and not matches(wanted, actual):
-            yield f"{what} is {actual!r}, expected {wanted!r}"
+    for field, expected_value, actual in pairs:
+        if expected_value is not None and not matches(expected_value, actual):
+            yield f"{field} is {actual!r}, expected {expected_value!r}"
     if expected.conditions is not None:
         yield from _conditions(expected, app)
     for crashed in report.crashed:
@@ -65,15 +65,15 @@ def _of_fix(expected: ExpectedFix | None, fix: Fix | None) -> Iterator[tuple[str
 
 
 def _conditions(expected: Expected, app: Application) -> Iterator[str]:
-    wanted = expected.conditions or {}
+    expected_conditions = expected.conditions or {}
     actual = {condition.type: condition.message for condition in app.status.conditions}
-    for type in sorted(wanted.keys() | actual.keys()):
+    for type in sorted(expected_conditions.keys() | actual.keys()):
         if type not in actual:
             yield f"condition {type} is missing"
-        elif type not in wanted:
+        elif type not in expected_conditions:
             yield f"condition {type} is there and not expected: {actual[type]!r}"
-        elif wanted[type] and not matches(wanted[type], actual[type]):
-            yield f"condition {type} is {actual[type]!r}, expected {wanted[type]!r}"
+        elif expected_conditions[type] and not matches(expected_conditions[type], actual[type]):
+            yield f"condition {type} is {actual[type]!r}, expected {expected_conditions[type]!r}"
 
 
 def matches(expected: str, actual: str) -> bool:

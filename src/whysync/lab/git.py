@@ -29,14 +29,14 @@ class Git:
     def push(self, url: str, commit: Commit, *, branch: str = "") -> str:
         return self._checkouts[url].push(commit, branch)
 
-    def knows(self, url: str) -> bool:
+    def has_repo(self, url: str) -> bool:
         return url in self._checkouts
 
     def delete(self, url: str, branch: str) -> bool:
         """Delete a branch; False if it does not exist."""
         return self._checkouts[url].repository.branches.pop(branch, None) is not None
 
-    def cut_off(self, url: str, error: str) -> None:
+    def set_error(self, url: str, error: str) -> None:
         """From now on the host responds with this error; without one it works again."""
         repository = self._checkouts[url].repository
         repository.outages[:] = [Outage(text=error)] if error else []
@@ -154,7 +154,7 @@ def _unreadable(written: str) -> str:
         for _ in objects_in(written):
             read += 1
     except NotAnObject as problem:
-        looks = all(word in written for word in ("apiVersion:", "kind:", "metadata:"))
+        looks = all(key in written for key in ("apiVersion:", "kind:", "metadata:"))
         return problem.text if read or looks else ""
     return ""
 

@@ -34,22 +34,22 @@ def built_in(name: str) -> Scenario:
     return scenario_from(text, name=name, origin=f"{name}.yaml")
 
 
-def find(given: str) -> tuple[Scenario, ...]:
+def find(name_or_path: str) -> tuple[Scenario, ...]:
     """Scenarios by name, by file, or all of a folder."""
     known = names()
-    if given in known:
-        return (built_in(given),)
-    path = Path(given)
+    if name_or_path in known:
+        return (built_in(name_or_path),)
+    path = Path(name_or_path)
     try:
         if path.is_dir():
             return _folder(path)
         if path.exists():
             return (_file(path),)
     except (OSError, ValueError) as problem:
-        raise Unreadable(what=f"{given!r} cannot be read", why=str(problem)) from problem
-    near = difflib.get_close_matches(given, known, n=3, cutoff=0.6)
+        raise Unreadable(what=f"{name_or_path!r} cannot be read", why=str(problem)) from problem
+    near = difflib.get_close_matches(name_or_path, known, n=3, cutoff=0.6)
     raise NotFound(
-        what=f"there is no scenario {given!r}, nor a file of that name",
+        what=f"there is no scenario {name_or_path!r}, nor a file of that name",
         why=f"did you mean {', '.join(near)}?" if near else "",
         next="whysync lab list shows all of them",
     )

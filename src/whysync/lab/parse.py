@@ -65,7 +65,7 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
     top.mapping(*KEYS)
     apps = tuple(_application(entry) for entry in top.at("applications").each())
     if not apps:
-        top.wrong("there is no Application", next="add one under applications:")
+        top.fail("there is no Application", next="add one under applications:")
     scenario = Scenario(
         name=name,
         title=top.at("title").text().strip(),
@@ -82,7 +82,7 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
         text=text,
         origin=origin,
     )
-    known = [*_names(apps), *_names(_brought(scenario))]
+    known = [*_names(apps), *_names(_apps_in_git(scenario))]
     scenario = replace(scenario, expects=tuple(_expected(entry, known) for entry in top.at("expect").each()))
     _check_repos(scenario, top)
     return scenario
@@ -101,9 +101,9 @@ def _parsed(text: str, origin: str) -> Object:
         raise Unreadable(what=f"{origin}: {broken}", next="a scenario is one YAML document: fix that line")
     bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
     if len(bodies) != 1 or not isinstance(bodies[0], dict):
-        held = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])
+        content = f"{len(bodies)} documents" if len(bodies) != 1 else kind_of(bodies[0])
         raise Unreadable(
-            what=f"{origin} is not a scenario: it contains {held}",
+            what=f"{origin} is not a scenario: it contains {content}",
             why="a scenario is one document, a mapping with title, applications, git, ends",
             next="whysync lab show NAME -o yaml prints one to start from",
         )
@@ -128,7 +128,7 @@ def _project(node: Node) -> Object:
     node.mapping("apiVersion", "kind", "metadata", "spec")
     body = copy_object(fields(node.value))
     if not text(dig(body, "metadata", "name")):
-        node.wrong(f"{node.name} has no metadata.name")
+        node.fail(f"{node.name} has no metadata.name")
     return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
@@ -142,10 +142,10 @@ def _application(node: Node) -> Object:
     node.mapping("apiVersion", "kind", "metadata", "spec", "status", "operation")
     body = copy_object(fields(node.value))
     if not text(dig(body, "metadata", "name")):
-        node.wrong(f"{node.name} has no metadata.name")
+        node.fail(f"{node.name} has no metadata.name")
     spec = fields(body.get("spec"))
     if not any(key in spec for key in ("source", "sources", "sourceHydrator")):
-        node.wrong(f"{node.name} has no spec.source")
+        node.fail(f"{node.name} has no spec.source")
     destination = fields(spec.get("destination"))
     if "name" not in destination:
         destination = {"server": "https://kubernetes.default.svc", **destination}
@@ -162,7 +162,7 @@ def _names(apps: Iterable[Object]) -> list[str]:
     return [text(dig(app, "metadata", "name")) for app in apps]
 
 
-def _brought(scenario: Scenario) -> Iterator[Object]:
+def _apps_in_git(scenario: Scenario) -> Iterator[Object]:
     """Applications that are in Git: the children of an app of apps."""
     pushed = (step.act.commit for step in scenario.happens if isinstance(step.act, Push))
     for commit in (*(commit for repo in scenario.repos for commit in repo.commits), *pushed):
@@ -205,7 +205,7 @@ def _expected_fix(node: Node) -> ExpectedFix:
     node.mapping(*EXPECTED_FIX)
     proof, why = node.at("proof").choice(_PROOFS), node.at("why").maybe()
     if proof == "none" and len(fields(node.value)) > 1:
-        node.wrong(f"{node.name} is none; a missing fix has no why and no title")
+        node.fail(f"{node.name} is none; a missing fix has no why and no title")
     return ExpectedFix(proof=proof, why=why, title=node.at("title").maybe())
 
 
@@ -216,8 +216,8 @@ def _check_repos(scenario: Scenario, top: Node) -> None:
         url = text(dig(app, "spec", "source", "repoURL"))
         if url and url not in urls:
             known = ", ".join(sorted(urls)) or "none"
-            where = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
-            where.wrong(
+            node = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
+            node.fail(
                 f"git has no repository {url}",
                 why=f"the known ones are: {known}",
                 next="give the same url: there, or leave out repoURL's own host",
@@ -234,14 +234,14 @@ def step_of(node: Node, folder: Path | None) -> Step:
     node.mapping("at", "note", *KINDS, *_OF_RUN)
     kinds = [kind for kind in KINDS if node.has(kind)]
     if len(kinds) != 1:
-        node.wrong(
+        node.fail(
             f"{node.name} must say one thing that happens, not {len(kinds)}",
             why=f"one of {', '.join(KINDS)}",
             next="write one entry for each action; several may have the same at:",
         )
     for key in _OF_RUN:
         if node.has(key) and kinds != ["run"]:
-            node.at(key).wrong(f"{key} belongs to run", next="write it next to run:")
+            node.at(key).fail(f"{key} belongs to run", next="write it next to run:")
     return Step(
         at=node.at("at").duration(0.0), note=node.at("note").text(""), act=_act(node, kinds[0], folder)
     )
@@ -293,7 +293,7 @@ def _run(node: Node) -> Run:
     command = node.at("run")
     problem = command_problem(command.text())
     if problem:
-        command.wrong(
+        command.fail(
             f"{command.name} cannot be run: {problem}",
             next="the lab supports kubectl apply, create, replace, patch, edit, scale, delete, annotate,"
             " label, set image, and argocd app sync, get, terminate-op, confirm-deletion, set, delete",

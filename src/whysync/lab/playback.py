@@ -32,7 +32,7 @@ def show_run(done: ScenarioRun, report: Report, terminal: Terminal, *, speed: fl
         _animate(done, picture, terminal, speed)
     else:
         out().say(*_lines(done, terminal, title))
-        for moment in done.moments:
+        for moment in done.trace:
             picture.feed(moment)
         out().say(*picture.ending(terminal))
     out().say("")
@@ -46,21 +46,24 @@ def _lines(done: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
         f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
     )
     yield ""
-    yield from told([*_deeds(done), *lines_of(done.moments)], scenario.starts, terminal)
+    yield from told([*_action_lines(done), *lines_of(done.trace)], scenario.starts, terminal)
     yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
 
 
-def _deeds(done: ScenarioRun) -> Iterator[Line]:
-    for deed in done.deeds:
-        mark = "bad" if deed.failed else "action"
-        answer = f" ({deed.answer})" if deed.answer else ""
-        yield Line(at=deed.at, mark=mark, text=f"{deed.text}{answer}", starts_round=True)
+def _action_lines(done: ScenarioRun) -> Iterator[Line]:
+    for action in done.actions:
+        mark = "bad" if action.failed else "action"
+        answer = f" ({action.answer})" if action.answer else ""
+        yield Line(at=action.at, mark=mark, text=f"{action.text}{answer}", starts_round=True)
 
 
 def _animate(done: ScenarioRun, picture: Picture, terminal: Terminal, speed: float) -> None:
     """Nothing is simulated here: the run is over, and is shown as if it went on."""
     scenes = sorted(
-        [*((moment.at, 1, moment) for moment in done.moments), *((deed.at, 0, deed) for deed in done.deeds)],
+        [
+            *((moment.at, 1, moment) for moment in done.trace),
+            *((action.at, 0, action) for action in done.actions),
+        ],
         key=lambda scene: (scene[0], scene[1]),
     )
     height, before = 0, [""]

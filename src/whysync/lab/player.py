@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -36,7 +35,7 @@ class ScenarioRun:
         self.scenario = scenario
         self.clock = Clock(scenario.starts)
         git = Git(scenario, self.clock)
-        self._people = ScheduledActors(scenario, git)
+        self._actors = ScheduledActors(scenario, git)
         writers = (ScenarioWriter(writer, scenario.starts) for writer in scenario.cluster.writers)
         try:
             self.simulation = Simulation(
@@ -48,14 +47,14 @@ class ScenarioRun:
                     config_maps=tuple(config_map(name, data) for name, data in _settings(scenario).items()),
                     secrets=tuple(map(copy_object, scenario.argocd.objects)),
                     clusters=(_cluster(scenario),),
-                    others=(self._people, *writers),
+                    others=(self._actors, *writers),
                     version=scenario.argocd.version,
                 )
             )
         except NotCreated as problem:
-            what = f"{text(problem.obj.get('kind'))} {text(dig(problem.obj, 'metadata', 'name'))}"
+            object_name = f"{text(problem.obj.get('kind'))} {text(dig(problem.obj, 'metadata', 'name'))}"
             raise Unreadable(
-                what=f"{scenario.origin}: {what} under cluster: objects: is rejected by the cluster",
+                what=f"{scenario.origin}: {object_name} under cluster: objects: is rejected by the cluster",
                 why=problem.message,
                 next="objects are created in their order: a kind comes after its CustomResourceDefinition",
             ) from problem
@@ -73,23 +72,20 @@ class ScenarioRun:
         return self.clock.now - self.scenario.starts
 
     @property
-    def moments(self) -> list[TraceEvent]:
+    def trace(self) -> list[TraceEvent]:
         return self.simulation.argocd.trace
 
     @property
-    def deeds(self) -> list[ScheduledAction]:
-        return self._people.deeds
+    def actions(self) -> list[ScheduledAction]:
+        return self._actors.actions
 
     @property
     def applications(self) -> dict[str, Object]:
         return self.simulation.argocd.applications
 
-    def go_on(self, duration: timedelta, *, until: Callable[[], bool] | None = None) -> None:
+    def run_for(self, duration: timedelta) -> None:
         try:
-            if until is None:
-                self.simulation.run(duration)
-            else:
-                self.simulation.until(until, duration)
+            self.simulation.run(duration)
         except (TimelineNeverSettles, ControllersNeverSettle) as problem:
             raise Unreadable(
                 what=f"{self.scenario.origin}: the scenario never settles",
@@ -116,7 +112,7 @@ class ScenarioRun:
 def play(scenario: Scenario, *, until: float | None = None) -> ScenarioRun:
     """Run from the start to the end, or to an earlier time."""
     playing = ScenarioRun(scenario)
-    playing.go_on(timedelta(seconds=scenario.ends if until is None else min(until, scenario.ends)))
+    playing.run_for(timedelta(seconds=scenario.ends if until is None else min(until, scenario.ends)))
     return playing
 
 

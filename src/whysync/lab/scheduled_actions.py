@@ -41,7 +41,7 @@ class ScheduledAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScheduledActors:
-    """A participant of the timeline. `deeds` are the actions executed so far."""
+    """A participant of the timeline. `actions` are the actions executed so far."""
 
     def __init__(self, scenario: Scenario, git: Git) -> None:
         self._git = git
@@ -49,7 +49,7 @@ class ScheduledActors:
         self._waiting = sorted(scenario.happens, key=lambda step: step.at)
         self._began = scenario.starts
         self._settings = {name: dict(values) for name, values in scenario.argocd.settings.items()}
-        self.deeds: list[ScheduledAction] = []
+        self.actions: list[ScheduledAction] = []
 
     def start(self, simulation: Simulation) -> None:
         self._destination = simulation.destinations[0]
@@ -63,8 +63,8 @@ class ScheduledActors:
         while self._waiting and self._at(self._waiting[0]) <= now:
             step = self._waiting.pop(0)
             answer, failed = self._done(step.act)
-            note = f"{step.note}: {_words(step.act)}" if step.note else _words(step.act)
-            self.deeds.append(ScheduledAction(at=now, text=note, answer=answer, failed=failed))
+            note = f"{step.note}: {_description(step.act)}" if step.note else _description(step.act)
+            self.actions.append(ScheduledAction(at=now, text=note, answer=answer, failed=failed))
             acted = True
         return acted
 
@@ -91,9 +91,9 @@ class ScheduledActors:
                 for name, values in act.settings.items():
                     self._argocd.set_config_map(self._with(name, values))
             case ChangeRepo():
-                self._git.cut_off(act.url, act.error)
+                self._git.set_error(act.url, act.error)
             case DeleteBranch():
-                known = self._git.knows(act.repo) and self._git.delete(act.repo, act.branch)
+                known = self._git.has_repo(act.repo) and self._git.delete(act.repo, act.branch)
                 return ("", False) if known else (f"there is no branch {act.branch}", True)
             case ChangeApiServer():
                 self._destination.unreachable = act.error
@@ -102,18 +102,18 @@ class ScheduledActors:
             case ChangeRendering():
                 self._git.fail(act.path, act.error)
             case ChangeWebhook():
-                self._admission.cut_off(act.name, act.unreachable)
+                self._admission.set_error(act.name, act.unreachable)
         return "", False
 
     def _with(self, name: str, values: Mapping[str, str | None]) -> Object:
         """The ConfigMap after the change; `null` removes a key."""
-        kept = self._settings.setdefault(name, {})
+        data = self._settings.setdefault(name, {})
         for key, value in values.items():
             if value is None:
-                kept.pop(key, None)
+                data.pop(key, None)
             else:
-                kept[key] = value
-        return config_map(name, kept)
+                data[key] = value
+        return config_map(name, data)
 
 
 def config_map(name: str, data: Mapping[str, str]) -> Object:
@@ -126,7 +126,7 @@ def config_map(name: str, data: Mapping[str, str]) -> Object:
     }
 
 
-def _words(act: Act) -> str:
+def _description(act: Act) -> str:
     match act:
         case Push():
             return f"git push: {act.commit.message or 'a commit'}"

@@ -24,7 +24,7 @@ class Source:
         self.name = name
         self.text = text
 
-    def where(self, pointer: str) -> str:
+    def location(self, pointer: str) -> str:
         line = yaml.position(self.text, pointer) if pointer else None
         return f"{self.name} line {line}" if line else self.name
 
@@ -37,8 +37,8 @@ class Node:
         self.source = source
         self.pointer = pointer
 
-    def wrong(self, what: str, *, why: str = "", next: str = _FORMAT) -> NoReturn:
-        raise Unreadable(what=f"{self.source.where(self.pointer)}: {what}", why=why, next=next)
+    def fail(self, what: str, *, why: str = "", next: str = _FORMAT) -> NoReturn:
+        raise Unreadable(what=f"{self.source.location(self.pointer)}: {what}", why=why, next=next)
 
     @property
     def name(self) -> str:
@@ -54,11 +54,11 @@ class Node:
     def mapping(self, *allowed: str) -> Object:
         """The fields; unknown fields are an error."""
         if not isinstance(self.value, dict):
-            self.wrong(f"{self.name} must be a mapping, not {kind_of(self.value)}")
+            self.fail(f"{self.name} must be a mapping, not {kind_of(self.value)}")
         for key in self.value:
             if allowed and key not in allowed:
                 near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
-                self._child(key, None).wrong(
+                self._child(key, None).fail(
                     f"{self.name} has no field {key!r}",
                     why=f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(allowed))}",
                 )
@@ -84,7 +84,7 @@ class Node:
         if self.value is None:
             return
         if not isinstance(self.value, dict):
-            self.wrong(f"{self.name} must be a mapping, not {kind_of(self.value)}")
+            self.fail(f"{self.name} must be a mapping, not {kind_of(self.value)}")
         for key, value in self.value.items():
             yield key, self._child(key, value)
 
@@ -98,7 +98,7 @@ class Node:
         if isinstance(self.value, (int, float)):
             return str(self.value)
         if not isinstance(self.value, str):
-            self.wrong(f"{self.name} must be a string, not {kind_of(self.value)}")
+            self.fail(f"{self.name} must be a string, not {kind_of(self.value)}")
         return self.value
 
     def maybe(self) -> str | None:
@@ -110,20 +110,20 @@ class Node:
     def labels(self) -> dict[str, str]:
         return {key: entry.text() for key, entry in self.entries()}
 
-    def flag(self, *, default: bool = False) -> bool:
+    def flag(self) -> bool:
         if self.value is None:
-            return default
+            return False
         if not isinstance(self.value, bool):
-            self.wrong(f"{self.name} must be true or false, not {kind_of(self.value)}")
+            self.fail(f"{self.name} must be true or false, not {kind_of(self.value)}")
         return self.value
 
-    def whole(self, default: int | None = None, *, least: int = 0, most: int = 1_000_000) -> int:
+    def integer(self, default: int | None = None, *, least: int = 0, most: int = 1_000_000) -> int:
         if self.value is None and default is not None:
             return default
         if isinstance(self.value, bool) or not isinstance(self.value, int):
-            self.wrong(f"{self.name} must be a whole number, not {kind_of(self.value)}")
+            self.fail(f"{self.name} must be a whole number, not {kind_of(self.value)}")
         if not least <= self.value <= most:
-            self.wrong(f"{self.name} must be between {least} and {most}")
+            self.fail(f"{self.name} must be between {least} and {most}")
         return self.value
 
     def choice(self, options: Sequence[str], default: str | None = None) -> str:
@@ -133,7 +133,7 @@ class Node:
                 written, [option for option in options if option], n=1, cutoff=0.5
             )
             known = ", ".join(option for option in options if option)
-            self.wrong(
+            self.fail(
                 f"{self.name} cannot be {written!r}",
                 why=f"did you mean {near[0]!r}?" if near else f"it is one of {known}",
             )
@@ -149,12 +149,12 @@ class Node:
         try:
             seconds = parse_duration(written.removeprefix("after ")).total_seconds()
         except BadDuration:
-            self.wrong(
+            self.fail(
                 f"{self.name} is {written!r}, which is no duration",
                 why="a duration has a unit: 30s, 5m, 1h30m",
             )
         if not 0 <= seconds <= LONGEST:
-            self.wrong(f"{self.name} must be between 0s and a year")
+            self.fail(f"{self.name} must be between 0s and a year")
         return seconds
 
     def instant(self, default: datetime) -> datetime:
@@ -163,7 +163,7 @@ class Node:
         try:
             parsed = datetime.fromisoformat(self.text())
         except ValueError:
-            self.wrong(f"{self.name} is not a time", why="write it as 2026-03-02T09:00:00Z")
+            self.fail(f"{self.name} is not a time", why="write it as 2026-03-02T09:00:00Z")
         return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
 
     def objects(self) -> tuple[Object, ...]:
@@ -177,21 +177,21 @@ class Node:
             elif isinstance(entry.value, dict):
                 objects.append(entry.value)
             else:
-                entry.wrong(f"{entry.name} must be an object, not {kind_of(entry.value)}")
+                entry.fail(f"{entry.name} must be an object, not {kind_of(entry.value)}")
         return tuple(objects)
 
     def _objects_in(self, text: str) -> Iterator[Object]:
         for document in yaml.documents(text):
             if isinstance(document, yaml.Broken):
-                self.wrong(
+                self.fail(
                     f"{self.name} is not YAML: {document}", next="fix that line, counted within the text"
                 )
             if not isinstance(document.body, dict):
-                self.wrong(f"{self.name} contains {kind_of(document.body)} instead of an object")
+                self.fail(f"{self.name} contains {kind_of(document.body)} instead of an object")
             yield document.body
 
     def missing(self, what: str) -> NoReturn:
-        self.wrong(f"{self.name} is missing: it must be {what}")
+        self.fail(f"{self.name} is missing: it must be {what}")
 
 
 def kind_of(value: Json) -> str:

@@ -62,8 +62,8 @@ class _FileFixer:
 
     def _change(self, place: _Place, findings: list[Finding]) -> bool:
         document, inside = place
-        found = pointer.resolve(self._documents[document], pointer.join(inside))
-        body = fields(None if isinstance(found, Missing) else found)
+        value = pointer.resolve(self._documents[document], pointer.join(inside))
+        body = fields(None if isinstance(value, Missing) else value)
         edits = (edit for finding in findings for edit in _edits(finding))
         try:
             self._rewriting.change(document, inside, edited(body, edits))
@@ -92,14 +92,14 @@ def _largest_fixable(
     findings: list[Finding], works: Callable[[list[Finding]], bool], max_tries: int
 ) -> list[Finding]:
     """As many of the findings as can be fixed together, found by bisection."""
-    found: list[Finding] = []
+    fixable: list[Finding] = []
     pending = [findings]
     while pending and max_tries:
         max_tries -= 1
         group = pending.pop()
-        if works([*found, *group]):
-            found += group
+        if works([*fixable, *group]):
+            fixable += group
         elif len(group) > 1:
             half = len(group) // 2
             pending += [group[half:], group[:half]]
-    return found
+    return fixable

@@ -23,8 +23,8 @@ from whysync.manifests.tree import Tree
 
 def lint_rules() -> tuple[Rule[Tree], ...]:
     """The rules on files, by id."""
-    found = (rule for rule in rules_in(MANIFESTS) if rule.layer is not None)
-    return cast("tuple[Rule[Tree], ...]", tuple(sorted(found, key=lambda rule: rule.id)))
+    rules = (rule for rule in rules_in(MANIFESTS) if rule.layer is not None)
+    return cast("tuple[Rule[Tree], ...]", tuple(sorted(rules, key=lambda rule: rule.id)))
 
 
 def check_tree(tree: Tree, rules: Iterable[Rule[Tree]], notes: Iterable[Note] = ()) -> Outcome:

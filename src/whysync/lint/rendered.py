@@ -45,9 +45,9 @@ class Source(NamedTuple):
 
 def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
     """Charts, and the kustomizations that are not a base of others."""
-    found = [(folder, "Helm") for folder in sorted(charts)]
-    found += [(folder, "Kustomize") for folder in _roots(tree)]
-    for folder, tool in found:
+    sources = [(folder, "Helm") for folder in sorted(charts)]
+    sources += [(folder, "Kustomize") for folder in _roots(tree)]
+    for folder, tool in sources:
         apps = [
             app_spec
             for app_spec in tree.app_specs
@@ -75,26 +75,26 @@ def _roots(tree: Tree) -> list[str]:
         name for name, kustomization in known.items() if kustomization.body.get("kind") != "Component"
     )
     roots = [name for name in complete if name not in used]
-    seen = _with_bases(roots, known)
-    cycles = [name for name in complete if name not in seen]
+    reached = _with_bases(roots, known)
+    cycles = [name for name in complete if name not in reached]
     cycles.sort(key=lambda name: not any(_is_source(app_spec.spec, name) for app_spec in tree.app_specs))
     for name in cycles:
-        if name not in seen:
+        if name not in reached:
             roots.append(name)
-            seen |= _with_bases([name], known)
+            reached |= _with_bases([name], known)
     return roots
 
 
 def _with_bases(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
     """These and all their bases."""
-    seen: set[str] = set()
+    reached: set[str] = set()
     waiting = list(names)
     while waiting:
         here = waiting.pop()
-        if here not in seen and here in known:
-            seen.add(here)
+        if here not in reached and here in known:
+            reached.add(here)
             waiting += known[here].resources
-    return seen
+    return reached
 
 
 def _is_source(spec: Object, folder: str) -> bool:
@@ -152,15 +152,17 @@ def _render_all(
     missing: set[str] = set()
     end = time.monotonic() + _SECONDS_IN_TOTAL
     for to_render in sources[:_MAX_SOURCES]:
-        where = to_render.folder or "."
+        folder = to_render.folder or "."
         seconds_left = end - time.monotonic()
         if seconds_left <= 0:
             notes.append(
-                Note(path=where, why=f"not rendered: the others took {_SECONDS_IN_TOTAL:.0f} s", matters=True)
+                Note(
+                    path=folder, why=f"not rendered: the others took {_SECONDS_IN_TOTAL:.0f} s", matters=True
+                )
             )
             continue
         if to_render.tool in missing:
-            notes.append(Note(path=where, why=f"not rendered: {to_render.tool} is not installed"))
+            notes.append(Note(path=folder, why=f"not rendered: {to_render.tool} is not installed"))
             continue
         try:
             source: Object = {**to_render.source, "path": render_root.inside(to_render.folder)}
@@ -168,14 +170,14 @@ def _render_all(
             result = render(to_render.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
         except CannotRender as problem:
             missing |= {to_render.tool} if isinstance(problem, ToolMissing) else set()
-            notes.append(Note(path=where, why=f"not rendered: {problem.what}"))
+            notes.append(Note(path=folder, why=f"not rendered: {problem.what}"))
             continue
         except RenderProblem as problem:
             why = f"cannot be rendered{'' if to_render.is_named else ' by itself'}: {_short(str(problem))}"
-            notes.append(Note(path=where, why=why, matters=to_render.is_named))
+            notes.append(Note(path=folder, why=why, matters=to_render.is_named))
             continue
         objects = [
-            (rendered_object.body, render_root.shown(rendered_object.origin.path) or where)
+            (rendered_object.body, render_root.shown(rendered_object.origin.path) or folder)
             for rendered_object in result.objects
         ]
         count += len(objects)
@@ -189,12 +191,12 @@ class _RenderRoot:
     """The folder that is copied for rendering: the repository of the paths, or their common parent."""
 
     def __init__(self, paths: Iterable[str]) -> None:
-        given = [Path(path) for path in paths]
-        full = [path.absolute() if path.is_dir() else path.absolute().parent for path in given]
+        resolved = [Path(path) for path in paths]
+        full = [path.absolute() if path.is_dir() else path.absolute().parent for path in resolved]
         common = Path(os.path.commonpath(full))
         above = (folder for folder in (common, *common.parents) if (folder / ".git").exists())
         self.root = next(above, common)
-        self._absolute = any(path.is_absolute() for path in given)
+        self._absolute = any(path.is_absolute() for path in resolved)
 
     def inside(self, folder: str) -> str:
         return os.path.relpath(Path(folder or ".").absolute(), self.root)

@@ -107,10 +107,10 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
     return configuration
 
 
-def check_version(written: str, where: str) -> None:
+def check_version(written: str, location: str) -> None:
     if written and release_of(written) is None:
         raise UsageError(
-            what=f"{where}: {written!r} is not a Kubernetes version",
+            what=f"{location}: {written!r} is not a Kubernetes version",
             next=f"use a version such as 1.{BASE}; schemas are available from 1.{OLDEST} to 1.{NEWEST}",
         )
 

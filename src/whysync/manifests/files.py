@@ -114,9 +114,9 @@ def unfolded(
         if depth >= _DEEPEST_LIST:
             return []
         return [
-            found
-            for number, one in enumerate(members)
-            for found in unfolded(one, (*inside, "items", str(number)), depth + 1)
+            entry
+            for number, member in enumerate(members)
+            for entry in unfolded(member, (*inside, "items", str(number)), depth + 1)
         ]
     if isinstance(kind, str) and kind and isinstance(value.get("apiVersion"), str):
         return [(inside, value)]

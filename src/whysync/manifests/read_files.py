@@ -37,33 +37,32 @@ _DEFINITION: Final = "CustomResourceDefinition"
 class Reader:
     """Paths are shown as given, or relative to what was given, with `/`."""
 
-    def __init__(self, configuration: Configuration, *, root: str = "") -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self.root = root
         self.notes: list[Note] = []
         self.charts: set[str] = set()
         self._seen: set[str] = set()
 
     def files(self, paths: Iterable[str]) -> list[File]:
-        found: list[File] = []
-        for given in paths:
-            start = Path(given)
+        files: list[File] = []
+        for path in paths:
+            start = Path(path)
             if start.is_dir():
-                found += (self._file(full, shown, asked=False) for full, shown in self._walk(given))
+                files += (self._file(full, shown, is_named=False) for full, shown in self._walk(path))
             elif start.exists():
-                found.append(self._file(start, _shown(given), asked=True))
+                files.append(self._file(start, _shown(path), is_named=True))
             else:
                 raise NotFound(
-                    what=f"there is no file or folder {given!r}",
+                    what=f"there is no file or folder {path!r}",
                     next="name files or folders with manifests, or none for the current folder",
                 )
-        return found
+        return files
 
-    def _walk(self, given: str) -> Iterator[tuple[Path, str]]:
-        base = Path(given)
+    def _walk(self, path: str) -> Iterator[tuple[Path, str]]:
+        base = Path(path)
         for folder, folders, names in os.walk(base, followlinks=False):
             below = Path(folder).relative_to(base).as_posix()
-            here = _shown(given) if below == "." else _joined(_shown(given), below)
+            here = _shown(path) if below == "." else _joined(_shown(path), below)
             if "Chart.yaml" in names:
                 self._chart(here, folders)
             folders[:] = sorted(
@@ -84,7 +83,7 @@ class Reader:
                     continue
                 if len(self._seen) >= MOST_FILES:
                     raise TooLarge(
-                        what=f"there are more than {MOST_FILES} files below {given!r}",
+                        what=f"there are more than {MOST_FILES} files below {path!r}",
                         next="lint it part by part, or leave folders out with exclude in .whysync.yaml",
                     )
                 if shown not in self._seen:
@@ -96,7 +95,7 @@ class Reader:
         self.charts.add(here)
         folders[:] = [name for name in folders if name not in ("templates", "charts", "tests", "ci")]
 
-    def _file(self, full: Path, shown: str, *, asked: bool) -> File:
+    def _file(self, full: Path, shown: str, *, is_named: bool) -> File:
         try:
             if full.stat().st_size > LARGEST:
                 why = f"larger than {LARGEST >> 20} MiB"
@@ -106,33 +105,33 @@ class Reader:
         except OSError as problem:
             self.notes.append(Note(path=shown, why=f"cannot be read: {problem.strerror}", matters=True))
             return File(shown, "", [], [])
-        return self.read(shown, data, asked=asked)
+        return self.read(shown, data, is_named=is_named)
 
-    def read(self, shown: str, data: bytes, *, asked: bool = False) -> File:
+    def read(self, shown: str, data: bytes, *, is_named: bool = False) -> File:
         try:
             written = decoded(data)
         except Invalid as problem:
             why = Broken(problem=problem.problem, line=problem.line)
-            made = File(shown, "", [], [why] if asked else [])
-            made.unread = why if shown.endswith(".json") and not asked else None
-            return made
-        if shown.endswith(".json") and not asked and "\0" in written[:_HEAD]:
-            made = File(shown, "", [], [])
-            made.unread = Broken(problem="control characters are not allowed: it is no text", line=1)
-            return made
-        found: list[Document] = []
+            file = File(shown, "", [], [why] if is_named else [])
+            file.unread = why if shown.endswith(".json") and not is_named else None
+            return file
+        if shown.endswith(".json") and not is_named and "\0" in written[:_HEAD]:
+            file = File(shown, "", [], [])
+            file.unread = Broken(problem="control characters are not allowed: it is no text", line=1)
+            return file
+        manifests: list[Document] = []
         broken = list[Broken]()
-        if not asked and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
+        if not is_named and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
             return File(shown, written, [], [])  # not a manifest
         for document in documents(written):
             if isinstance(document, Broken):
                 broken.append(document)
             else:
-                found.append(document)
+                manifests.append(document)
         if broken and (any(mark in written for mark in _TEMPLATE) or _PLACEHOLDER.search(written)):
             self.notes.append(Note(path=shown, why="a template, not YAML: not read"))
             broken = []
-        return File(shown, written, found, broken)
+        return File(shown, written, manifests, broken)
 
 
 def _shown(given: str) -> str:
@@ -160,7 +159,7 @@ def tree_of(
             file.part = Part.KUSTOMIZATION
             tree.kustomizations[file.folder] = Kustomization(file.folder, body, file.path)
     patches = {path for kustomization in tree.kustomizations.values() for path in kustomization.patches}
-    named = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
+    paths = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
     values = {_joined(folder, name) for folder in charts for name in ("Chart.yaml", "values.yaml")}
     crds = list(definitions)
     for file in files:
@@ -174,10 +173,10 @@ def tree_of(
         ]
         if not objects:
             continue
-        file.part = _part(file, patches, named, tree)
+        file.part = _part(file, patches, paths, tree)
         crds += [obj.body for obj in objects if obj.body.get("kind") == _DEFINITION]
         for item in objects:
-            item.kustomized = file.path in named
+            item.kustomized = file.path in paths
             tree.add(item)
     known.add(crds)
     for file in files:
@@ -194,9 +193,13 @@ def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:
     if file.folder in tree.kustomizations or file.folder in charts:
         return False
     for app in tree.app_specs:
-        for one in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
-            path = text(one.get("path")).strip("/").removeprefix("./")
-            if path and (file.folder == path or file.folder.endswith(f"/{path}")) and not one.get("plugin"):
+        for source in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
+            path = text(source.get("path")).strip("/").removeprefix("./")
+            if (
+                path
+                and (file.folder == path or file.folder.endswith(f"/{path}"))
+                and not source.get("plugin")
+            ):
                 return True
     return False
 
@@ -211,12 +214,12 @@ def _part(file: File, patches: set[str], named: set[str], tree: Tree) -> Part:
 
 def kinds_without_schema(tree: Tree) -> dict[str, int]:
     """Custom kinds without a schema, and the number of objects of each."""
-    found: dict[str, int] = {}
+    kinds: dict[str, int] = {}
     for item in tree.items:
         ref = item.ref
         if not tree.is_custom(ref) or removal_of(ref.api_version, ref.kind) is not None:
             continue
         if not tree.definitions.of(ref.group, ref.version, ref.kind):
             name = f"{text(item.body.get('apiVersion'))} {ref.kind}"
-            found[name] = found.get(name, 0) + 1
-    return found
+            kinds[name] = kinds.get(name, 0) + 1
+    return kinds

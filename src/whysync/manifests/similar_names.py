@@ -17,8 +17,8 @@ def near(name: str, others: Iterable[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _nearest(name: str, others: tuple[str, ...]) -> str:
-    found = get_close_matches(name, others, 1, 0.85)
-    return found[0] if found else ""
+    matches = get_close_matches(name, others, 1, 0.85)
+    return matches[0] if matches else ""
 
 
 def _likely(name: str, others: Iterable[str]) -> set[str]:

@@ -65,9 +65,9 @@ def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[in
     below = number + 1
     while below <= len(lines) and lines[below - 1].lstrip().startswith("#"):
         below += 1
-    for place, start in enumerate(starts):
+    for index, start in enumerate(starts):
         if start == below:
-            return number, starts[place + 1] - 1 if place + 1 < len(starts) else len(lines)
+            return number, starts[index + 1] - 1 if index + 1 < len(starts) else len(lines)
     return below, below
 
 

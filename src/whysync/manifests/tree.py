@@ -86,10 +86,10 @@ class Tree:
 
     @cached_property
     def _named(self) -> dict[tuple[str, str], list[Item]]:
-        found: dict[tuple[str, str], list[Item]] = {}
+        items_by_name: dict[tuple[str, str], list[Item]] = {}
         for item in self.items:
-            found.setdefault((item.ref.kind, item.ref.name), []).append(item)
-        return found
+            items_by_name.setdefault((item.ref.kind, item.ref.name), []).append(item)
+        return items_by_name
 
     @cached_property
     def _generated(self) -> set[tuple[str, str]]:
@@ -97,12 +97,12 @@ class Tree:
 
     def named(self, kind: str, name: str, namespace: str) -> list[Item]:
         """Objects that a reference may mean: a namespace that one side does not set matches any."""
-        found = [
+        matches = [
             item
             for item in self._named.get((kind, name), ())
             if not namespace or item.ref.namespace in ("", namespace)
         ]
-        return found or (self.beside.named(kind, name, namespace) if self.beside else [])
+        return matches or (self.beside.named(kind, name, namespace) if self.beside else [])
 
     def may_be_generated(self, kind: str, name: str) -> bool:
         return (kind, name) in self._generated or bool(
@@ -118,11 +118,11 @@ class Tree:
     @cached_property
     def created_secrets(self) -> set[str]:
         """Secrets that custom resources in the files create, under their own or a configured name."""
-        found: set[str] = set()
+        secrets: set[str] = set()
         for creator in self.of_kind(*_SECRET_CREATORS):
-            found.add(creator.ref.name)
-            found.update(text(dig(creator.spec, *path)) for path in _SECRET_NAMES)
-        return found - {""}
+            secrets.add(creator.ref.name)
+            secrets.update(text(dig(creator.spec, *path)) for path in _SECRET_NAMES)
+        return secrets - {""}
 
     def names_of(self, kind: str) -> list[str]:
         generated = [name for generated_kind, name in self._generated if generated_kind == kind]
@@ -133,8 +133,8 @@ class Tree:
 
     def is_example(self, path: str) -> bool:
         """Does the folder name show that its files are not deployed? Not if it contains all files."""
-        whole = self.beside or self
-        return not _EXAMPLE_FOLDERS.isdisjoint(path.split("/")[whole.depth : -1])
+        tree = self.beside or self
+        return not _EXAMPLE_FOLDERS.isdisjoint(path.split("/")[tree.depth : -1])
 
     @cached_property
     def depth(self) -> int:
@@ -162,7 +162,7 @@ class Tree:
 
     @cached_property
     def app_specs(self) -> list[AppSpec]:
-        found = [
+        specs = [
             AppSpec(item, "/spec", item.spec, is_template=False)
             for item in self.of_kind("Application")
             if item.ref.group == _ARGOCD
@@ -170,8 +170,8 @@ class Tree:
         for item in self.of_kind("ApplicationSet"):
             if item.ref.group == _ARGOCD:
                 spec = fields(dig(item.spec, "template", "spec"))
-                found.append(AppSpec(item, "/spec/template/spec", spec, is_template=True))
-        return found
+                specs.append(AppSpec(item, "/spec/template/spec", spec, is_template=True))
+        return specs
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -184,7 +184,7 @@ class Tree:
             if item.file.part is Part.MANIFESTS:
                 by_file.setdefault(item.file.path, []).append(item)
                 by_folder.setdefault(item.file.folder, []).append(item)
-        found: list[Unit] = []
+        units: list[Unit] = []
         used: set[str] = set()
         folders_by_name: dict[str, list[str]] = {}
         for folder in sorted(by_folder.keys() | self.kustomizations.keys()):
@@ -194,14 +194,14 @@ class Tree:
                 members, is_open = self._members(folder, by_folder, by_file, recurse=recurse)
                 used.add(folder)
                 if members:
-                    found.append(Unit(app.item.ref.name, tuple(members), app, is_open))
+                    units.append(Unit(app.item.ref.name, tuple(members), app, is_open))
         for folder in [*self.kustomizations, *by_folder]:
             if folder not in used:
                 used.add(folder)
                 members, is_open = self._members(folder, by_folder, by_file, recurse=False)
                 if members:
-                    found.append(Unit(folder or ".", tuple(members), None, is_open))
-        return found
+                    units.append(Unit(folder or ".", tuple(members), None, is_open))
+        return units
 
     def _members(
         self, folder: str, by_folder: dict[str, list[Item]], by_file: dict[str, list[Item]], *, recurse: bool
@@ -215,23 +215,23 @@ class Tree:
         return [item for name in names for item in by_folder.get(name, ())], False
 
     def _of_kustomization(
-        self, folder: str, by_file: dict[str, list[Item]], seen: set[str]
+        self, folder: str, by_file: dict[str, list[Item]], visited: set[str]
     ) -> tuple[list[Item], bool]:
         """With all its bases; a cycle is visited once."""
-        if folder in seen or len(seen) > 500:
+        if folder in visited or len(visited) > 500:
             return [], False
-        seen.add(folder)
+        visited.add(folder)
         here = self.kustomizations[folder]
-        found: list[Item] = []
+        items: list[Item] = []
         is_open = here.is_open
         for path in here.resources:
             if path in self.kustomizations:
-                below, more = self._of_kustomization(path, by_file, seen)
-                found += below
+                below, more = self._of_kustomization(path, by_file, visited)
+                items += below
                 is_open = is_open or more
             else:
-                found += by_file.get(path, ())
-        return found, is_open
+                items += by_file.get(path, ())
+        return items, is_open
 
 
 def _folders(app: AppSpec, folders_by_name: Mapping[str, list[str]]) -> Iterator[tuple[str, bool]]:

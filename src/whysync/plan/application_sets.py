@@ -176,7 +176,7 @@ class _Set:
         if self._go:
             return {"path": {**path_params, "segments": parts}}
         flat: Object = {f"path.{key}": value for key, value in path_params.items() if key != "path"}
-        return {"path": folder, **flat, **{f"path[{n}]": part for n, part in enumerate(parts)}}
+        return {"path": folder, **flat, **{f"path[{n}]": segment for n, segment in enumerate(parts)}}
 
     def _flat(self, params: Object) -> Object:
         """Without Go templates all parameters are text, keyed by their path."""
@@ -256,11 +256,11 @@ def _matches(path: str, pattern: str) -> bool:
 
 def _parts_match(path: list[str], pattern: list[str]) -> bool:
     reached = {0}
-    for part in pattern:
-        if part == "**":
+    for segment in pattern:
+        if segment == "**":
             reached = set(range(min(reached, default=len(path) + 1), len(path) + 1))
         else:
-            reached = {at + 1 for at in reached if at < len(path) and fnmatch.fnmatchcase(path[at], part)}
+            reached = {at + 1 for at in reached if at < len(path) and fnmatch.fnmatchcase(path[at], segment)}
     return len(path) in reached
 
 

@@ -98,12 +98,12 @@ class Checkout:
         self.close()
 
 
-def open_checkout(place: str, *, base: str = "", head: str = "", network: bool = False) -> Checkout:
+def open_checkout(location: str, *, base: str = "", head: str = "", network: bool = False) -> Checkout:
     """Open a checkout; `head` is empty for the work tree, `base` for the merge base with the main branch."""
-    root = work_tree(place)
+    root = work_tree(location)
     if root is None:
         raise NotFound(
-            what=f"{place!r} is in no Git checkout",
+            what=f"{location!r} is in no Git checkout",
             why="a plan compares two commits of one repository",
             next="run it in a checkout, or name a path in one",
         )
@@ -185,8 +185,8 @@ def _inside(root: Path, path: str) -> bool:
     return resolved.is_relative_to(root) and resolved.exists()
 
 
-def _is_url(place: str) -> bool:
-    return "://" in place or ("@" in place and ":" in place)
+def _is_url(location: str) -> bool:
+    return "://" in location or ("@" in location and ":" in location)
 
 
 def _owner_and_name(url: str) -> str:

@@ -131,8 +131,8 @@ def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
             continue
         folder = text(source.get("path")).strip("/")
         for path_pattern in filter(None, (part.strip() for part in generate_paths.split(";"))):
-            wanted = _joined("" if path_pattern.startswith("/") else folder, path_pattern)
-            if any(_fits(path, wanted) for path in changed):
+            pattern = _joined("" if path_pattern.startswith("/") else folder, path_pattern)
+            if any(_fits(path, pattern) for path in changed):
                 return True
     return False
 
@@ -147,12 +147,12 @@ def _joined(folder: str, path: str) -> str:
     return "/".join(parts)
 
 
-def _fits(path: str, wanted: str) -> bool:
+def _fits(path: str, pattern: str) -> bool:
     from fnmatch import fnmatchcase
 
-    if any(char in wanted for char in "*?["):
-        return fnmatchcase(path, wanted)
-    return _within(path, wanted)
+    if any(char in pattern for char in "*?["):
+        return fnmatchcase(path, pattern)
+    return _within(path, pattern)
 
 
 def _within(path: str, folder: str) -> bool:

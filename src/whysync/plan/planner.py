@@ -90,15 +90,15 @@ def plan(
     touched: list[_Touched] = []
     untouched: list[str] = []
     before = {app.name: app for app in apps_in(checkout, checkout.base)}
-    seen = {chosen.name for chosen in apps}
+    names = {chosen.name for chosen in apps}
     queue = list(apps)
     while queue and len(touched) + len(untouched) < _MAX_APPS:
         app = queue.pop(0)
         old = before.get(app.name) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
         for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
-            if child.name not in seen:
-                seen.add(child.name)
+            if child.name not in names:
+                names.add(child.name)
                 queue.append(child)
         base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
         same = old is not None and old.body == app.body and new.problem == base.problem
@@ -113,7 +113,7 @@ def plan(
     if not (path or name or file):
         notes += [
             gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
-            for name in sorted(before.keys() - seen)
+            for name in sorted(before.keys() - names)
         ]
     return Plan(
         base=checkout.base.revision,

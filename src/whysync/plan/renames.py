@@ -67,7 +67,7 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
     name = text(dig(new, "metadata", "name"))
     match text(old.get("kind")):
         case "Secret":
-            same = all(old.get(part) == new.get(part) for part in ("data", "stringData"))
+            same = all(old.get(field) == new.get(field) for field in ("data", "stringData"))
             return "" if same else risk
         case "StatefulSet":
             return f"its pods stop, its volumes are kept but not used, and {name} starts with empty ones"
@@ -96,8 +96,8 @@ def _body_similarity(left: _Leaves, right: _Leaves) -> float:
     if left == right:
         return 1.0
     equal = 0
-    for place, (value, nameless) in left.items():
-        leaf = right.get(place)
+    for path, (value, nameless) in left.items():
+        leaf = right.get(path)
         equal += leaf is not None and (value == leaf[0] or nameless == leaf[1])
     return equal / max(len(left), len(right), 1)
 
@@ -108,15 +108,15 @@ def _leaves(body: Object, name: str) -> _Leaves:
     Labels and selectors often contain the name, which may or may not be renamed with it.
     """
     leaves: _Leaves = {}
-    for place, value in _walk(body):
+    for path, value in _walk(body):
         if len(leaves) >= _MAX_LEAVES:
             break
-        if place[0] in ("apiVersion", "kind", "status") or place[:2] in (
+        if path[0] in ("apiVersion", "kind", "status") or path[:2] in (
             ("metadata", "name"),
             ("metadata", "namespace"),
         ):
             continue
-        leaves[place] = value, _nameless(value, name) if isinstance(value, str) else value
+        leaves[path] = value, _nameless(value, name) if isinstance(value, str) else value
     return leaves
 
 
@@ -131,10 +131,10 @@ def _walk(body: Object) -> Iterator[tuple[tuple[str | int, ...], Json]]:
     """Leaves with their places, without recursion: bodies may be deep."""
     queue: list[tuple[tuple[str | int, ...], Json]] = [((key,), value) for key, value in body.items()]
     while queue:
-        place, value = queue.pop()
-        if len(place) < 30 and isinstance(value, dict) and value:
-            queue += [((*place, key), item) for key, item in value.items()]
-        elif len(place) < 30 and isinstance(value, list) and value:
-            queue += [((*place, number), item) for number, item in enumerate(value)]
+        path, value = queue.pop()
+        if len(path) < 30 and isinstance(value, dict) and value:
+            queue += [((*path, key), item) for key, item in value.items()]
+        elif len(path) < 30 and isinstance(value, list) and value:
+            queue += [((*path, number), item) for number, item in enumerate(value)]
         else:
-            yield place, value
+            yield path, value

@@ -19,8 +19,8 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     harm: list[Reason] = []
     for change in changes:
         if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
-            words = f"it deletes {change.ref}: {change.risk}"
-            harm.append(Reason(kind=ReasonKind.DELETES, text=words, refs=(change.ref,)))
+            text = f"it deletes {change.ref}: {change.risk}"
+            harm.append(Reason(kind=ReasonKind.DELETES, text=text, refs=(change.ref,)))
     if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
         outcome = done.outcome if done is not None else SyncOutcome.UNKNOWN
         return Safety(

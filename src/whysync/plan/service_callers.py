@@ -81,8 +81,8 @@ def with_callers(
 
 
 def _words(container: Object) -> Iterator[str]:
-    for place in ("command", "args"):
-        for argument in items(container.get(place)):
+    for field in ("command", "args"):
+        for argument in items(container.get(field)):
             yield from text(argument)[:_MAX_LENGTH].split()
     for raw in items(container.get("env")):
         yield text(dig(raw, "value"))[:_MAX_LENGTH]

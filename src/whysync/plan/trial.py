@@ -90,8 +90,8 @@ def _tried(fix: Fix, trial: Trial, *, first: bool) -> Fix:
         return fix
     if passed is None:
         return fix
-    where = " and ".join(f"on {_CLUSTERS[cluster]}" for cluster in passed)
-    why = f"with it the sync passes {where}"
+    clusters_text = " and ".join(f"on {_CLUSTERS[cluster]}" for cluster in passed)
+    why = f"with it the sync passes {clusters_text}"
     return replace(
         fix, proof=Proof(status=ProofStatus.PROVEN, kind=ProofKind.HOLDS, rounds=len(passed), why=why)
     )

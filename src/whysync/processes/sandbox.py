@@ -151,16 +151,16 @@ class _Conversation:
     def _wait(self, pipe: int, event: int) -> None:
         poll = select.poll()
         poll.register(pipe, event)
-        while (left := self._left()) > 0:
-            if poll.poll(max(left, _SHORTEST_WAIT) * 1000):
+        while (remaining := self._left()) > 0:
+            if poll.poll(max(remaining, _SHORTEST_WAIT) * 1000):
                 return
         if not poll.poll(0):
             raise WorkerTooSlow
 
     def _left(self) -> float:
-        left = self._end - time.monotonic()
+        remaining = self._end - time.monotonic()
         used = _processor_seconds(self._child)
-        return left if self._busy_end is None or used is None else min(left, self._busy_end - used)
+        return remaining if self._busy_end is None or used is None else min(remaining, self._busy_end - used)
 
 
 def _processor_seconds(process: int) -> float | None:

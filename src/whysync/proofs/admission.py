@@ -61,8 +61,8 @@ def admission_of(case: Case, changes: Iterable[AdmissionChange], drifts: Iterabl
     webhooks: dict[str, Webhook] = {
         text(fields(raw).get("name")): _allow
         for kind in _CONFIGURATIONS
-        for found in case.live_of_kind(kind)
-        for raw in items(found.body.get("webhooks"))
+        for live_object in case.live_of_kind(kind)
+        for raw in items(live_object.body.get("webhooks"))
     }
     by_key: defaultdict[Key, list[AdmissionChange]] = defaultdict(list)
     for change in changes:
@@ -87,9 +87,7 @@ def _allow(obj: Object) -> Object:
     return obj
 
 
-def webhook_configuration(
-    name: str, kind: str, *, operations: tuple[str, ...] = ("CREATE", "UPDATE")
-) -> Object:
+def webhook_configuration(name: str, kind: str) -> Object:
     """Configuration of a webhook that receives all requests."""
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -106,7 +104,7 @@ def webhook_configuration(
                     {
                         "apiGroups": ["*"],
                         "apiVersions": ["*"],
-                        "operations": list(operations),
+                        "operations": ["CREATE", "UPDATE"],
                         "resources": ["*"],
                     }
                 ],
@@ -259,10 +257,10 @@ class Quotas:
         if self._store.writes(QUOTAS) == self._seen:
             return False
         written = False
-        for place, obj in list(self._store.within(QUOTAS)):
+        for key, obj in list(self._store.within(QUOTAS)):
             hard, status = fields(dig(obj, "spec", "hard")), fields(obj.get("status"))
             if hard != fields(status.get("hard")):
-                self._store.put(place, {**obj, "status": {**status, "hard": hard}})
+                self._store.put(key, {**obj, "status": {**status, "hard": hard}})
                 written = True
         self._refusals.lift(self._is_resolved)
         self._seen = self._store.writes(QUOTAS)

@@ -331,11 +331,13 @@ def changes_application(commands: tuple[str, ...]) -> bool:
 
 
 def command_lines(commands: tuple[str, ...]) -> list[CommandLine]:
-    return [_classified(part) for written in commands for part in _split_chain(written)]
+    return [_classified(command) for written in commands for command in _split_chain(written)]
 
 
 def _split_chain(written: str) -> list[str]:
-    return [part.strip() for part in written.split(" && ")] if not written.startswith("#") else [written]
+    return (
+        [command.strip() for command in written.split(" && ")] if not written.startswith("#") else [written]
+    )
 
 
 def _classified(written: str) -> CommandLine:
@@ -370,7 +372,7 @@ def _is_placeholder(word: str) -> bool:
         return False  # the value does not matter in a simulation
     value = word.rpartition("=")[2] if word.startswith("--") else word
     return bool(_PLACEHOLDER.fullmatch(value)) or any(
-        _PLACEHOLDER.fullmatch(part) for part in value.split("=") if "=" in value
+        _PLACEHOLDER.fullmatch(side) for side in value.split("=") if "=" in value
     )
 
 

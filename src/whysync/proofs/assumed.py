@@ -121,12 +121,12 @@ def _reported_missing(case: Case) -> set[tuple[str, str]]:
 
 def _missing_in_message(message: str) -> Iterator[tuple[str, str]]:
     """Kind and name of objects that a kubelet's message reports as not found."""
-    for word, kind in (
+    for resource, kind in (
         ("secret", "Secret"),
         ("configmap", "ConfigMap"),
         ("serviceaccount", "ServiceAccount"),
     ):
-        _, found, rest = message.partition(f'{word} "')
+        _, found, rest = message.partition(f'{resource} "')
         name, quote, after = rest.partition('"')
         if found and quote and "not found" in after:
             yield kind, name.rpartition("/")[2]

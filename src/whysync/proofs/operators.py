@@ -129,11 +129,11 @@ class CrdCreators:
 
     def _create(self, definition: Object, creator: str) -> bool:
         """Create the CRD; an existing one is not changed."""
-        who = "Gatekeeper" if creator == _TEMPLATES[1] else "Crossplane"
-        request = Request(verb="create", path=_CRDS, body=definition, manager=who.lower())
+        operator = "Gatekeeper" if creator == _TEMPLATES[1] else "Crossplane"
+        request = Request(verb="create", path=_CRDS, body=definition, manager=operator.lower())
         created = self._api_server.send(request).ok
         if created and creator not in self._seen:
-            self.gaps.append(f"whether {who} runs, which creates the CRD")
+            self.gaps.append(f"whether {operator} runs, which creates the CRD")
         return created
 
 

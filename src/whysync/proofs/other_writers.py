@@ -220,10 +220,10 @@ def _is_gitops(writer: Writer | None) -> bool:
 def _other_heals(case: Case, drift: Drift) -> bool:
     """Does the Application that the object is tracked by have self-heal enabled?"""
     owner = str(drift.live_value).partition(":")[0] if isinstance(drift.live_value, str) else ""
-    found = case.index.apps_by_name.get(owner.rpartition("_")[2])
-    if found is None:
+    other_app = case.index.apps_by_name.get(owner.rpartition("_")[2])
+    if other_app is None:
         return False
-    automated = found[1].spec.sync_policy.automated
+    automated = other_app[1].spec.sync_policy.automated
     return automated is not None and automated.enabled is not False and automated.self_heal
 
 
@@ -278,8 +278,8 @@ class EnforcedField:
 class FieldController:
     """Keeps a field at a value: writes it back some seconds after another writer changed it."""
 
-    def __init__(self, held: EnforcedField) -> None:
-        self._field = held
+    def __init__(self, enforced: EnforcedField) -> None:
+        self._field = enforced
         self._due: datetime | None = None
         self._seen = -1
         self.writes = 0

@@ -40,8 +40,8 @@ def unmasked(obj: Object) -> Object:
         new["data"] = values
     annotations = fields(dig(obj, "metadata", "annotations"))
     if is_mask(text(annotations.get(LAST_APPLIED))):
-        kept: Object = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
-        new["metadata"] = {**fields(obj.get("metadata")), "annotations": kept}
+        other_annotations: Object = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
+        new["metadata"] = {**fields(obj.get("metadata")), "annotations": other_annotations}
     return new
 
 

@@ -84,8 +84,8 @@ def _metrics(case: Case, objects: Iterable[Object]) -> Iterator[Metric]:
         )
         if not number:
             target = fields(dig(obj, "spec", "scaleTargetRef"))
-            found = case.live_named(text(target.get("kind")), namespace, text(target.get("name")))
-            number = integer(found.spec.get("replicas"), 1) if found is not None else 0
+            target_object = case.live_named(text(target.get("kind")), namespace, text(target.get("name")))
+            number = integer(target_object.spec.get("replicas"), 1) if target_object is not None else 0
             if not number and "status" not in obj:
                 number = integer(dig(obj, "spec", "minReplicas"), 1)
         if number:
@@ -332,8 +332,8 @@ def _is_other_job(case: Case, manifest: Manifest) -> bool:
     at = operation.sync_result.revision if operation is not None and operation.sync_result is not None else ""
     if not at or at == case.app.status.sync.revision:
         return False
-    ran = case.live_of(manifest.key)
-    return ran is None or _images(ran) != _images(manifest)
+    live = case.live_of(manifest.key)
+    return live is None or _images(live) != _images(manifest)
 
 
 def _images(job: Manifest) -> list[str]:
@@ -352,8 +352,8 @@ def was_interrupted(result: ResourceResult) -> bool:
 def _interrupted_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
     """Seconds that a hook ran until it was interrupted; `None` if it was not."""
     if _DEADLINE_EXCEEDED in result.message:
-        ran = case.live_of(job.key) or job  # the deadline in Git may have changed since
-        return float(integer(ran.spec.get("activeDeadlineSeconds"))) or None
+        live_job = case.live_of(job.key) or job  # the deadline in Git may have changed since
+        return float(integer(live_job.spec.get("activeDeadlineSeconds"))) or None
     operation = case.operation
     if result.message != _SYNC_TERMINATED or operation is None:
         return None

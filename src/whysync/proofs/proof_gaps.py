@@ -101,14 +101,14 @@ def _unknown_pod_behavior(finding: Finding, fix: Fix, case: Case) -> list[str]:
 
 def claims_not_in_facts(case: Case, symptoms: SymptomIds) -> list[str]:
     """Claims that are not in the facts, without which the Pods of unhealthy StatefulSets do not start."""
-    found: list[str] = []
+    gaps: list[str] = []
     for key in sorted({id.key for id in symptoms if id.kind is SymptomKind.UNHEALTHY and id.key is not None}):
         live = case.live_of(key)
         if key.kind != "StatefulSet" or live is None or not live.spec.get("volumeClaimTemplates"):
             continue
         if not any(c.ref.namespace == key.namespace for c in case.live_of_kind("PersistentVolumeClaim")):
-            found.append(f"the claims of {live.ref}")
-    return found
+            gaps.append(f"the claims of {live.ref}")
+    return gaps
 
 
 def owner_gaps(fix: Fix, case: Case) -> list[str]:

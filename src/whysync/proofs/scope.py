@@ -100,7 +100,7 @@ def _is_subset(small: Json | Missing, large: Json | Missing, depth: int = 0) -> 
         return all(_is_subset(value, large.get(key, MISSING), depth + 1) for key, value in small.items())
     if isinstance(small, list) and isinstance(large, list):
         return len(small) == len(large) and all(
-            _is_subset(left, right, depth + 1) for left, right in zip(small, large, strict=True)
+            _is_subset(small_item, right, depth + 1) for small_item, right in zip(small, large, strict=True)
         )
     return same(small, large)
 
@@ -203,7 +203,12 @@ class _ScopeBuilder:
         snapshot = self._case.index.snapshot
         candidates = (*snapshot.applications, *snapshot.projects)
         return next(
-            (found for found in candidates if (found.ref.kind, found.ref.name) == (key.kind, key.name)), None
+            (
+                candidate
+                for candidate in candidates
+                if (candidate.ref.kind, candidate.ref.name) == (key.kind, key.name)
+            ),
+            None,
         )
 
     # --- affected resources ----------------------------------------------------------------------
@@ -357,14 +362,16 @@ class _ScopeBuilder:
 def as_manifest(body: Object) -> Object:
     """A live object as a manifest, without fields that servers and controllers write."""
     meta = fields(body.get("metadata"))
-    kept: Object = {key: value for key, value in meta.items() if key in ("name", "namespace", "labels")}
+    kept_metadata: Object = {
+        key: value for key, value in meta.items() if key in ("name", "namespace", "labels")
+    }
     annotations: Object = {
         key: value for key, value in fields(meta.get("annotations")).items() if key != LAST_APPLIED
     }
     if annotations:
-        kept["annotations"] = annotations
+        kept_metadata["annotations"] = annotations
     rest: Object = {key: value for key, value in body.items() if key not in ("metadata", "status")}
-    return {**rest, "metadata": kept}
+    return {**rest, "metadata": kept_metadata}
 
 
 _FEW_DRIFTS: Final = 4

@@ -83,13 +83,12 @@ class SimulatedCase:
 
     # --- actions ---------------------------------------------------------------------------------
 
-    def sync(self, *, prune: bool = False, user: str = "admin") -> None:
-        """`argocd app sync`, with the app's own options; raises `argocd.server.server.Denied`.
+    def sync(self, *, user: str = "admin") -> None:
+        """`argocd app sync` without flags; raises `argocd.server.server.Denied`.
 
         `automated.prune` applies to auto-sync only: a manual sync prunes only with `--prune`.
         """
-        options: Object = {"prune": prune}
-        self.simulation.argocd.request_sync(self.app, {"sync": options}, user=user)
+        self.simulation.argocd.request_sync(self.app, {"sync": {"prune": False}}, user=user)
 
     def push(self, desired: Iterable[Manifest | Object]) -> str:
         """Push a commit that renders to these manifests (all of the app's, as `Case.desired`).
@@ -185,10 +184,10 @@ class SimulatedCase:
 
     def ref(self, key: Key) -> Ref:
         """The reference for reports, with the version of the object."""
-        found = self.before.get(key)
+        manifest = self.before.get(key)
         return (
-            ref_of(found)
-            if found is not None
+            ref_of(manifest)
+            if manifest is not None
             else Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
         )
 

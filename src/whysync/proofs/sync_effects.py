@@ -248,19 +248,19 @@ class _EffectsReader:
                 yield ref, text(row.get("syncPhase")) or text(row.get("hookType"))
 
     def _changed(self, ref: Ref, before: Object, after: Object) -> Iterator[FieldChange]:
-        for found in differences(after, before):
-            if any(pointers.within(found.pointer, pointer) for pointer in _SERVER_FIELDS):
+        for difference in differences(after, before):
+            if any(pointers.within(difference.pointer, pointer) for pointer in _SERVER_FIELDS):
                 continue
-            if found.live_value is MISSING and self._is_default(ref, found.pointer):
+            if difference.live_value is MISSING and self._is_default(ref, difference.pointer):
                 continue
-            writer = None if found.live_value is MISSING else writer_of(before, found.pointer)
-            other_writer = self._writers.get((ref.key, found.pointer))
-            time = self._time(ref, writer, found.pointer)
+            writer = None if difference.live_value is MISSING else writer_of(before, difference.pointer)
+            other_writer = self._writers.get((ref.key, difference.pointer))
+            time = self._time(ref, writer, difference.pointer)
             yield FieldChange(
                 ref=ref,
-                pointer=found.pointer,
-                before=found.live_value,
-                after=found.desired_value,
+                pointer=difference.pointer,
+                before=difference.live_value,
+                after=difference.desired_value,
                 writer=writer,
                 mechanism=other_writer.mechanism if other_writer is not None else None,
                 age=self._world.case.age(time),
@@ -291,8 +291,8 @@ def _has_relevant_change(before: Object, after: Object) -> bool:
 
 
 def _declared_replicas(obj: Object) -> int | None:
-    found = dig(obj, "spec", "replicas")
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    replicas = dig(obj, "spec", "replicas")
+    return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
 
 
 def _running_pods(objects: dict[Key, Object]) -> dict[Key, int]:

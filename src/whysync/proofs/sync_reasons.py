@@ -230,11 +230,11 @@ def persistence_reasons(
         yield from _unhealthy(world)
         return
     refs = tuple(dict.fromkeys(writer.ref for writer in result.writers))
-    who = _writer_names(result)
+    writers = _writer_names(result)
     if result.deleted_keys and not result.writers:
         lost = tuple(world.ref(key) for key in result.deleted_keys)
-        words = f"it does not last: {listed(lost)} is deleted again"
-        yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=lost, weight=62)
+        text = f"it does not last: {listed(lost)} is deleted again"
+        yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=text, refs=lost, weight=62)
     elif not result.writers:
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
@@ -244,21 +244,19 @@ def persistence_reasons(
     elif result.differs_after <= timedelta():
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
-            text=f"it does not help: {who} changes the field back immediately",
+            text=f"it does not help: {writers} changes the field back immediately",
             refs=refs,
             weight=62,
         )
     elif result.is_loop and result.period is not None:
         timed = result.loop_reported or any(writer.delay_observed for writer in result.writers)
-        words = f"{who} writes the live value back after every sync"
+        text = f"{writers} writes the live value back after every sync"
         if timed:
-            words += f", about every {duration_text(result.period)}"
+            text += f", about every {duration_text(result.period)}"
         restarted = _looping_restarts(world, effects, result)
         if restarted:
-            words = f"it restarts the pods of {listed(restarted)}; {words}"
-        yield RankedReason(
-            kind=ReasonKind.SYNC_LOOP, text=words, refs=refs, weight=75, unsafe=bool(restarted)
-        )
+            text = f"it restarts the pods of {listed(restarted)}; {text}"
+        yield RankedReason(kind=ReasonKind.SYNC_LOOP, text=text, refs=refs, weight=75, unsafe=bool(restarted))
     else:
         timed = next((writer for writer in result.writers if writer.delay_observed), None)
         after = (
@@ -266,8 +264,8 @@ def persistence_reasons(
             if timed
             else ""
         )
-        words = f"it does not last: {who} writes the live value back{after}"
-        yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=words, refs=refs, weight=62)
+        text = f"it does not last: {writers} writes the live value back{after}"
+        yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=text, refs=refs, weight=62)
 
 
 def _looping_restarts(world: SimulatedCase, effects: Effects, result: DriftAfterSync) -> tuple[Ref, ...]:
@@ -361,11 +359,11 @@ def side_effect_reasons(
 def _restart_reason(world: SimulatedCase, ref: Ref, pods: int) -> RankedReason:
     restart = restart_of(world.after(ref), pods)
     if not restart.restarted:
-        words = f"it changes the pod template of {ref}, but {restart.how}"
-        return RankedReason(kind=ReasonKind.UPDATES, text=words, refs=(ref,), weight=37)
+        text = f"it changes the pod template of {ref}, but {restart.how}"
+        return RankedReason(kind=ReasonKind.UPDATES, text=text, refs=(ref,), weight=37)
     several = f"{restart.restarted} of the {pods} pods" if restart.restarted < pods else f"the {pods} pods"
-    words = f"it restarts {several if pods > 1 else 'the pod'} of {ref}, {restart.how}"
-    return RankedReason(kind=ReasonKind.RESTARTS_PODS, text=words, refs=(ref,), weight=39)
+    text = f"it restarts {several if pods > 1 else 'the pod'} of {ref}, {restart.how}"
+    return RankedReason(kind=ReasonKind.RESTARTS_PODS, text=text, refs=(ref,), weight=39)
 
 
 def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]:
@@ -376,16 +374,16 @@ def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[Ranked
         return
     prunable = [ref for ref in unpruned if not _is_kept(world, ref)]
     without_prune = "without --prune " if prunable else ""
-    words = f"{without_prune}it leaves {listed(unpruned)} in the cluster"
+    text = f"{without_prune}it leaves {listed(unpruned)} in the cluster"
     lost = [f"{ref} {_loss(world, effects, ref)[0]}" for ref in prunable if _loss(world, effects, ref)[0]]
     if len(prunable) == len(rows):
-        words += f"; with --prune it deletes everything that the app has ({counted(len(prunable), 'object')})"
+        text += f"; with --prune it deletes everything that the app has ({counted(len(prunable), 'object')})"
     elif lost:
         more = f" and {counted(len(lost) - 2, 'object')} more" if len(lost) > 2 else ""
-        words += f"; with --prune it deletes {', '.join(lost[:2])}{more}"
+        text += f"; with --prune it deletes {', '.join(lost[:2])}{more}"
     if world.case.prunes and prunable and len(prunable) < len(rows):
-        words += "; auto-sync prunes (automated.prune is true)"
-    yield RankedReason(kind=ReasonKind.LEAVES_UNPRUNED, text=words, refs=tuple(unpruned), weight=34)
+        text += "; auto-sync prunes (automated.prune is true)"
+    yield RankedReason(kind=ReasonKind.LEAVES_UNPRUNED, text=text, refs=tuple(unpruned), weight=34)
 
 
 def _is_kept(world: SimulatedCase, ref: Ref) -> bool:
@@ -426,8 +424,8 @@ def _takeovers(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]
             )
         elif changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
-            words = f"it takes over {ref} from Application {other}, and overwrites its {changed[0]}{more}"
-            yield RankedReason(kind=ReasonKind.TAKES_OVER, text=words, refs=(ref,), weight=84, unsafe=True)
+            text = f"it takes over {ref} from Application {other}, and overwrites its {changed[0]}{more}"
+            yield RankedReason(kind=ReasonKind.TAKES_OVER, text=text, refs=(ref,), weight=84, unsafe=True)
         else:
             yield RankedReason(
                 kind=ReasonKind.TAKES_OVER,
@@ -498,8 +496,8 @@ def _recreated(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]
                 unsafe=True,
             )
         elif pods:
-            words = f"it deletes {ref} and recreates it: its {counted(pods, 'running pod')} stop first"
-            yield RankedReason(kind=ReasonKind.RECREATES, text=words, refs=(ref,), weight=85, unsafe=True)
+            text = f"it deletes {ref} and recreates it: its {counted(pods, 'running pod')} stop first"
+            yield RankedReason(kind=ReasonKind.RECREATES, text=text, refs=(ref,), weight=85, unsafe=True)
         else:
             yield RankedReason(
                 kind=ReasonKind.RECREATES, text=f"it deletes {ref} and recreates it", refs=(ref,), weight=35
@@ -540,8 +538,8 @@ def _dropped_pods(effects: Effects) -> Iterator[RankedReason]:
             if ref.kind in WORKLOADS
             else f"it removes {counted(number, 'replica')}"
         )
-        words = f"{effect} of {ref} ({detail})"
-        yield RankedReason(kind=ReasonKind.DROPS_PODS, text=words, refs=(ref,), weight=93, unsafe=True)
+        text = f"{effect} of {ref} ({detail})"
+        yield RankedReason(kind=ReasonKind.DROPS_PODS, text=text, refs=(ref,), weight=93, unsafe=True)
 
 
 def _dropped_count(effects: Effects, ref: Ref, before: int, after: int) -> int:
@@ -549,8 +547,8 @@ def _dropped_count(effects: Effects, ref: Ref, before: int, after: int) -> int:
 
 
 def _writer_and_age(change: FieldChange) -> str:
-    who = phrase(change.writer) if change.writer is not None else "an unknown writer"
-    return f"{who} {ago(change.age)}" if change.age is not None else f"{who} at an unknown time"
+    writer = phrase(change.writer) if change.writer is not None else "an unknown writer"
+    return f"{writer} {ago(change.age)}" if change.age is not None else f"{writer} at an unknown time"
 
 
 def _is_replicas(change: FieldChange, ref: Ref) -> bool:
@@ -581,13 +579,13 @@ def _reverted_fields(
     shown = changes if len(changes) <= _MAX_DETAILED else changes[:1]
     for change in shown:
         values = f"{value_text(change.before)}, Git declares {value_text(change.after)}"
-        words = f"it reverts {change.pointer} of {change.ref} ({values}), set by {_writer_and_age(change)}"
+        text = f"it reverts {change.pointer} of {change.ref} ({values}), set by {_writer_and_age(change)}"
         if len(shown) < len(changes):
-            words += f", and {len(changes) - 1} more manually changed fields"
+            text += f", and {len(changes) - 1} more manually changed fields"
         refs = tuple(dict.fromkeys(each.ref for each in changes)) if shown is not changes else (change.ref,)
         yield RankedReason(
             kind=ReasonKind.UNDOES_MANUAL_CHANGE,
-            text=words,
+            text=text,
             refs=refs,
             weight=weight,
             unsafe=unsafe,
@@ -604,10 +602,10 @@ def _generated(effects: Effects) -> Iterator[RankedReason]:
     """Secret values that rendering generates each time: clients that use the old value lose access."""
     for change in effects.overwritten:
         if _is_generated_secret(change):
-            words = f"it replaces {change.pointer} of {change.ref} with a newly generated value"
+            text = f"it replaces {change.pointer} of {change.ref} with a newly generated value"
             yield RankedReason(
                 kind=ReasonKind.REPLACES_GENERATED_VALUE,
-                text=words,
+                text=text,
                 refs=(change.ref,),
                 weight=80,
                 unsafe=True,

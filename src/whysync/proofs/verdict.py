@@ -355,8 +355,8 @@ class FixVerifier:
             symptom = describe_symptom(unreported[0])
             why = f"{symptom} until its operator writes a status; that operator is not simulated"
             return not_run(ProofKind.OPERATOR_NOT_MODELED, why)
-        held = run.observer.absent_until(remaining, run.settled_at, run.last_sync_at)
-        if remaining and held and not new:
+        absent_until = run.observer.absent_until(remaining, run.settled_at, run.last_sync_at)
+        if remaining and absent_until and not new:
             return Proof(
                 status=ProofStatus.LIKELY,
                 kind=ProofKind.UNTIL_NEXT_SYNC,

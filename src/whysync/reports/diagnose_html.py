@@ -120,7 +120,7 @@ def _app(entry: Entry, number: int) -> Iterator[Xml]:
         yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings (-o json)", class_="soft")
     yield from _list("Unexplained", [symptom.text for symptom in report.unexplained])
     yield from _list("Not readable", [f"{gap.what}: {gap.why}" for gap in report.gaps])
-    yield from _list("Not checked", [f"rule {one.rule} failed: {one.error}" for one in report.crashed])
+    yield from _list("Not checked", [f"rule {crash.rule} failed: {crash.error}" for crash in report.crashed])
     yield Xml("</section>")
 
 
@@ -157,7 +157,7 @@ def _shared(group: Group, report: Report) -> Iterator[Xml]:
 def _omitted(omitted: Sequence[Entry]) -> Iterator[Xml]:
     if omitted:
         yield tag("h2", f"{len(omitted)} more apps, omitted because of the size of this page")
-        yield tag("ul", *(tag("li", one_line(f"{one.name}: {answer_of(one.app)}")) for one in omitted))
+        yield tag("ul", *(tag("li", one_line(f"{name.name}: {answer_of(name.app)}")) for name in omitted))
 
 
 def _unread(report: Report, entries: Sequence[Entry]) -> Iterator[Xml]:

@@ -104,11 +104,11 @@ def _what(report: AppReport) -> Iterator[Md]:
     yield md("**{}**", state_of(report))
     yield BLANK
     yield md("- Application {} in project {}", code(report.case.qualified_name), code(app.project))
-    where = app.spec.destination.name or app.spec.destination.server
-    yield md("- deploys to {}, namespace {}", code(where), code(app.spec.destination.namespace))
+    cluster = app.spec.destination.name or app.spec.destination.server
+    yield md("- deploys to {}, namespace {}", code(cluster), code(app.spec.destination.namespace))
     for source in app.sources:
-        place, revision = source.chart or source.path, source.target_revision or "HEAD"
-        yield md("- from {} {} at {}", code(source.repo_url), code(place), code(revision))
+        location, revision = source.chart or source.path, source.target_revision or "HEAD"
+        yield md("- from {} {} at {}", code(source.repo_url), code(location), code(revision))
     if begun is not None and (report.findings or report.unexplained):
         yield md("- began {}, according to its status", ago(report.case.now - begun))
     yield BLANK
@@ -144,8 +144,8 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
     yield rule(3)
     for evidence in finding.evidence:
         value = json.dumps(evidence.value, ensure_ascii=False)
-        where = md("{} {} {}", evidence.source, evidence.ref, code(evidence.pointer))
-        yield row(one_line(evidence.says, 500), where, code(value, 300))
+        location = md("{} {} {}", evidence.source, evidence.ref, code(evidence.pointer))
+        yield row(one_line(evidence.says, 500), location, code(value, 300))
     yield BLANK
 
 

@@ -212,14 +212,14 @@ def _recent_changes(report: AppReport, terminal: Terminal) -> Iterator[str]:
 
 def _change(change: Change, report: AppReport, terminal: Terminal) -> str:
     is_clear = change.names_object or change.about == report.case.application.ref
-    what = change.what if is_clear else f"{change.about} {change.what}"
-    who = f" by {change.who}" if change.who else ""
+    text = change.what if is_clear else f"{change.about} {change.what}"
+    author = f" by {change.who}" if change.who else ""
     values = ""
     if change.before is not None or change.after is not None:
         before, after = (_brief_revision(value) for value in (change.before, change.after))
         values = f": {before} {terminal.mark('arrow')} {after}"
     command = f"; {change.command}" if change.command else ""
-    return one_line(f"{_when(change.time, report)}  {what}{who}{values}{command}")
+    return one_line(f"{_when(change.time, report)}  {text}{author}{values}{command}")
 
 
 def _brief_revision(value: Json) -> str:
@@ -295,7 +295,7 @@ def headline_of(finding: Finding) -> str:
         return verdict
     first, *rest = verdict.split(": ")
     end: list[str] = []
-    while rest and len(first) + sum(len(part) + 2 for part in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
+    while rest and len(first) + sum(len(line) + 2 for line in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
         end.insert(0, rest.pop())
     if not end or len(first) > _LONGEST_HEADLINE // 2:
         return one_line(verdict, _LONGEST_HEADLINE)
@@ -366,7 +366,9 @@ def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]
 
 def _explaining(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
     """The evidence without mere times, which explain nothing; all of it if there is nothing else."""
-    steps = [one for one in evidence if not (isinstance(one.value, str) and re.fullmatch(_TIME, one.value))]
+    steps = [
+        item for item in evidence if not (isinstance(item.value, str) and re.fullmatch(_TIME, item.value))
+    ]
     return steps or evidence
 
 
@@ -577,11 +579,6 @@ def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
         verdict = SyncVerdict.SAFE_BUT
     reasons = "; ".join(one_line(reason.text) for reason in safety.reasons)
     return verdict, reasons if verdict is SyncVerdict.SAFE_BUT else f"{reasons[:1].upper()}{reasons[1:]}"
-
-
-def safety_text(report: AppReport) -> str:
-    """`NO. It drops 2 running pods; …`, `Safe, but it will fail the same way until …`."""
-    return _sentence(*sync_verdict(report))
 
 
 def _sentence(verdict: SyncVerdict, reasons: str) -> str:

@@ -76,6 +76,6 @@ def _hidden(app: AppDiff) -> Iterator[Md]:
         return
     yield md("## Ignored differences")
     yield BLANK
-    for one, field in hidden:
-        yield md("- {} {}: {}", one.title, code(field.change.path), ignore_rule_text(field))
+    for difference, field in hidden:
+        yield md("- {} {}: {}", difference.title, code(field.change.path), ignore_rule_text(field))
     yield BLANK

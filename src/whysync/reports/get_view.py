@@ -119,8 +119,8 @@ def _operation(case: Case) -> Iterator[str]:
     if result is not None:
         yield f"{'Sync Revision:':<{_LABEL}}{result.revision or ', '.join(result.revisions)}"
     yield f"{'Phase:':<{_LABEL}}{state.phase}"
-    who = by.username or ("automated sync" if by.automated else "unknown")
-    yield f"{'Started by:':<{_LABEL}}{who}"
+    user = by.username or ("automated sync" if by.automated else "unknown")
+    yield f"{'Started by:':<{_LABEL}}{user}"
     yield f"{'Start:':<{_LABEL}}{ago(case.age(state.started_at))}"
     if state.finished_at:
         yield f"{'Finished:':<{_LABEL}}{ago(case.age(state.finished_at))}"

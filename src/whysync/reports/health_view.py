@@ -108,8 +108,8 @@ def _text(report: HealthReport, terminal: Terminal, *, wide: bool) -> list[str]:
     for obj in report.objects:
         by = (str(obj.judged.by),) if wide else ()
         kind = f"{obj.ref.kind}.{obj.ref.group}" if wide and obj.ref.group else obj.ref.kind
-        place = obj.ref.place or "(no name)"
-        rows.append((kind, place, obj.word, *by, one_line(obj.message, 2_000) or "-"))
+        name = obj.ref.place or "(no name)"
+        rows.append((kind, name, obj.word, *by, one_line(obj.message, 2_000) or "-"))
     lines += _colored(
         table(rows, terminal, most=None if wide or terminal.piped else max(terminal.width, 60)),
         report,

@@ -116,21 +116,21 @@ def _timeline(body: Object, terminal: Terminal) -> Iterator[str]:
     for step in items(body.get("happens")):
         action = fields(step)
         note = text(action.get("note"))
-        said = _deed(action)
-        rows.append((_duration(action.get("at")), f"{note}: {said}" if note else said))
+        action_text = _action(action)
+        rows.append((_duration(action.get("at")), f"{note}: {action_text}" if note else action_text))
     rows.append((_duration(body.get("ends")), "the end"))
-    for at, said in rows:
-        yield from terminal.wrap(" ".join(said.split()), indent=12, first=f"    {at:<6}")
+    for at, action_text in rows:
+        yield from terminal.wrap(" ".join(action_text.split()), indent=12, first=f"    {at:<6}")
 
 
 def _duration(value: Json) -> str:
     return value if isinstance(value, str) else "0s"
 
 
-def _deed(step: Object) -> str:
+def _action(step: Object) -> str:
     if step.get("run"):
-        who = text(step.get("as"))
-        return f"{who}: {text(step.get('run'))}" if who else text(step.get("run"))
+        user = text(step.get("as"))
+        return f"{user}: {text(step.get('run'))}" if user else text(step.get("run"))
     if "push" in step:
         return f"git push: {text(fields(step['push']).get('message'))}"
     for key in ("repo", "rendering", "webhook"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.lint.outcome import Outcome
-from whysync.reports.lint_text import told_counts
+from whysync.reports.lint_text import counts_text
 from whysync.reports.markdown_text import BLANK, Md, code, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.terminal import one_line
@@ -48,7 +48,7 @@ def _verdict(outcome: Outcome) -> Iterator[Md]:
         yield md("## ✅ whysync lint: nothing found")
     else:
         worst = max((finding.severity for finding in outcome.findings), key=lambda severity: severity.weight)
-        yield md("## {} whysync lint: {}", _MARKS[worst], told_counts(outcome))
+        yield md("## {} whysync lint: {}", _MARKS[worst], counts_text(outcome))
     yield BLANK
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
@@ -80,8 +80,8 @@ def _notes(outcome: Outcome, room: int) -> Iterator[Md]:
     yield BLANK
     used = 200
     for number, note in enumerate(outcome.notes):
-        where = md("{}: ", code(note.path, 200)) if note.path else ""
-        line = md("- {}{}", where, one_line(note.why, 200))
+        prefix = md("{}: ", code(note.path, 200)) if note.path else ""
+        line = md("- {}{}", prefix, one_line(note.why, 200))
         used += len(line) + 1
         if used > min(room, _ROOM):
             yield md("- and {} more", len(outcome.notes) - number)

@@ -32,13 +32,13 @@ def verdict(outcome: Outcome, terminal: Terminal) -> str:
     if not outcome.findings:
         good = terminal.paint(terminal.mark("good"), "green")
         return f"{good} nothing found: {checked}{hidden_note}"
-    counts = told_counts(outcome)
+    counts = counts_text(outcome)
     bad = any(finding.severity is not Severity.INFO for finding in outcome.findings)
     mark = terminal.paint(terminal.mark("bad"), "red") if bad else terminal.mark("dot")
     return f"{mark} {counts}: {checked}{hidden_note}"
 
 
-def told_counts(outcome: Outcome) -> str:
+def counts_text(outcome: Outcome) -> str:
     severities = (
         (Severity.CRITICAL, "critical", ""),
         (Severity.WARNING, "warning", "s"),
@@ -83,8 +83,8 @@ def _notes(outcome: Outcome, terminal: Terminal, *, wide: bool) -> Iterator[str]
     """What was not looked at; all of it where asked, else the first ones."""
     notes = outcome.notes if wide else outcome.notes[:_MOST_NOTES]
     for note in notes:
-        where = f"{note.path}: " if note.path else ""
-        yield terminal.paint(f"not checked  {where}{one_line(note.why)}", "dim")
+        prefix = f"{note.path}: " if note.path else ""
+        yield terminal.paint(f"not checked  {prefix}{one_line(note.why)}", "dim")
     if len(outcome.notes) > len(notes):
         yield terminal.paint(
             f"not checked  and {len(outcome.notes) - len(notes)} more (-o wide shows all)", "dim"
@@ -93,5 +93,5 @@ def _notes(outcome: Outcome, terminal: Terminal, *, wide: bool) -> Iterator[str]
         yield ""
 
 
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

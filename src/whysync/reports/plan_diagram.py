@@ -281,19 +281,19 @@ def _chosen(steps: tuple[Step, ...]) -> list[Step]:
     if len(steps) <= _MOST_WAVES:
         return list(steps)
     bad = {n for n, step in enumerate(steps) if _worst(step) in (State.FAILED, State.WAITING)}
-    kept = {*sorted(bad)[: _MOST_WAVES // 2]}
+    chosen = {*sorted(bad)[: _MOST_WAVES // 2]}
     for number in range(len(steps)):
-        if len(kept) >= _MOST_WAVES:
+        if len(chosen) >= _MOST_WAVES:
             break
-        kept.add(number)
-    return [steps[number] for number in sorted(kept)]
+        chosen.add(number)
+    return [steps[number] for number in sorted(chosen)]
 
 
 def _worst(step: Step) -> State:
     states = {item.state for item in step.items}
-    for one in (State.FAILED, State.WAITING):
-        if one in states:
-            return one
+    for state in (State.FAILED, State.WAITING):
+        if state in states:
+            return state
     return State.NOT_REACHED if states == {State.NOT_REACHED} else State.DONE
 
 

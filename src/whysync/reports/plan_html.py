@@ -17,14 +17,14 @@ from whysync.reports.plan_diagram import WIDTH, colour_of, drawn, in_words, last
 from whysync.reports.plan_style import PAGE
 from whysync.reports.plan_svg import headline, look_of
 from whysync.reports.plan_text import (
-    GROUNDS,
+    CLUSTER_LABELS,
     MARKS,
     by_app,
     change_words,
     safety_words,
     took,
     untouched_words,
-    verdict_words,
+    verdict_text,
 )
 from whysync.reports.terminal import one_line
 from whysync.reports.xml_text import Xml, document, joined, tag
@@ -73,7 +73,7 @@ def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -
     mark = {"bad": "✗", "wait": "?", "good": "✓"}[look_of(plan)]
     yield tag("h1", f"{mark} {headline(plan)}", class_=look_of(plan))
     for app in [app for app in apps if not app.passed or not app.runs][:20]:
-        yield tag("p", one_line(verdict_words(app, reports.get(app.name)), 600), class_="answer")
+        yield tag("p", one_line(verdict_text(app, reports.get(app.name)), 600), class_="answer")
     yield tag(
         "p",
         "whysync plan, ",
@@ -122,13 +122,13 @@ def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
 def _clusters(app: AppPlan) -> Iterator[Xml]:
     rows: list[Xml] = []
     for run in app.runs:
-        where = GROUNDS[run.cluster] if run.steps or run.passed else "on any cluster"
+        cluster = CLUSTER_LABELS[run.cluster] if run.steps or run.passed else "on any cluster"
         ending = f"would {'pass in' if run.passed else 'fail after'} {took(run.seconds)}"
         css_class, mark = ("good", "✓") if run.passed else ("bad", "✗")
         rows.append(
             tag(
                 "tr",
-                tag("th", one_line(where), scope="row"),
+                tag("th", one_line(cluster), scope="row"),
                 tag("td", f"{mark} {ending}", class_=css_class),
                 tag("td", one_line(run.message, 600) or " "),
             )
@@ -139,7 +139,7 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
 
 def _figure(run: Run, app: AppPlan, number: int, *, open: bool) -> Iterator[Xml]:
     """The diagram and the same as a list; collapsed unless `open`."""
-    title = f"Phases and waves, {GROUNDS[run.cluster]}"
+    title = f"Phases and waves, {CLUSTER_LABELS[run.cluster]}"
     picture = drawn(run, marks_of(app.changes), top=2)
     name = f"waves-{number}-{run.cluster.value}"
     svg = tag(
@@ -238,7 +238,7 @@ def _notes(app: AppPlan) -> Iterator[Xml]:
 def _left(omitted: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
     if omitted:
         yield tag("h2", f"{len(omitted)} more apps, for which there is no room here")
-        yield tag("ul", *(tag("li", one_line(verdict_words(app, reports.get(app.name)))) for app in omitted))
+        yield tag("ul", *(tag("li", one_line(verdict_text(app, reports.get(app.name)))) for app in omitted))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:

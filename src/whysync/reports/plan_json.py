@@ -9,7 +9,7 @@ from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, Run, Step
 from whysync.reports import diagnose_json
 from whysync.reports.json_yaml import as_json, tree
 from whysync.reports.output import Safe
-from whysync.reports.plan_text import by_app, verdict_words
+from whysync.reports.plan_text import by_app, verdict_text
 
 
 def render(plan: Plan, report: Report) -> Safe:
@@ -19,7 +19,7 @@ def render(plan: Plan, report: Report) -> Safe:
 def as_object(plan: Plan, report: Report) -> Object:
     diagnosis = fields(tree(diagnose_json.report_v1(report)))
     reports = by_app(report)
-    apps: list[Json] = [_app(app, verdict_words(app, reports.get(app.name))) for app in plan.apps]
+    apps: list[Json] = [_app(app, verdict_text(app, reports.get(app.name))) for app in plan.apps]
     return {
         **diagnosis,
         "plan": {

@@ -10,13 +10,13 @@ from whysync.reports import diagnose_markdown
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.plan_text import (
-    GROUNDS,
+    CLUSTER_LABELS,
     MARKS,
     by_app,
     change_words,
     took,
     untouched_words,
-    verdict_words,
+    verdict_text,
     waves,
 )
 from whysync.reports.terminal import Terminal, one_line
@@ -59,7 +59,7 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport]) -> Iterator[Md]:
         yield md("## ✅ Would pass" if plan.apps else "## ✅ Nothing changes")
     yield BLANK
     for app in (failed or unknown)[:20]:
-        yield md("- {}", one_line(verdict_words(app, reports.get(app.name)), 500))
+        yield md("- {}", one_line(verdict_text(app, reports.get(app.name)), 500))
     yield BLANK
     yield md("<sub>whysync plan, {} → {}</sub>", code(plan.base, 200), code(plan.head, 200))
 
@@ -69,7 +69,7 @@ def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
     for run in app.runs:
         verdict = "✅ would pass in" if run.passed else "❌ would fail after"
         why = "" if run.passed else md(": {}", one_line(run.message, 300))
-        head.append(md("- {}: {} {}{}", GROUNDS[run.cluster], verdict, took(run.seconds), why))
+        head.append(md("- {}: {} {}{}", CLUSTER_LABELS[run.cluster], verdict, took(run.seconds), why))
     head += [md("- {}", one_line(note)) for note in app.notes]
     yield head
     if app.changes:

@@ -12,13 +12,13 @@ from whysync.reports.output import Safe
 from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
 from whysync.reports.plan_style import ALONE
 from whysync.reports.plan_text import (
-    GROUNDS,
+    CLUSTER_LABELS,
     MARKS,
     by_app,
     change_words,
     took,
     untouched_words,
-    verdict_words,
+    verdict_text,
 )
 from whysync.reports.proof_text import mark_of
 from whysync.reports.terminal import Terminal, one_line
@@ -81,7 +81,7 @@ def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
     """The picture in words: the sentence of each app, and how each of its waves ends."""
     sentences: list[str] = []
     for app in plan.apps[:_MOST_APPS]:
-        sentences.append(verdict_words(app, reports.get(app.name)))
+        sentences.append(verdict_text(app, reports.get(app.name)))
         run = app.decisive
         for step in run.steps if run is not None else ():
             sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(in_words(step))}")
@@ -95,7 +95,7 @@ def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> 
     drawing.height += 10
     failed = [app for app in plan.apps if not app.passed or not app.runs]
     for app in failed[:_MOST_APPS]:
-        for line in textwrap.wrap(one_line(verdict_words(app, reports.get(app.name))), 115)[:4]:
+        for line in textwrap.wrap(one_line(verdict_text(app, reports.get(app.name))), 115)[:4]:
             drawing.height += 20
             drawing.text(24, drawing.height, line, "said")
     drawing.height += 22
@@ -117,7 +117,7 @@ def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: b
         ending = f"would {'pass in' if run_of_app.passed else 'fail after'} {took(run_of_app.seconds)}"
         _line(
             drawing,
-            f"{'✓' if run_of_app.passed else '✗'} {GROUNDS[run_of_app.cluster]}: {ending}",
+            f"{'✓' if run_of_app.passed else '✗'} {CLUSTER_LABELS[run_of_app.cluster]}: {ending}",
             "good" if run_of_app.passed else "bad",
         )
     for change in app.changes[:_MOST_CHANGES]:

@@ -11,7 +11,7 @@ from whysync.reports import diagnose_text, output
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal, one_line
 
-GROUNDS: dict[PlannedCluster, str] = {
+CLUSTER_LABELS: dict[PlannedCluster, str] = {
     PlannedCluster.LIVE: "on the cluster as it is now",
     PlannedCluster.BASE: "on a cluster with the base",
     PlannedCluster.EMPTY: "on an empty cluster",
@@ -66,7 +66,7 @@ def by_app(report: Report) -> dict[str, AppReport]:
     return {app.case.app.qualified_name: app for app in report.apps}
 
 
-def verdict_words(app: AppPlan, report: AppReport | None) -> str:
+def verdict_text(app: AppPlan, report: AppReport | None) -> str:
     """Why it fails, in one sentence: the diagnosis knows better than Argo CD's message."""
     name = app.name.partition("/")[2]
     run = app.decisive
@@ -77,8 +77,12 @@ def verdict_words(app: AppPlan, report: AppReport | None) -> str:
     why = run.message
     if report is not None and report.first is not None and report.first.severity.weight > 0:
         why = report.first.verdict
-    where = "" if len(app.runs) == 1 and run.cluster is PlannedCluster.EMPTY else f" ({GROUNDS[run.cluster]})"
-    return f"{name}: {one_line(why)}{where}"
+    cluster = (
+        ""
+        if len(app.runs) == 1 and run.cluster is PlannedCluster.EMPTY
+        else f" ({CLUSTER_LABELS[run.cluster]})"
+    )
+    return f"{name}: {one_line(why)}{cluster}"
 
 
 def untouched_words(plan: Plan) -> str:
@@ -98,7 +102,7 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -
     if failed:
         head = "Would fail."
         for number, app in enumerate(failed):
-            text = verdict_words(app, reports.get(app.name))
+            text = verdict_text(app, reports.get(app.name))
             first = f"{head if not number else '':<11}"
             for line in terminal.wrap(text, indent=13, first=first):
                 yield line.replace(head, terminal.paint(head, "bold", "red"), 1)
@@ -107,7 +111,7 @@ def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -
         head = "Unknown." if unknown else "Would pass."
         text = "" if plan.apps else "Nothing changes."
         if unknown:
-            text = verdict_words(unknown[0], None)
+            text = verdict_text(unknown[0], None)
         elif plan.apps:
             text = ", ".join(app.name.partition("/")[2] for app in plan.apps)
         yield from (
@@ -127,7 +131,7 @@ def _app(
         yield from waves(run.steps, terminal)
         yield ""
     for app_run in app.runs:
-        yield from _ground(app_run, app, terminal)
+        yield from _cluster_result(app_run, app, terminal)
     yield from _changes(app, terminal)
     for words in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
         yield from terminal.wrap(
@@ -181,16 +185,16 @@ def waves(steps: tuple[Step, ...], terminal: Terminal) -> Iterator[str]:
         yield line.rstrip()
 
 
-def _ground(run: Run, app: AppPlan, terminal: Terminal) -> Iterator[str]:
+def _cluster_result(run: Run, app: AppPlan, terminal: Terminal) -> Iterator[str]:
     if run.passed:
         result = terminal.paint(f"would pass in {took(run.seconds)}", "green")
-        yield f"  {GROUNDS[run.cluster]:<{_INDENT - 2}}{result}"
+        yield f"  {CLUSTER_LABELS[run.cluster]:<{_INDENT - 2}}{result}"
         return
-    where = GROUNDS[run.cluster] if run.steps else "on any cluster"
+    cluster = CLUSTER_LABELS[run.cluster] if run.steps else "on any cluster"
     result = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
     if app.decisive is not run:
         result += f": {one_line(run.message, 400)}"
-    for line in terminal.wrap(result, indent=_INDENT, first=f"  {where}"):
+    for line in terminal.wrap(result, indent=_INDENT, first=f"  {cluster}"):
         yield line.replace("would fail", terminal.paint("would fail", "red"), 1)
 
 

@@ -57,11 +57,11 @@ def side_by_side(live: Object | None, predicted: Object | None) -> list[Sides]:
             if tag == "equal":
                 rows += [Sides(text, " ", text) for text in old[a:b]]
             else:
-                rows += _beside(old[a:b], new[c:d])
+                rows += _paired_lines(old[a:b], new[c:d])
     return rows
 
 
-def _beside(old: list[str], new: list[str]) -> Iterator[Sides]:
+def _paired_lines(old: list[str], new: list[str]) -> Iterator[Sides]:
     for left, right in zip_longest(old, new):
         mark = "|" if left is not None and right is not None else "<" if right is None else ">"
         yield Sides(left or "", mark, right or "")

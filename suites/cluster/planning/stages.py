@@ -65,8 +65,8 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
     last = pushes[-1] if pushes else None
     before, end = ScenarioRun(scenario), ScenarioRun(scenario)
     if last is not None:
-        before.go_on(timedelta(seconds=max(last.at - 1, 0)))
-    end.go_on(timedelta(seconds=scenario.ends))
+        before.run_for(timedelta(seconds=max(last.at - 1, 0)))
+    end.run_for(timedelta(seconds=scenario.ends))
     found = False
     for app in scenario.applications:
         url = text(dig(app, "spec", "source", "repoURL"))

@@ -10,7 +10,6 @@ from whysync.json_tree import Json, Object, fields
 
 SYNCED_AT = (datetime.now(UTC) - timedelta(minutes=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
 REVISION = "8f3c2a1b9d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a"
-OBJECTS_OF_AN_APP = 20
 APPS_OF_A_NAMESPACE = 10
 SECRET = "c2VjcmV0LXZhbHVlLTE="
 

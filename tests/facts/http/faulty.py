@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from whysync.json_tree import Json
 
-Play = Callable[["Asked", asyncio.StreamWriter], "object"]
-
 
 @dataclass(slots=True)
 class Asked:

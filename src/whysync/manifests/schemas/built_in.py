@@ -28,7 +28,7 @@ _NOT_KEPT: Final = ("authorization.k8s.io", "authentication.k8s.io")
 
 @cache
 def _served() -> dict[tuple[str, str], Resource]:
-    return {(one.api_version, one.kind): one for one in built_in().values()}
+    return {(value.api_version, value.kind): value for value in built_in().values()}
 
 
 def is_built_in(api_version: str, kind: str) -> bool:
@@ -61,10 +61,10 @@ def built_in_violations(
     body: Object, api_version: str, kind: str, release: int = BASE
 ) -> list[SchemaViolation]:
     """Fields first; an object that can be decoded is validated further, as the server does."""
-    found = field_violations(body, api_version, kind, release)
+    violations = field_violations(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
-    if found or resource is None or not resource.kept:
-        return found
+    if violations or resource is None or not resource.kept:
+        return violations
     try:
         problems = problems_on_create(_as_created(body, resource))
     except Refused:
@@ -88,8 +88,8 @@ def _kind(api_version: str, kind: str) -> BuiltIn:
 
 def _as_created(body: Object, resource: Resource) -> Object:
     """As it would be stored: with a namespace, a uid and all defaults."""
-    given = fields(body.get("metadata"))
-    meta: Object = {**given, "uid": "00000000-0000-4000-8000-000000000000"}
+    metadata = fields(body.get("metadata"))
+    meta: Object = {**metadata, "uid": "00000000-0000-4000-8000-000000000000"}
     if resource.namespaced and not meta.get("namespace"):
         meta["namespace"] = "default"
     if not meta.get("name") and meta.get("generateName"):

@@ -39,15 +39,15 @@ class Definitions:
     def of(self, group: str, version: str, kind: str) -> list[CustomResource]:
         key = group, version, kind
         if key not in self._customs:
-            found: list[CustomResource] = []
+            definitions: list[CustomResource] = []
             for body in self._bodies.get((group, kind), ()):
-                found += [custom for custom in _customs(body) if custom.resource.version == version]
-            if not found and group == "argoproj.io" and version == "v1alpha1":
-                found = own_kinds().get(kind, [])
-            self._customs[key] = found
+                definitions += [custom for custom in _customs(body) if custom.resource.version == version]
+            if not definitions and group == "argoproj.io" and version == "v1alpha1":
+                definitions = own_kinds().get(kind, [])
+            self._customs[key] = definitions
         return self._customs[key]
 
-    def knows(self, group: str, kind: str) -> list[str]:
+    def versions_of(self, group: str, kind: str) -> list[str]:
         """The versions that the CRDs serve; none without a CRD."""
         bodies = self._bodies.get((group, kind), ())
         return [text(version.get("name")) for body in bodies for version in _served(body)]
@@ -89,7 +89,7 @@ def own_kinds() -> dict[str, list[CustomResource]]:
     shared = tables["shared"]
     for schema in shared.values():
         _resolve(schema, shared)
-    found: dict[str, list[CustomResource]] = {}
+    kinds: dict[str, list[CustomResource]] = {}
     for kind, one in tables["kinds"].items():
         _resolve(one, shared)
         definition: Object = {
@@ -110,8 +110,8 @@ def own_kinds() -> dict[str, list[CustomResource]]:
                 ],
             },
         }
-        found[kind] = _customs(definition)
-    return found
+        kinds[kind] = _customs(definition)
+    return kinds
 
 
 def _resolve(node: Json, shared: dict[str, Object]) -> None:
@@ -128,10 +128,10 @@ def custom_violations(body: Object, customs: list[CustomResource]) -> list[Schem
     """No violations if one of the CRDs accepts it, otherwise those of the first."""
     first: list[SchemaViolation] | None = None
     for custom in customs:
-        found = _violations(body, custom)
-        if not found:
+        violations = _violations(body, custom)
+        if not violations:
             return []
-        first = found if first is None else first
+        first = violations if first is None else first
     return first or []
 
 
@@ -140,18 +140,18 @@ def _violations(body: Object, custom: CustomResource) -> list[SchemaViolation]:
         obj, unknown_fields = custom.decode(body)
     except Refused as problem:
         return [SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))]
-    found: list[SchemaViolation] = []
+    violations: list[SchemaViolation] = []
     for message in unknown_fields:  # as the API server words it
         path = message.removeprefix('unknown field "').removesuffix('"')
         pointer = as_pointer(body, path)
         similar = _similar_field(custom.openapi, pointer)
-        found.append(SchemaViolation(ViolationKind.UNKNOWN, pointer, message, similar, path=path))
+        violations.append(SchemaViolation(ViolationKind.UNKNOWN, pointer, message, similar, path=path))
     for cause in custom.problems(custom.defaulted(obj), None):
         path = cause.field if cause.field != "<nil>" else ""
-        found.append(
+        violations.append(
             SchemaViolation(ViolationKind.REJECTED, as_pointer(body, path), f"{path}: {cause.message}")
         )
-    return found
+    return violations
 
 
 def _similar_field(schema: Object, pointer: str) -> str:
@@ -168,5 +168,5 @@ def _similar_field(schema: Object, pointer: str) -> str:
                 node.get("additionalProperties")
             )
     known = list(fields(node.get("properties")))
-    folded = next((one for one in known if one.lower() == last.lower()), "")
+    folded = next((name for name in known if name.lower() == last.lower()), "")
     return folded or next(iter(get_close_matches(last, known, 1, 0.8)), "")

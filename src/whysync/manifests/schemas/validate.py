@@ -29,10 +29,10 @@ def schema_violations(
             same = msgspec.json.encode(item.body)
             if same not in known:
                 known[same] = _violations_of(item, definitions, release)
-            found = known[same]
+            violations = known[same]
         else:
-            found = _violations_of(item, definitions, release)
-        for violation in found:
+            violations = _violations_of(item, definitions, release)
+        for violation in violations:
             if not _is_placeholder(item, violation):
                 yield item, violation
 
@@ -42,14 +42,14 @@ def _violations_of(item: Item, definitions: Definitions, release: int) -> list[S
     if is_built_in(ref.api_version, ref.kind):
         if item.file.part is not Part.MANIFESTS:
             return _violations_of_patch(item, release)
-        found = built_in_violations(item.body, ref.api_version, ref.kind, release)
+        violations = built_in_violations(item.body, ref.api_version, ref.kind, release)
     elif item.file.part is Part.MANIFESTS:
-        found = custom_violations(item.body, definitions.of(ref.group, ref.version, ref.kind))
+        violations = custom_violations(item.body, definitions.of(ref.group, ref.version, ref.kind))
     else:
         return []
     if item.kustomized:  # an overlay may add what is missing
-        return [v for v in found if v.how is not ViolationKind.REJECTED or not _may_be_completed(v)]
-    return found
+        return [v for v in violations if v.how is not ViolationKind.REJECTED or not _may_be_completed(v)]
+    return violations
 
 
 def _may_be_completed(violation: SchemaViolation) -> bool:
@@ -62,8 +62,8 @@ def _may_be_completed(violation: SchemaViolation) -> bool:
 
 def _violations_of_patch(item: Item, release: int) -> list[SchemaViolation]:
     """A patch has the fields of the object, and directives."""
-    found = field_violations(item.body, item.ref.api_version, item.ref.kind, release)
-    return [v for v in found if v.how is ViolationKind.UNKNOWN and "/$" not in v.pointer]
+    violations = field_violations(item.body, item.ref.api_version, item.ref.kind, release)
+    return [v for v in violations if v.how is ViolationKind.UNKNOWN and "/$" not in v.pointer]
 
 
 def _is_placeholder(item: Item, violation: SchemaViolation) -> bool:

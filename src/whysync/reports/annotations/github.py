@@ -25,8 +25,8 @@ def _command(row: Annotation) -> str:
     properties = {"title": row.title, **({"file": row.file} if row.file else {})}
     if row.line is not None:
         properties = {"file": row.file, "line": str(max(row.line, 1)), "title": row.rule}
-    where = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"{where}::{_data(one_line(row.text, 1_000))}"
+    parameters = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"{parameters}::{_data(one_line(row.text, 1_000))}"
 
 
 def _data(text: str) -> str:

@@ -15,7 +15,7 @@ _SEVERITIES = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severit
 
 
 def render(rows: Iterable[Annotation]) -> Safe:
-    found: list[Json] = [
+    issues: list[Json] = [
         {
             "description": one_line(row.text, 1_000),
             "check_name": row.rule,
@@ -26,4 +26,4 @@ def render(rows: Iterable[Annotation]) -> Safe:
         for row in rows
         if row.severity is not None and row.skipped is None
     ]
-    return as_json(found)
+    return as_json(issues)

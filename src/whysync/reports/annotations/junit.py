@@ -25,7 +25,7 @@ def render(
         "errors": 0,
         "skipped": sum(1 for row in rows if row.skipped is not None),
     }
-    inside = [part for case in cases for part in (Xml("\n    "), case)]
+    inside = [node for case in cases for node in (Xml("\n    "), case)]
     suite = tag("testsuite", *inside, Xml("\n  "), name=name, **counts)
     whole = tag("testsuites", Xml("\n  "), suite, BREAK, name=name, **counts)
     return document(joined((XML, whole), "\n"))
@@ -36,14 +36,14 @@ def _fails(row: Annotation, fail_on: Severity) -> bool:
 
 
 def _case(row: Annotation, fail_on: Severity) -> Xml:
-    place: dict[str, str | int] = {"file": row.file} if row.file else {}
+    attributes: dict[str, str | int] = {"file": row.file} if row.file else {}
     if row.line is not None:
-        place = {"file": row.file, "line": row.line}
+        attributes = {"file": row.file, "line": row.line}
     time = {"time": f"{row.seconds:.0f}"} if row.seconds is not None else {}
     inside = _result(row, fail_on)
     if inside and row.line is not None:
         inside = [Xml("\n      "), *inside, Xml("\n    ")]
-    return tag("testcase", *inside, classname=row.suite, name=row.title, **time, **place)
+    return tag("testcase", *inside, classname=row.suite, name=row.title, **time, **attributes)
 
 
 def _result(row: Annotation, fail_on: Severity) -> list[Xml]:

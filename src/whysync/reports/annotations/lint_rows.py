@@ -13,9 +13,11 @@ from whysync.reports.annotations.annotation import Annotation
 
 def lint_rows(outcome: Outcome) -> list[Annotation]:
     """The findings, then those that are suppressed."""
-    seen: Counter[tuple[str, ...]] = Counter()
-    rows = [_row(finding, seen) for finding in outcome.findings]
-    return rows + [_row(one.finding, seen, suppressed=one.reason) for one in outcome.suppressed]
+    counter: Counter[tuple[str, ...]] = Counter()
+    rows = [_row(finding, counter) for finding in outcome.findings]
+    return rows + [
+        _row(suppressed.finding, counter, suppressed=suppressed.reason) for suppressed in outcome.suppressed
+    ]
 
 
 def _row(finding: Finding, seen: Counter[tuple[str, ...]], *, suppressed: str | None = None) -> Annotation:

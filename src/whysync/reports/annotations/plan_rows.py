@@ -8,7 +8,7 @@ from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.annotations.annotation import Annotation
-from whysync.reports.plan_text import GROUNDS, by_app, verdict_words
+from whysync.reports.plan_text import CLUSTER_LABELS, by_app, verdict_text
 
 
 def app_rows(plan: Plan, report: Report) -> list[Annotation]:
@@ -19,7 +19,7 @@ def app_rows(plan: Plan, report: Report) -> list[Annotation]:
 
 
 def _verdicts(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
-    why = verdict_words(app, report)
+    why = verdict_text(app, report)
     if not app.runs:
         yield _verdict(app, Severity.WARNING, "unknown", why)
     elif not app.passed:
@@ -40,7 +40,7 @@ def run_rows(plan: Plan, report: Report) -> list[Annotation]:
 
 
 def _runs(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
-    why = verdict_words(app, report)
+    why = verdict_text(app, report)
     if not app.runs:
         yield Annotation(
             message=why, title="cannot be planned here", file=app.file, suite=app.name, skipped=why
@@ -50,7 +50,7 @@ def _runs(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
         yield Annotation(
             message=why if decisive else run.message,
             severity=None if run.passed else Severity.CRITICAL,
-            title=GROUNDS[run.cluster],
+            title=CLUSTER_LABELS[run.cluster],
             file=app.file,
             suite=app.name,
             failure_type="plan",

@@ -47,7 +47,7 @@ def render(rows: Iterable[Annotation], rules: Iterable[AnyRule], notes: Iterable
 def _rule(rule: AnyRule) -> Object:
     return {
         "id": rule.id,
-        "name": "".join(part.capitalize() for part in rule.id.split("_")),
+        "name": "".join(word.capitalize() for word in rule.id.split("_")),
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": f"{rule.title}."},
         "help": {"text": rule.docs, "markdown": rule.docs},
