@@ -172,7 +172,6 @@ _TEXT_BRANCHES = {
     "queries/probes.py": "the kubelet's event",
     "reports/lab_timeline.py": "Argo CD's operation message",
     "rules/apply/wave_in_progress.py": "Argo CD's operation message",
-    "rules/health/volume_mount_failed.py": "the kubelet's event",
 }
 
 
