@@ -43,21 +43,23 @@ def _compiled(expression: str) -> Run:
 
 def _compile(node: Node) -> Run:
     """A function from variables to the value of the node."""
+    word = node.word
     match node.form:
         case "number":
-            value: Json = float(node.word) if "." in node.word else int(node.word.rstrip("u"))
+            value: Json = float(word) if "." in word else int(word.rstrip("u"))
             return lambda _: value
         case "text":
-            text = unquoted(node.word)
+            text = unquoted(word)
             return lambda _: text
         case "constant":
-            constant = {"true": True, "false": False, "null": None}[node.word]
+            constant = {"true": True, "false": False, "null": None}[word]
             return lambda _: constant
         case "name":
-            return lambda env: _variable(env, node.word)
+            return lambda env: _variable(env, word)
         case "macro":
-            target, body, macro = _compile(node.parts[0]), _compile(node.parts[2]), _MACROS[node.word]
-            return lambda env: macro(target(env), node.parts[1].word, body, env)
+            target, body, macro = _compile(node.parts[0]), _compile(node.parts[2]), _MACROS[word]
+            variable = node.parts[1].word
+            return lambda env: macro(target(env), variable, body, env)
         case _:
             return _compile_compound(node, [_compile(part) for part in node.parts])
 
@@ -67,7 +69,8 @@ def _compile_compound(node: Node, parts: list[Run]) -> Run:
         case "field":
             return _field(parts[0], node.word)
         case "has":
-            return lambda env: isinstance(owner := parts[0](env), dict) and node.word in owner
+            owner, name = parts[0], node.word
+            return lambda env: isinstance(value := owner(env), dict) and name in value
         case "index":
             return _indexed(*parts)
         case "list":
@@ -82,11 +85,11 @@ def _compile_compound(node: Node, parts: list[Run]) -> Run:
 
 
 def _operator(op: str, operands: list[Run]) -> Run:
+    left, right = operands[0], operands[-1]
     if op == "!_":
-        return lambda env: not truth(operands[0](env))
+        return lambda env: not truth(left(env))
     if op == "-_":
-        return lambda env: -number(operands[0](env))
-    left, right = operands
+        return lambda env: -number(left(env))
     if op in {"||", "&&"}:
         return _absorbing(left, right, decisive=op == "||")
     return lambda env: binary_operation(op, left(env), right(env))
