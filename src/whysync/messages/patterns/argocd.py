@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
+from functools import partial
 
 from whysync.messages.failure import Failure, Lookup, Network
 from whysync.messages.network import dialled, lookup_in, reason_of
@@ -20,9 +22,17 @@ class RepoServerDown(Failure, frozen=True, kw_only=True):
     killed: str = ""
 
 
-class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
-    """Redis is unreachable, rejects the password, or has lost its data (`detail`)."""
+class CacheProblem(StrEnum):
+    UNREACHABLE = "unreachable"
+    PASSWORD = "password"
+    KEY_MISSING = "key-missing"  # Redis answered
+    ERROR = "error"
 
+
+class ArgocdCacheDown(Failure, frozen=True, kw_only=True):
+    """Redis is unreachable or answers with an error (`detail`)."""
+
+    problem: CacheProblem = CacheProblem.UNREACHABLE
     host: str = ""
     reason: Network = Network.UNKNOWN
     lookup: Lookup | None = None  # set if its name could not be resolved
@@ -77,18 +87,26 @@ def of_argocd(context: Context) -> bool:
     return bool(context.layers) or "argocd" in context.text[:2000]
 
 
-def cache_down(match: re.Match[str], context: Context) -> Failure | None:
+def cache_down(
+    match: re.Match[str], context: Context, problem: CacheProblem = CacheProblem.UNREACHABLE
+) -> Failure | None:
     if not of_argocd(context):
         return None
     host, _ = dialled(context.text)
     lookup = lookup_in(context.text)
     return ArgocdCacheDown(
         text=context.text,
+        problem=problem,
         host=host,
         reason=Network.DNS if lookup is not None else reason_of(context.text),
         lookup=lookup,
         detail=match[0].strip(),
     )
+
+
+_wrong_password = partial(cache_down, problem=CacheProblem.PASSWORD)
+_cache_error = partial(cache_down, problem=CacheProblem.ERROR)
+_cache_miss = partial(cache_down, problem=CacheProblem.KEY_MISSING)
 
 
 def disk_full(match: re.Match[str], context: Context) -> Failure | None:
@@ -152,15 +170,15 @@ DISK: tuple[Pattern, ...] = (
 )
 
 _COMPONENTS: tuple[Pattern, ...] = (
-    Pattern("NOAUTH", r"NOAUTH Authentication required\.?", cache_down),
-    Pattern("WRONGPASS", r"WRONGPASS .*", cache_down),
-    Pattern("MISCONF", r"MISCONF .*", cache_down),
-    Pattern("READONLY You can't write", r"READONLY You can't write.*", cache_down),
-    Pattern("LOADING Redis", r"LOADING Redis.*", cache_down),
-    Pattern("NOREPLICAS", r"NOREPLICAS .*", cache_down),
-    Pattern("MASTERDOWN", r"MASTERDOWN .*", cache_down),
-    Pattern("OOM command not allowed", r"OOM command not allowed.*", cache_down),
-    Pattern("cache: key is missing", r"cache: key is missing", cache_down),
+    Pattern("NOAUTH", r"NOAUTH Authentication required\.?", _wrong_password),
+    Pattern("WRONGPASS", r"WRONGPASS .*", _wrong_password),
+    Pattern("MISCONF", r"MISCONF .*", _cache_error),
+    Pattern("READONLY You can't write", r"READONLY You can't write.*", _cache_error),
+    Pattern("LOADING Redis", r"LOADING Redis.*", _cache_error),
+    Pattern("NOREPLICAS", r"NOREPLICAS .*", _cache_error),
+    Pattern("MASTERDOWN", r"MASTERDOWN .*", _cache_error),
+    Pattern("OOM command not allowed", r"OOM command not allowed.*", _cache_error),
+    Pattern("cache: key is missing", r"cache: key is missing", _cache_miss),
     Pattern(
         "redis",
         r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|(?<![\w./-])redis: .{1,300}"

@@ -29,7 +29,10 @@ class DiffProblem(StrEnum):
 
 
 class DiffSchemaError(Failure, frozen=True, kw_only=True):
-    """`fields` as in the text (`.spec.x`); `pointers` of those that do not select a list element by key."""
+    """`fields` as in the text (`.spec.x`); `pointers` of those that do not select a list element by key.
+
+    `before_diff`: an ignore rule with `managedFieldsManagers` failed, before any strategy compared.
+    """
 
     side: DiffSide = DiffSide.UNKNOWN
     problem: DiffProblem = DiffProblem.OTHER
@@ -37,6 +40,7 @@ class DiffSchemaError(Failure, frozen=True, kw_only=True):
     pointers: tuple[str, ...] = ()
     resource: ObjectName = NO_OBJECT_NAME
     inner: Failure | None = None
+    before_diff: bool = False
     detail: str = ""
 
 
@@ -73,6 +77,7 @@ def typed_value(match: re.Match[str], context: Context) -> Failure:
         fields=fields,
         pointers=distinct(pointer_of(field) for field in fields),
         resource=_resource(match, context),
+        before_diff=context.within(LayerKind.NORMALIZE),
         detail=detail,
     )
 

@@ -22,11 +22,17 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.failure import Network
 from whysync.messages.patterns.admission import ConversionWebhookFailed
 from whysync.queries.commands import comment, kubectl, refresh, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
+_REPAIRS = {
+    Network.SERVICE_MISSING: "Reinstall the operator that provides the Service, then refresh",
+    Network.NO_ENDPOINTS: "Get the Pods of the webhook running, then refresh",
+    Network.X509: "Correct the caBundle of the CRD or the webhook's certificate, then refresh",
+}
 NO_CONVERSION = '{"spec":{"conversion":{"strategy":"None","webhook":null}}}'
 
 
@@ -43,7 +49,7 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
-            " every Application of this cluster is affected",
+            " objects of this kind cannot be read or written",
             evidence=(*group.cited(says="why objects of the kind cannot be read"), *_conversion(crd)),
             fixes=tuple(_fixes(case, failure, crd)),
         )
@@ -77,7 +83,7 @@ def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -
         *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
         *((with_comment(kubectl("get", kind, "-A"), "fails until the webhook works"),) if kind else ()),
         again,
-        title="Fix the webhook's Pods or certificate, then refresh",
+        title=_REPAIRS.get(failure.reason, "Fix the webhook's Pods or certificate, then refresh"),
     )
     yield Fix.run(
         *_without_conversion(failure, crd),

@@ -1,18 +1,21 @@
 """Argo CD cannot compute the diff: an object does not match its schema.
 
 ## What happens
-With server-side apply Argo CD compares with the cluster's schema. A field that the schema does not declare,
-a list with two elements of one key, or a value of the wrong type stops the comparison of the whole
-Application. Typical causes: a CRD was updated and live objects still have old fields; a field is misspelled
-in Git; Argo CD is older than the cluster; two ports or variables have the same name.
+With server-side apply Argo CD compares by schema: its own for built-in kinds, the cluster's for custom
+resources. Ignore rules with `managedFieldsManagers` need the schema before any comparison. A field that the
+schema does not declare, a list with two elements of one key, or a value of the wrong type stops the
+comparison of the whole Application. Typical causes: a CRD was updated and live objects still have old fields;
+a field is misspelled in Git; Argo CD is older than the cluster, so that its own schemas lack new fields; two
+ports or variables have the same name.
 
 ## How whysync knows
 `error calculating structured merge diff`, with the side (Git or live) and the field; whysync finds the object
 that has the field. If the API server rejected a server-side diff, its own error is the cause.
 
 ## Fix
-Correct the field in Git. If the live object has it, or Argo CD's schema is out of date, use server-side diff
-(`ServerSideDiff=true`), or restart the controller so that it reads the schema again.
+Correct the field in Git. If the live object has it, use server-side diff (`ServerSideDiff=true`). A schema
+that is out of date: upgrade Argo CD for a built-in kind, restart the controller for a custom resource. If an
+ignore rule with `managedFieldsManagers` fails, name the fields instead (`jsonPointers`).
 
 ## When it is something else
 If the API server rejects the object during a sync: schema-invalid.
@@ -27,8 +30,9 @@ from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.schema import kinds, type_of
 from whysync.messages.patterns.diffs import DiffProblem, DiffSchemaError, DiffSide
-from whysync.queries.commands import CONTROLLER, comment, hard_refresh, restart
+from whysync.queries.commands import CONTROLLER, comment, hard_refresh, restart, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
@@ -126,6 +130,7 @@ def _fixes(
         )
     if (
         not server_side
+        and not failure.before_diff
         and (is_fixable or failure.problem is not DiffProblem.REJECTED)
         and failure.inner is None
     ):
@@ -136,9 +141,33 @@ def _fixes(
             title="Use server-side diff, which needs no schema in Argo CD",
             risk="each comparison sends a dry-run request per object to the API server",
         )
-    yield Fix.run(
-        restart(case, CONTROLLER),
-        again,
-        title="Restart the controller, which reads the schemas again (after a CRD or cluster upgrade)",
-        risk="Applications are not reconciled for a minute or two",
-    )
+    if failure.before_diff:
+        yield Fix.run(
+            comment("in the Application's ignoreDifferences, or in resource.customizations of argocd-cm"),
+            again,
+            title="Replace managedFieldsManagers in the ignore rules by jsonPointers or jqPathExpressions,"
+            " which need no schema",
+        )
+    is_builtin = _is_builtin(failure, manifest)
+    if is_builtin is not False:
+        yield Fix.run(
+            with_comment("argocd version", "the server; compare its supported Kubernetes versions"),
+            title="Upgrade Argo CD: its own schemas of built-in kinds are older than the cluster"
+            if is_builtin
+            else "If it is a built-in kind: upgrade Argo CD, whose own schemas are older than the cluster",
+        )
+    if not is_builtin:
+        yield Fix.run(
+            restart(case, CONTROLLER),
+            again,
+            title="If its CRD was changed: restart the controller, which reads the schemas again",
+            risk="Applications are not reconciled for a minute or two",
+        )
+
+
+def _is_builtin(failure: DiffSchemaError, manifest: Manifest | None) -> bool | None:
+    """Is it a built-in kind? `None` if the object is not known."""
+    if manifest is not None:
+        return type_of(manifest.ref.api_version, manifest.ref.kind) is not None
+    kind = failure.resource.kind
+    return any(kind in names for names in kinds().values()) if kind else None

@@ -48,19 +48,23 @@ def health_script_error(case: Case) -> Iterator[Finding]:
             continue  # the condition and the row report the same error
         explained.update(explains)
         line = f" at line {failure.line}" if failure.line else ""
+        is_named = bool(failure.kind) or ref.key != case.application.key
+        whose = f"the health check of {ref.kind}" if is_named else "a health check in Lua"
         live = case.live_of(ref.key)
         yield Finding(
             about=ref,
             explains=explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the health check of {ref.kind} fails{line}: {failure.detail or failure.text}",
+            verdict=f"{whose} fails{line}: {failure.detail or failure.text}",
             root=failure.detail or failure.text,
             evidence=(
                 report.cite(says="the Lua error, as Argo CD reports it"),
                 *_script_at(case, ref),
             ),
-            fixes=(*_with_nil_checks(case, ref, live), _correct_manually(case, ref)),
+            fixes=(*_with_nil_checks(case, ref, live), _correct_manually(case, ref))
+            if is_named
+            else (_find_script(case),),
             already_fixed=refresh_again(
                 case,
                 "the script in argocd-cm runs on it without an error now",
@@ -106,6 +110,19 @@ def _with_nil_checks(case: Case, ref: Ref, live: Manifest | None) -> Iterator[Fi
         target=settings.ref,
         edits=(Set(pointer=join(("data", _name_of(ref))), value=checked),),
         risk="applies to all resources of this kind",
+    )
+
+
+def _find_script(case: Case) -> Fix:
+    """The message names no kind. A script that is not in argocd-cm is one of Argo CD's own."""
+    namespace = case.app.namespace
+    return Fix.run(
+        kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace)
+        + " | grep customizations.health",
+        kubectl("logs", "-l", "app.kubernetes.io/name=argocd-application-controller", namespace=namespace)
+        + " --tail=500 | grep -i lua",
+        title="Find the kind in the controller's log, then correct its script in argocd-cm;"
+        " if it is not there, the script is a built-in one: upgrade Argo CD, or override it in argocd-cm",
     )
 
 

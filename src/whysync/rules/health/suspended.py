@@ -1,4 +1,4 @@
-"""A resource is suspended or paused until somebody resumes it.
+"""A resource is suspended or paused.
 
 ## What happens
 A paused Deployment, a Rollout at a pause step, a suspended Job or a paused ScaledObject reports Suspended.
@@ -69,7 +69,7 @@ def suspended(case: Case) -> Iterator[Finding]:
             if blocked or (not_rolled_out is not None and not declared_pointer)
             else Severity.INFO,
             confidence=Confidence.HIGH,
-            verdict=f"{row.ref} is suspended until somebody resumes it"
+            verdict=f"{row.ref} is suspended"
             + (f": {message}" if message else "")
             + ("; changes synced since then are not rolled out" if not_rolled_out is not None else "")
             + ("; Git no longer declares the pause" if removed_from_git else ""),
@@ -101,7 +101,17 @@ def _fixes(case: Case, row: ResourceRow, declared_pointer: str, *, removed_from_
     command = command.format(
         namespace=quote(row.namespace or "default"), name=quote(row.name), kind=quote(row.kind.lower())
     )
-    yield Fix.run(command, title="Resume it, if the pause is no longer needed")
+    rollout = (row.group, row.kind) == ("argoproj.io", "Rollout")
+    get = f"kubectl argo rollouts -n {quote(row.namespace or 'default')} get rollout {quote(row.name)}"
+    check = (get,) if rollout else ()
+    yield Fix.run(
+        *check,
+        command,
+        title="Resume it, if the pause is no longer needed"
+        if not rollout
+        else "See which step it is at; a pause with a duration ends by itself, otherwise promote it",
+        risk="the new version gets more traffic" if rollout else "",
+    )
 
 
 def _not_rolled_out(live: Manifest) -> Evidence | None:
