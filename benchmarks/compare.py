@@ -17,10 +17,10 @@ from typing import Final
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.json_tree import Object, copy_object, dig, fields
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 EVERY: Final = 20
 AIM_EQUAL: Final = 20_000

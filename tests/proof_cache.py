@@ -19,18 +19,18 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Safety
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.proofs import prove, safety
+from whysync.proofs import prove, sync_safety
 
 _safety: dict[bytes, Safety] = {}
 _findings: dict[bytes, tuple[Finding, ...]] = {}
-_safety_of, _prove = safety.safety_of, prove.prove
+_safety_of, _prove = sync_safety.safety_of, prove.prove
 
 
 @contextmanager
 def cached_proofs() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        if safety.safety_of is _safety_of:  # else a test has replaced it
-            patch.setattr(safety, "safety_of", _cached_safety)
+        if sync_safety.safety_of is _safety_of:  # else a test has replaced it
+            patch.setattr(sync_safety, "safety_of", _cached_safety)
         if prove.prove is _prove:
             patch.setattr(prove, "prove", _cached_prove)
         yield

@@ -23,8 +23,8 @@ from pathlib import Path
 from tools.real_cluster.binaries import cache_directory
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.schema import kinds, type_named, type_of
-from whysync.kubernetes.schema.pack import SCALARS, Type
 from whysync.kubernetes.schema.releases import BASE, NEWEST, OLDEST
+from whysync.kubernetes.schema.types import SCALARS, Type
 
 PACKAGE = "kubernetes-validate==1.37.0"
 OUT = Path(__file__).parents[1] / "src/whysync/kubernetes/schema/data/releases.json"

@@ -8,7 +8,7 @@
 
 The Go types are read, not the published OpenAPI document: only they tell a pointer from a value, what is
 left out when empty, and the types of API versions that no server serves any more but that Argo CD still
-knows. What is kept of a field is one line of text; `whysync.kubernetes.schema.pack` explains it.
+knows. What is kept of a field is one line of text; `whysync.kubernetes.schema.types` explains it.
 """
 
 from __future__ import annotations

@@ -252,7 +252,7 @@ def _with_usable_fixes(report: AppReport) -> AppReport:
 
 
 def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
-    from whysync.proofs.safety import safety_of
+    from whysync.proofs.sync_safety import safety_of
 
     if deadline.is_over:
         return replace(report, safety=Safety.unknown(ReasonKind.NOT_TRIED, _OUT_OF_TIME))
@@ -312,7 +312,7 @@ class _gc_disabled:  # noqa: N801  (a context manager)
 
 def known_causes() -> tuple[str, ...]:
     """Every cause that a finding can have, and `unexplained` for symptoms without one."""
-    from whysync.queries.families import EXPLANATIONS
+    from whysync.queries.unrecognized_errors import EXPLANATIONS
 
     causes = {rule.cause for rule in diagnosis_rules()} - {VARIES}
     causes |= {explanation.cause for explanation in EXPLANATIONS.values()}

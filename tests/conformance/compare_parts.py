@@ -11,15 +11,15 @@ from tests.conformance.unreached.diff_cache import uses_diff_cache
 from tests.conformance.unreached.secret_rows import ShownDiff, masked_row
 from whysync.argocd.api.application import Condition, NamespaceMetadata, SyncPolicy
 from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.app_status import set_conditions
 from whysync.argocd.compare.compare_app_state import normalize_target_objects
 from whysync.argocd.compare.deletion_confirmation import requires_confirmation
 from whysync.argocd.compare.managed_namespace import managed_namespace
-from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.orphans import orphans
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.settings import FilteredResource, Settings, resource_excluded
-from whysync.argocd.sync.sync_app import kept_history
+from whysync.argocd.sync.sync_app_state import kept_history
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key

@@ -13,6 +13,7 @@ from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
 from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.remarshal import remarshal
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.server_side import without_owned_ancestors
 from whysync.argocd.diff.strategy import Strategy
@@ -23,7 +24,6 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.last_applied import last_applied
 from whysync.kubernetes.merge.structured import FieldSet, Schemas
-from whysync.kubernetes.schema.remarshal import remarshal
 
 _STRATEGIES = {
     "two-way": Strategy.LEGACY,

@@ -13,7 +13,7 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masks import Masks
-from whysync.fixes.apply import applied
+from whysync.fixes.case_after_fix import applied
 from whysync.fixes.files import FileChange, file_change, moved, secret_lines
 from whysync.fixes.formats import as_commands, as_patch, as_yaml
 from whysync.fixes.patches import file_name, is_usable

@@ -14,7 +14,7 @@ from whysync.diagnosis.fix import FixKind, Set
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.fixes.apply import applied
+from whysync.fixes.case_after_fix import applied
 from whysync.json_tree import Json, Object, dig, fields, items
 from whysync.kubernetes.api import yaml
 

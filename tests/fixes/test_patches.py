@@ -14,7 +14,7 @@ from tests.situations import application, case_of, config_map, row
 from tests.trees import VALUES, objects
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
-from whysync.fixes.apply import applied
+from whysync.fixes.case_after_fix import applied
 from whysync.fixes.edit import edited
 from whysync.fixes.patches import merge_patch, object_of, patch_text, unified_diff
 from whysync.json_tree import Json, Object, copy_object

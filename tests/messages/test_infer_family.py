@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.messages.family import EVENT_FAMILIES, Family
+from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns.apply import SizeLimit, TooLarge

@@ -8,7 +8,7 @@ from typing import cast
 
 from tests.proofs.worlds import large_app
 from tests.situations import case_of
-from whysync.proofs.safety import safety_of
+from whysync.proofs.sync_safety import safety_of
 
 
 def calls(resources: int, drifted: int) -> int:

@@ -14,8 +14,8 @@ from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object
-from whysync.proofs.safety import safety_of
-from whysync.proofs.verdict import FixVerifier
+from whysync.proofs.fix_verifier import FixVerifier
+from whysync.proofs.sync_safety import safety_of
 
 WELL: Object = {"status": "Healthy"}
 

@@ -8,8 +8,8 @@ from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Object
-from whysync.proofs.safety import safety_of
 from whysync.proofs.scope import has_ignored_difference
+from whysync.proofs.sync_safety import safety_of
 
 NOTHING = "nothing differs: it changes nothing"
 

@@ -15,12 +15,12 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
+from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.hidden_symptoms import IgnoredFieldOverwritten, UndetectedDrift, hidden_symptom_of
 from whysync.proofs.observations import Observer, is_unready
 from whysync.proofs.proof_results import Rejected
 from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
 from whysync.proofs.simulated_case import simulated
-from whysync.proofs.verdict import FixVerifier
 
 WAIT = "argocd app wait {} --operation"
 

@@ -17,10 +17,10 @@ from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.proof_results import Rejected
 from whysync.proofs.runs import reaches_cluster
-from whysync.proofs.safety import safety_of
-from whysync.proofs.verdict import FixVerifier
+from whysync.proofs.sync_safety import safety_of
 from whysync.queries.drift import server_side_diff
 from whysync.queries.ignore_rules import ignore_field
 

@@ -16,8 +16,8 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.snapshot import Snapshot
 from whysync.lab.parse import scenario_from
 from whysync.lab.player import play
-from whysync.proofs.safety import safety_of
 from whysync.proofs.simulated_case import simulated
+from whysync.proofs.sync_safety import safety_of
 
 SCENARIO = """
 title: an app with one of each

@@ -28,7 +28,7 @@ from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
-from whysync.proofs.safety import safety_of
+from whysync.proofs.sync_safety import safety_of
 
 WELL: Object = {"status": "Healthy"}
 REPLICAS: Object = {"f:spec": {"f:replicas": {}}}

@@ -11,7 +11,7 @@ from whysync.diagnosis.report import ReasonKind, Safety, SyncSafety
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import Object
-from whysync.proofs.safety import safety_of
+from whysync.proofs.sync_safety import safety_of
 
 SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN
 CASES = {

@@ -11,8 +11,8 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Ref
+from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.proof_results import Rejected
-from whysync.proofs.verdict import FixVerifier
 
 PROVEN, LIKELY, NOT_RUN = ProofStatus.PROVEN, ProofStatus.LIKELY, ProofStatus.NOT_RUN
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")

@@ -20,14 +20,14 @@ from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
-from whysync.fixes.apply import applied
+from whysync.fixes.case_after_fix import applied
 from whysync.json_tree import Json, Object, fields
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
 from whysync.proofs.apply_fix import changes_application
+from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.proof_results import Rejected
 from whysync.proofs.prove import prove
-from whysync.proofs.verdict import FixVerifier
 
 WITH_TROUBLE = tuple(
     name for name in names() if name not in ("crd-and-cr-in-one-wave", "hook-works-on-staging")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whysync.diagnosis.rule import VARIES, diagnosis_rules
-from whysync.messages.family import Family
-from whysync.queries.families import EXPLANATIONS
+from whysync.messages.failed_step import Family
+from whysync.queries.unrecognized_errors import EXPLANATIONS
 
 
 @pytest.mark.parametrize("family", Family)

@@ -12,7 +12,7 @@ from whysync.diagnosis.report import Reason, ReasonKind, Report, Safety, SyncOut
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.json_tree import fields
-from whysync.proofs.safety import safety_of
+from whysync.proofs.sync_safety import safety_of
 from whysync.reports.diagnose_json import app_v1
 from whysync.reports.diagnose_text import SyncVerdict, render, sync_verdict
 from whysync.reports.proof_text import mark_of

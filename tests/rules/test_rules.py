@@ -23,7 +23,7 @@ from tests.rules.bench import (
 )
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.rule import AnyRule, diagnosis_rules
-from whysync.fixes.apply import applied
+from whysync.fixes.case_after_fix import applied
 
 HEADINGS = ("## What happens", "## How whysync knows", "## Fix", "## When it is something else")
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.facts.snapshot import Snapshot
     from whysync.plan.checkout import Checkout
     from whysync.plan.plan import AppPlan, Plan, Run
-    from whysync.plan.trial import Trial
+    from whysync.plan.try_fix import Trial
 
 _MOST_CAUSES = 3
 
@@ -191,7 +191,7 @@ def _diagnosed(plan: Plan, trials: dict[str, Trial], *, prove: bool, deadline: D
 
     from whysync import app
     from whysync.plan.simulations import case_in
-    from whysync.plan.trial import with_trials
+    from whysync.plan.try_fix import with_trials
 
     cases = [
         case_in(run.snapshot, app.name)

@@ -20,8 +20,8 @@ from whysync.diagnosis.symptom import APP_UNHEALTHY, HYDRATION, OPERATION, Sympt
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Failure, Unknown
-from whysync.messages.family import EVENT_FAMILIES, Family
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import apply, operations, pods

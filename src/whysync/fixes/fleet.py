@@ -13,7 +13,7 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.diagnosis.report import AppReport, Group
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.runner import group_key, groups_of, run_rules
-from whysync.fixes.apply import compared_anew, with_settings_of
+from whysync.fixes.case_after_fix import compared_anew, with_settings_of
 from whysync.fixes.edit import edited
 from whysync.fixes.patches import object_of
 from whysync.json_tree import Json, Object, fields, items, text

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Unknown
-from whysync.messages.family import EVENT_FAMILIES, Family
 from whysync.messages.pattern import SEARCHED, Context
 from whysync.messages.patterns.git import from_source
 from whysync.messages.scope import Scope

@@ -30,11 +30,11 @@ from whysync.plan.find_applications import (
     placed,
     qualified,
 )
+from whysync.plan.merge_safety import safety_of
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
-from whysync.plan.safety import safety_of
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
-from whysync.plan.trial import Trial
+from whysync.plan.try_fix import Trial
 from whysync.proofs.simulated_case import NotSimulated
 
 _MAX_APPS: Final = 500

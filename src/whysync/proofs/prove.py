@@ -14,9 +14,9 @@ from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.report import AppReport
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.proof_results import Rejected, not_run
 from whysync.proofs.simulated_case import NotSimulated
-from whysync.proofs.verdict import FixVerifier
 
 log = logging.getLogger(__name__)
 _NO_DEADLINE: Final = Deadline()

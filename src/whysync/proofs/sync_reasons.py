@@ -24,9 +24,9 @@ from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.wrappers import LayerKind
 from whysync.proofs.admission import Refusal
 from whysync.proofs.restarts import restart_of
-from whysync.proofs.safety import failed_before_text
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.proofs.sync_effects import WORKLOADS, DriftAfterSync, Effects, FieldChange, data_loss_text
+from whysync.proofs.sync_safety import failed_before_text
 from whysync.queries.sync_options import has_option
 
 _MAX_TEXT: Final = 240

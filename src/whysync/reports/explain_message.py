@@ -9,7 +9,7 @@ from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Json, Object
 from whysync.messages.pasted import Place
-from whysync.queries.checks import checks_for, side_checks
+from whysync.queries.check_commands import checks_for, side_checks
 from whysync.queries.commands import app_argument
 from whysync.queries.possible_causes import NotUnderstood, PossibleCause, TextAnswer
 from whysync.reports import output

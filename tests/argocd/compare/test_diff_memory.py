@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.argocd.compare.comparing import application, config_map, inputs
 from whysync.argocd.compare.compare_app_state import compare
-from whysync.argocd.compare.diff_memory import Memo, Memory
+from whysync.argocd.compare.diff_cache import Memo, Memory
 from whysync.json_tree import Object
 
 NAMES = ("a", "b", "c")

@@ -8,15 +8,15 @@ from tests.conformance.unreached.diff_cache import uses_diff_cache
 from tests.conformance.unreached.secret_rows import masked_row
 from whysync.argocd.api.application import Condition, IgnoreDifference, NamespaceMetadata
 from whysync.argocd.api.project import AppProject
+from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.app_status import set_conditions
 from whysync.argocd.compare.compare_app_state import normalize_target_objects
 from whysync.argocd.compare.deletion_confirmation import is_confirmed, requires_confirmation
 from whysync.argocd.compare.managed_namespace import managed_namespace
-from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.orphans import orphan_warning, orphans
 from whysync.argocd.diff.options import DiffOptions
 from whysync.argocd.settings import Settings
-from whysync.argocd.sync.sync_app import kept_history
+from whysync.argocd.sync.sync_app_state import kept_history
 from whysync.json_tree import MISSING, Json, Object, dig
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key

@@ -13,6 +13,7 @@ from tests.argocd.diff.trees import built_ins, custom_resources, pairs_of_built_
 from whysync.argocd.diff.diff import diff, is_still_desired, is_within
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.diff.three_way import three_way, two_way
@@ -20,7 +21,6 @@ from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 unhurried = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]

@@ -17,8 +17,8 @@ from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step, terminate
-from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncTarget
+from whysync.argocd.sync.sync_app_state import sync_app
+from whysync.argocd.sync.sync_app_types import AppSync, NotCompared, SyncTarget
 from whysync.json_tree import Json, Object
 
 KEYS = st.sampled_from(

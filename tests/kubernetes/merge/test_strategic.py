@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.argocd.diff.trees import pairs_of_built_ins
 from tests.shared import CONFORMANCE, needs_shared
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied
 from whysync.kubernetes.merge.strategic import BadPatch, apply_patch, three_way_patch
 from whysync.kubernetes.schema import Type, type_named, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 POD = type_named("core/v1.PodSpec")
 META = type_named("meta/v1.ObjectMeta")

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.argocd.diff.trees import pairs_of_built_ins
 from tests.shared import CONFORMANCE, needs_shared
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.merge.merge_patch import without_nulls
 from whysync.kubernetes.merge.structured import (
@@ -28,7 +29,6 @@ from whysync.kubernetes.merge.structured import (
 from whysync.kubernetes.merge.structured.fieldset import from_fields_v1, to_fields_v1
 from whysync.kubernetes.schema import type_named, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 POD = atom_of(type_named("core/v1.PodSpec"))
 SERVICE = atom_of(type_named("core/v1.ServiceSpec"))

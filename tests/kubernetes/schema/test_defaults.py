@@ -9,10 +9,10 @@ import pytest
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import normalize
+from whysync.argocd.diff.remarshal import remarshal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.schema import type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal
 
 
 def filled(api_version: str, kind: str, **parts: Json) -> Object:

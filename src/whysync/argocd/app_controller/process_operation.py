@@ -16,15 +16,15 @@ from whysync.argocd.app_controller.app_registry import AppRegistry
 from whysync.argocd.app_controller.auto_sync import COMPLETED
 from whysync.argocd.app_controller.compare_app import CompareTarget
 from whysync.argocd.app_controller.context import ControllerContext
-from whysync.argocd.app_controller.finalize_app import AppFinalizer
+from whysync.argocd.app_controller.deletion.finalize_app import AppFinalizer
 from whysync.argocd.app_controller.refresh import Refresher
+from whysync.argocd.app_controller.write_operation_state import Processed, process
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.projects import NoCluster
 from whysync.argocd.sync.cluster_ops import ClusterOps
-from whysync.argocd.sync.operation import Processed, process
-from whysync.argocd.sync.sync_app import sync_app
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, SyncTarget
+from whysync.argocd.sync.sync_app_state import sync_app
+from whysync.argocd.sync.sync_app_types import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.decode import decode
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.compare.diff_memory import Memory
+from whysync.argocd.compare.diff_cache import Memory
 from whysync.argocd.hooks import wave_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import ref_of

@@ -35,7 +35,7 @@ from whysync.argocd.app_controller.queue_state import QueueState
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.compare.app_status import conditions_json, go_time, set_conditions
 from whysync.argocd.compare.compare_app_state import NotComparedYet
-from whysync.argocd.compare.diff_memory import Memory
+from whysync.argocd.compare.diff_cache import Memory
 from whysync.argocd.compare.orphans import orphan_warning, orphans
 from whysync.argocd.projects import NoCluster
 from whysync.argocd.sync_windows.windows import can_sync, matching

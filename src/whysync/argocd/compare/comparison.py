@@ -8,7 +8,7 @@ from datetime import datetime
 
 from whysync.argocd.api.application import Application, Condition, SyncCode
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.compare.diff_memory import Memory
+from whysync.argocd.compare.diff_cache import Memory
 from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveState
 from whysync.argocd.diff.result import DiffResult

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.comparison import Inputs
-from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions

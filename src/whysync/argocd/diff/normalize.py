@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from whysync.argocd.diff.remarshal import is_decodable
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.schema import type_named
-from whysync.kubernetes.schema.remarshal import is_decodable
 from whysync.kubernetes.schema.scalars import is_mask
 
 Normalizer: TypeAlias = Callable[[Object], Object]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whysync.argocd.diff.normalize import Normalizer, normalize
+from whysync.argocd.diff.remarshal import remarshal, remarshalled
 from whysync.argocd.diff.strategy import MANAGER, Strategy
 from whysync.json_tree import Object
-from whysync.kubernetes.schema.remarshal import remarshal, remarshalled
 
 if TYPE_CHECKING:
     from whysync.kubernetes.merge.structured.schema import Schemas

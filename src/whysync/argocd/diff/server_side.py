@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions, prepared
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.structured import type_for
 from whysync.json_tree import Json, Missing, Object, fields, items, same
@@ -25,7 +26,6 @@ from whysync.kubernetes.merge.structured import (
     validate,
 )
 from whysync.kubernetes.merge.structured.fieldset import from_fields_v1, keys_of
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 
 def server_side_diff(desired: Object, live: Object, options: DiffOptions) -> DiffResult:

@@ -9,6 +9,7 @@ type, while Argo CD uses the schema of the cluster.
 from __future__ import annotations
 
 from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.remarshal import scheme_type
 from whysync.argocd.diff.result import DiffResult, Sides
 from whysync.argocd.diff.three_way import filled
 from whysync.json_tree import Object, same, text
@@ -24,7 +25,6 @@ from whysync.kubernetes.merge.structured import (
     decode_managers,
     validate,
 )
-from whysync.kubernetes.schema.remarshal import scheme_type
 
 
 def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -> DiffResult:

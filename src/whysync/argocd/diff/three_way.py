@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from whysync.argocd.diff.remarshal import is_decodable
 from whysync.json_tree import Json, Object, dig, fields, same, text
 from whysync.kubernetes.merge import strategic
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.merge_patch import merge_patch, three_way_merge_patch, trimmed_list, trimmed_map
 from whysync.kubernetes.schema import Type, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import is_decodable
 
 
 class Outcome(NamedTuple):

@@ -30,7 +30,7 @@ from whysync.argocd.hooks.recognition import (
     sync_phases,
     wave_of,
 )
-from whysync.argocd.hooks.sync_order import (
+from whysync.argocd.sync.task_order import (
     Task,
     in_order,
     kind_rank,

@@ -6,7 +6,7 @@ from whysync.argocd.ignore_differences.managed_fields_managers import (
     trusted_changes,
     without_trusted_changes,
 )
-from whysync.argocd.ignore_differences.normalizer import Applied, BadRule, Normalizer, Removal
+from whysync.argocd.ignore_differences.remove_ignored import Applied, BadRule, Normalizer, Removal
 from whysync.argocd.ignore_differences.rule_mistakes import MistakeKind, RuleMistake, explain_miss
 from whysync.argocd.ignore_differences.rules import (
     Mismatch,

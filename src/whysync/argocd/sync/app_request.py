@@ -18,7 +18,7 @@ from whysync.argocd.projects import Cluster, ProjectClustersUnknown, sync_proble
 from whysync.argocd.sync.cluster_ops import ApiResource
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
-from whysync.argocd.sync.sync_pass import AppSync
+from whysync.argocd.sync.sync_app_types import AppSync
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, Ref, ref_of

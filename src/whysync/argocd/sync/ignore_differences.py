@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
-from whysync.argocd.compare.normalization import Normalization
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.compare.state_diffs import normalization_of
 from whysync.argocd.diff.normalize import normalize
+from whysync.argocd.diff.remarshal import scheme_type
 from whysync.argocd.ignore_differences import BadRule
 from whysync.argocd.tracking import MalformedMetadata
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.merge.merge_patch import merge_patch
 from whysync.kubernetes.merge.strategic import BadPatch, apply_patch, three_way_patch
-from whysync.kubernetes.schema.remarshal import scheme_type
 
 
 class BadTargets(Exception):

@@ -9,13 +9,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.facts.masking.masks import is_mask
 from whysync.json_tree import Json, Missing, Object, fields, items
 from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
 from whysync.kubernetes.schema import kinds
 from whysync.kubernetes.schema.defaults import with_defaults
-from whysync.kubernetes.schema.remarshal import remarshal, scheme_type
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case

@@ -22,11 +22,11 @@ from whysync.facts.kubernetes_api.control_plane import ControlPlane, read_contro
 from whysync.facts.kubernetes_api.desired import last_applied, local_manifests
 from whysync.facts.kubernetes_api.discovery import discover
 from whysync.facts.kubernetes_api.gaps import Unread
+from whysync.facts.kubernetes_api.kinds_to_read import has_problem, scope_of
 from whysync.facts.kubernetes_api.listing import Query
-from whysync.facts.kubernetes_api.live import Live, read_live
 from whysync.facts.kubernetes_api.login import Connection
 from whysync.facts.kubernetes_api.logs import read_logs
-from whysync.facts.kubernetes_api.scope import has_problem, scope_of
+from whysync.facts.kubernetes_api.read_live import Live, read_live
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Gap, GapKind, Snapshot

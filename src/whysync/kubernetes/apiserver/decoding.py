@@ -17,8 +17,6 @@ from whysync.golang.quantity import BadQuantity, canonical_quantity
 from whysync.json_tree import MISSING, Json, Missing, Object, json_kind
 from whysync.kubernetes.apiserver.go_type_names import go_field_path, named_type
 from whysync.kubernetes.schema import Field, Struct, Type
-from whysync.kubernetes.schema.pack import struct_named
-from whysync.kubernetes.schema.remarshal import zero
 from whysync.kubernetes.schema.scalars import (
     NotOfType,
     as_bytes,
@@ -28,6 +26,8 @@ from whysync.kubernetes.schema.scalars import (
     as_time,
     number_text,
 )
+from whysync.kubernetes.schema.types import struct_named
+from whysync.kubernetes.schema.zero_values import zero
 
 _FORM: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 _MICRO: Final = re.compile(r".*\.\d{6}(?:Z|[+-]\d\d:\d\d)")

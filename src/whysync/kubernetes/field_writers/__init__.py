@@ -3,7 +3,7 @@
 A manager is a program, never a person: `kubectl-edit` says which command was used, not by whom.
 """
 
-from whysync.kubernetes.field_writers.kind import WriterKind, kind_of
+from whysync.kubernetes.field_writers.known_managers import WriterKind, kind_of
 from whysync.kubernetes.field_writers.ownership import (
     ManagedFieldsIndex,
     Ownership,

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from whysync.json_tree import Json, Missing, Object, text
-from whysync.kubernetes.field_writers.kind import WriterKind, kind_of
+from whysync.kubernetes.field_writers.known_managers import WriterKind, kind_of
 
 
 class Writer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

@@ -8,7 +8,7 @@ its struct, a `Struct` its fields, a `Field` how it is written, left out, patche
 from __future__ import annotations
 
 from whysync.golang.quantity import BadQuantity, canonical_quantity
-from whysync.kubernetes.schema.pack import Field, Struct, Type, kinds, type_named, type_of
+from whysync.kubernetes.schema.types import Field, Struct, Type, kinds, type_named, type_of
 
 __all__ = [
     "BadQuantity",

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from whysync.kubernetes.schema.pack import Field, Struct, Type, kinds, read_data, type_named, type_of
+from whysync.kubernetes.schema.types import Field, Struct, Type, kinds, read_data, type_named, type_of
 
 OLDEST: Final = 25
 BASE: Final = 36

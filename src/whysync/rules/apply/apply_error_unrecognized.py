@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Finding, rule
 from whysync.diagnosis.rule import VARIES
 from whysync.diagnosis.symptom import Side
-from whysync.queries.families import family_findings
+from whysync.queries.unrecognized_errors import family_findings
 
 
 @rule(cause=VARIES, since="0.1", last_resort=True)

@@ -151,14 +151,14 @@ class Repo:
             )
 
 
-def open_repo(location: str, *, network: bool = False, cache: Path | None = None) -> Repo:
+def open_repo(location: str, *, url: str = "", network: bool = False, cache: Path | None = None) -> Repo:
     """Opens a checkout, a folder in one, a bare repository or a URL.
 
-    Raises `NotFound`, `Refused`, `GitFailed`.
+    `url` is its repoURL in Applications; by default that of the `origin` remote. Raises `NotFound`,
+    `Refused`, `GitFailed`.
     """
-    url = ""
     if location.lower().startswith(_LOCAL):
-        url = location
+        url = url or location
         location = unquote(location[len(_LOCAL) :])
     elif _is_remote(location):
         return _open_remote(location, network=network, cache=cache or cache_folder())

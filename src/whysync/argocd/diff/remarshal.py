@@ -22,6 +22,7 @@ from whysync.kubernetes.schema.scalars import (
     as_quantity,
     as_time,
 )
+from whysync.kubernetes.schema.zero_values import zero
 
 
 class _Omitted:
@@ -121,37 +122,6 @@ def _of_field(item: Json, field: Field, *, strict: bool) -> Json | _Omitted:
 def _is_empty(value: Json, kind: Type) -> bool:
     """Go's `omitempty`: no struct is ever empty, and quantities, times and the like are structs."""
     return not value and kind.kind in {"string", "bool", "int", "float", "list", "map", "bytes"}
-
-
-def zero(kind: Type) -> Json:
-    """The value that Go writes for null."""
-    if kind.pointer or kind.kind in {"list", "map", "bytes", "raw", "time", "microtime"}:
-        return None
-    match kind.kind:
-        case "string":
-            return ""
-        case "bool":
-            return False
-        case "quantity":
-            return "0"
-        case "duration":
-            raise NotOfType
-        case "struct":
-            return _zero_struct(kind.struct)
-        case _:
-            return 0
-
-
-def _zero_struct(struct: Struct) -> Object:
-    return {
-        name: "0s" if field.type.kind == "duration" and not field.type.pointer else zero(field.type)
-        for name, field in struct.fields.items()
-        if not field.omit_zero and not (field.omit_empty and _goes_when_zero(field.type))
-    }
-
-
-def _goes_when_zero(kind: Type) -> bool:
-    return kind.pointer or kind.kind in {"string", "bool", "int", "float", "list", "map", "bytes"}
 
 
 def _of(value: Json, kind: Type, *, strict: bool) -> Json:

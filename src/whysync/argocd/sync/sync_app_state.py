@@ -37,7 +37,7 @@ from whysync.argocd.sync.results import (
     results_from_json,
 )
 from whysync.argocd.sync.step import step, terminate
-from whysync.argocd.sync.sync_pass import AppSync, NotCompared, SyncPass, SyncTarget
+from whysync.argocd.sync.sync_app_types import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.argocd.sync_windows.windows import can_sync, matching
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode

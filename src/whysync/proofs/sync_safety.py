@@ -42,7 +42,9 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
     try:
         safety = _safety_from_facts(case)
         if safety is None:
-            from whysync.proofs.try_sync import simulated_safety  # imports the simulation only if needed
+            from whysync.proofs.simulated_safety import (
+                simulated_safety,  # imports the simulation only if needed
+            )
 
             safety = simulated_safety(case, findings)
         return bounded(safety, case, findings)

@@ -13,14 +13,14 @@ from whysync.facts.http.errors import Forbidden, HttpError
 from whysync.facts.kubernetes_api.api import Api, Keep
 from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
-from whysync.facts.kubernetes_api.listing import Query
-from whysync.facts.kubernetes_api.scope import (
+from whysync.facts.kubernetes_api.kinds_to_read import (
     CLUSTER_WIDE_KINDS,
     Scope,
     cluster_scoped_resources,
     crd_names,
     namespaced_kinds,
 )
+from whysync.facts.kubernetes_api.listing import Query
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role

@@ -15,7 +15,6 @@ from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
 from whysync.proofs.observations import disagreement, no_comparison
-from whysync.proofs.safety import SYNC_RUNS
 from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
 from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, effects_of
 from whysync.proofs.sync_reasons import (
@@ -25,6 +24,7 @@ from whysync.proofs.sync_reasons import (
     persistence_reasons,
     side_effect_reasons,
 )
+from whysync.proofs.sync_safety import SYNC_RUNS
 
 _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6

@@ -12,7 +12,7 @@ from whysync.diagnosis.owning_resource import owning_row
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.family import Family
+from whysync.messages.failed_step import Family
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.queries.commands import (
     app_argument,

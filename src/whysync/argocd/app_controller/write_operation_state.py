@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from whysync.argocd.api.application import Operation, OperationState
 from whysync.argocd.app_controller.operation_state import Begun, CompareWith, Start, begin, conclude
 from whysync.argocd.compare.app_status import go_time
-from whysync.argocd.sync.sync_pass import SyncPass
+from whysync.argocd.sync.sync_app_types import SyncPass
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.decode import decode
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.diff.normalize import normalize
+from whysync.argocd.diff.remarshal import remarshal
 from whysync.json_tree import Json, Object, dig
-from whysync.kubernetes.schema.remarshal import remarshal
 from whysync.kubernetes.schema.scalars import NotOfType, as_bytes, as_duration, as_integer, as_time
 
 
