@@ -19,7 +19,8 @@ def both_ends(text: str) -> str:
     flat = " ".join(text.split())
     if len(flat) <= 2 * _END:
         return flat
-    return f"{flat[:_END].rstrip()} … {flat[-_END:].lstrip()}"
+    start, end = flat[:_END].rpartition(" ")[0], flat[-_END:].partition(" ")[2]
+    return f"{start or flat[:_END]} … {end or flat[-_END:]}"
 
 
 def listed(names: Iterable[object], most: int = 3) -> str:

@@ -14,7 +14,7 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome, SyncSafety
-from whysync.diagnosis.sentences import counted
+from whysync.diagnosis.sentences import both_ends, counted
 from whysync.diagnosis.symptom import Side
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
@@ -48,7 +48,9 @@ _HIDDEN_WORDS = {
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
-_LONGEST_HEADLINE = 220
+_LONGEST_HEADLINE = 320
+_LONGEST_VALUE = 300
+_LONG_REASON = 40
 _DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
 _LONGEST_PATCH = 40
 _LONGEST_COMPARED = 2_000
@@ -289,10 +291,13 @@ def answer_of(report: AppReport) -> str:
 
 
 def headline_of(finding: Finding) -> str:
-    """The verdict on at most three lines: of a long error its start and its end, where the reason is."""
+    """The verdict on a few lines: of sentences the first ones, of a chain of errors its start and its end."""
     verdict = one_line(finding.verdict, 2_000)
     if len(verdict) <= _LONGEST_HEADLINE:
         return verdict
+    sentence = verdict.rfind(". ", 0, _LONGEST_HEADLINE)
+    if sentence > 0:
+        return f"{verdict[:sentence]} …"
     first, *rest = verdict.split(": ")
     end: list[str] = []
     while rest and len(first) + sum(len(line) + 2 for line in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
@@ -335,7 +340,10 @@ def _finding(
     yield line
     if values:
         yield from terminal.wrap(values, indent=4)
-    if not first or is_shortened(finding):
+    root_follows = finding.root is not None and one_line(finding.root, 2_000) in one_line(
+        finding.verdict, 2_000
+    )
+    if not first or (is_shortened(finding) and not root_follows):
         yield from terminal.labeled("in full" if first else "why", one_line(finding.verdict, 2_000))
     if finding.root:
         yield from _chain(finding, terminal, wide=wide)
@@ -435,10 +443,13 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
 
 def _evidence(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     """The statement, its value if that is short or `wide`, and the location."""
-    value = _brief(evidence.value, 2_000 if wide else 300)
+    value = _brief(evidence.value, 2_000)
     if not wide and isinstance(evidence.value, dict):
         value = _summary(evidence.value)
-    is_repeated = finding.root is not None and one_line(finding.root) in value
+    root = one_line(finding.root or "")
+    is_repeated = len(root) >= _LONG_REASON and root in value  # a short one needs its context
+    if not wide and len(value) > _LONGEST_VALUE:
+        value = both_ends(value)
     if (
         evidence.value is None
         or not value
@@ -572,7 +583,9 @@ def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
     safety = report.safety
     verdict = _VERDICTS[safety.sync]
     first = safety.reasons[0].kind if safety.reasons else None
-    fails = verdict is SyncVerdict.UNKNOWN and safety.outcome is SyncOutcome.FAILS
+    fails = verdict is SyncVerdict.UNKNOWN and (
+        safety.outcome is SyncOutcome.FAILS or first is ReasonKind.FAILED_BEFORE
+    )
     if fails or (verdict is SyncVerdict.SAFE and first in _NOT_NOW):
         verdict = SyncVerdict.NOT_NOW
     elif verdict is SyncVerdict.SAFE and first in _BUT:

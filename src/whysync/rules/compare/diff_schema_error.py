@@ -75,6 +75,10 @@ def diff_schema_error(case: Case) -> Iterator[Finding]:
 def _verdict(failure: DiffSchemaError, manifest: Manifest | None) -> str:
     side = {DiffSide.LIVE: "live", DiffSide.CONFIG: "Git's", DiffSide.UNKNOWN: "an"}[failure.side]
     where = f"{side} {manifest.ref}" if manifest else f"{side} object"
+    if failure.problem is DiffProblem.REJECTED:
+        resource = f" of {failure.resource.kind} {failure.resource.name}" if failure.resource.name else ""
+        detail = one_line(failure.detail)
+        return f"the API server rejects the dry run{resource} that server-side diff needs: {detail}"
     names = ", ".join(failure.fields[:3]) or "a field"
     return f"{names} of {where} stops the comparison: {PROBLEMS[failure.problem]}"
 
@@ -148,7 +152,7 @@ def _fixes(
             title="Replace managedFieldsManagers in the ignore rules by jsonPointers or jqPathExpressions,"
             " which need no schema",
         )
-    is_builtin = _is_builtin(failure, manifest)
+    is_builtin = False if failure.problem is DiffProblem.REJECTED else _is_builtin(failure, manifest)
     if is_builtin is not False:
         yield Fix.run(
             with_comment("argocd version", "the server; compare its supported Kubernetes versions"),
@@ -160,7 +164,9 @@ def _fixes(
         yield Fix.run(
             restart(case, CONTROLLER),
             again,
-            title="If its CRD was changed: restart the controller, which reads the schemas again",
+            title="Restart the controller, which reads the cluster's APIs again"
+            if failure.problem is DiffProblem.REJECTED
+            else "If its CRD was changed: restart the controller, which reads the schemas again",
             risk="Applications are not reconciled for a minute or two",
         )
 

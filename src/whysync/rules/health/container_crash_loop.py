@@ -97,13 +97,14 @@ def _from_pod(
 ) -> Finding:
     log = history.log_of(container)
     root_cause = log_root_cause((log,)) if log else None
+    label = "init container" if container.init else "container"
     exit_code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
     return Finding(
         about=ref,
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
-        verdict=f"container {container.name} of {history.pod.ref} crashes repeatedly{exit_code}"
+        verdict=f"{label} {container.name} of {history.pod.ref} crashes repeatedly{exit_code}"
         + _ending(root_cause),
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(

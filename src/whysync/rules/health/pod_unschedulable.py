@@ -57,7 +57,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 because=(symptom.id,) if _waits_for_claim(message) else (),
                 severity=_severity(case, history.pod, message),
                 confidence=Confidence.HIGH,
-                verdict=f"{history.pod.ref} is unschedulable: {why or message}",
+                verdict=f"{history.pod.ref} is unschedulable: {why or _without_preemption(message)}",
                 root=why or message,
                 evidence=(evidence,),
                 fixes=(_inspect(history.pod.ref.namespace, history.pod.ref.name),),
@@ -79,7 +79,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 case, case.live_named("Pod", report.ref.namespace, report.ref.name), report.failure.text
             ),
             confidence=Confidence.HIGH,
-            verdict=f"{report.ref} is unschedulable: {report.failure.text.strip()}",
+            verdict=f"{report.ref} is unschedulable: {_without_preemption(report.failure.text)}",
             root=report.failure.text.strip(),
             evidence=(report.cite(says="the scheduler's message"),),
             fixes=(_inspect(report.ref.namespace, report.ref.name),),
@@ -115,6 +115,11 @@ def _condition(pod: Manifest) -> tuple[Evidence, str] | None:
             message = text(condition.get("message")) or "the scheduler gives no reason"
             return cite(pod, f"/status/conditions/{index}", says="the scheduler's message"), message
     return None
+
+
+def _without_preemption(message: str) -> str:
+    """The scheduler's reason; why no other Pod can be preempted follows it and explains nothing."""
+    return message.partition(" preemption: ")[0].strip().rstrip(".")
 
 
 def _inspect(namespace: str, name: str) -> Fix:
