@@ -1,4 +1,4 @@
-"""Headlines: at most three lines, with the reason kept; times are not steps of a chain of evidence."""
+"""Headlines: at most four lines of 80 columns, with the reason kept; times are no steps of a chain."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.reports.diagnose_text import headline_of, is_shortened, render
 from whysync.reports.terminal import Terminal
 
+LONGEST = 4 * 80
 REF = Ref(version="v1", kind="Pod", namespace="shop", name="web")
 
 
@@ -37,16 +38,30 @@ def test_of_a_long_error_its_start_and_its_end_are_kept() -> None:
     head = headline_of(finding(verdict))
     assert head.startswith("Argo CD cannot render the app: …: layer")
     assert head.endswith(": values.yaml is missing")
-    assert len(head) <= 240
+    assert len(head) <= LONGEST
     text = shown(finding(verdict))
     assert "in full" in text
     assert "layer 0 of" in text.partition("in full")[2]
 
 
-@pytest.mark.parametrize("verdict", ["x " * 400, "y" * 400, f"{'z' * 300}: end"])
+@pytest.mark.parametrize("verdict", ["x " * 400, "y" * 400, f"{'z' * 400}: end"])
 def test_a_text_without_parts_is_cut(verdict: str) -> None:
     assert is_shortened(finding(verdict))
-    assert len(headline_of(finding(verdict))) <= 240
+    assert len(headline_of(finding(verdict))) <= LONGEST
+
+
+def test_of_sentences_the_first_ones_are_kept() -> None:
+    verdict = f"Pod shop/web was evicted: The node was low on resource: memory. Container {'web ' * 100}"
+    head = headline_of(finding(verdict))
+    assert head == "Pod shop/web was evicted: The node was low on resource: memory …"
+
+
+def test_a_reason_at_the_end_of_the_evidence_is_kept() -> None:
+    """The chain ends with the root; a short root needs the words in front of it, which are at the end too."""
+    message = f"failed to load: {'wrapped ' * 60}failed to fetch anonymous token: 401 Unauthorized"
+    cited = Evidence(source="application", ref=REF, pointer="/status", value=message, says="the error")
+    text = " ".join(shown(finding("refused", root="401 Unauthorized", evidence=(cited,))).split())
+    assert "failed to fetch anonymous token: 401 Unauthorized (Application /status)" in text
 
 
 TIME = Evidence(source="live", ref=REF, pointer="/a", value="2026-03-02T03:00:00Z", says="when it began")
