@@ -273,6 +273,7 @@ def test_what_is_not_understood_is_quoted_under_its_object_in_every_form() -> No
     report = Report(apps=(diagnosed(case_of(application(), odd_event())),), groups=())
     shown = diagnose_text.render(report, Terminal(width=100))
     assert "nothing is wrong" not in shown
+    assert "no problem" not in shown
     assert (
         "reported, not understood\n      Deployment shop/web\n        OddReason: the flux capacitor is empty"
         in shown

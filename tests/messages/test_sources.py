@@ -782,3 +782,18 @@ def test_near_misses(text: str, kind: type[Failure]) -> None:
     failures = understand(text).failures
     assert not any(isinstance(failure, OF_ARGOCD) for failure in failures)
     assert [type(failure) for failure in failures] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "nil"),
+    [
+        (".Values.image.tag", "tag", ".Values.image"),
+        (".Values.configs.params.create", "params", ".Values.configs"),
+        ("$.Values.a.b", "b", ".Values.a"),
+        (".Values.a", "a", ""),  # then all values are nil
+        (".Values.image.tag", "other", ""),
+    ],
+)
+def test_which_map_is_nil(path: str, key: str, nil: str) -> None:
+    failure = HelmRender(text="", value_path=path, detail=f"nil pointer evaluating interface {{}}.{key}")
+    assert failure.nil_map == nil

@@ -9,7 +9,7 @@ from whysync.diagnosis.fix import Remove, Set
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.revert import is_reverted_in_git, revert_in_git
+from whysync.queries.revert import is_reverted_in_git, revert_commit, revert_in_git
 
 REF = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 OLD, NEW = "a" * 40, "b" * 40
@@ -107,3 +107,31 @@ def test_git_has_taken_it_back(
 ) -> None:
     objects = [config_map(data=git, desired=True), *([config_map(data=live)] if live is not None else [])]
     assert is_reverted_in_git(case_of(app(), *objects), REF, explains) == done
+
+
+@pytest.mark.parametrize(
+    ("compared", "revision", "commands"),
+    [
+        (NEW, "main", (f"git log --oneline {OLD[:8]}..{NEW[:8]} -- apps/shop   # which commit broke it?",)),
+        (OLD, "main", ()),  # no commit came after the last sync
+        (NEW, "v1.2.3", ()),  # a new commit does not move a tag
+        (NEW, NEW, ()),
+    ],
+)
+def test_the_commit_that_broke_the_source(compared: str, revision: str, commands: tuple[str, ...]) -> None:
+    case = case_of(
+        application(
+            spec={
+                "source": {
+                    "repoURL": "https://git.example.com/a.git",
+                    "path": "apps/shop",
+                    "targetRevision": revision,
+                }
+            },
+            status={
+                "sync": {"status": "Unknown", "revision": compared},
+                "history": [{"id": 1, "revision": OLD}],
+            },
+        )
+    )
+    assert tuple(fix.commands[0] for fix in revert_commit(case, case.app.sources[0])) == commands

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LONGEST = 240
+_BEGINNING = 80
 _END = 170
 
 
 def one_line(text: str) -> str:
-    """A quoted text as part of a sentence: on one line, and cut where it is long."""
+    """A quoted error as part of a sentence: on one line; if it is long, its beginning and its end."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[:_LONGEST].rstrip()}…"
+    if len(flat) <= _LONGEST:
+        return flat
+    return _without_middle(flat, _BEGINNING, _LONGEST - _BEGINNING)
 
 
 def both_ends(text: str) -> str:
@@ -19,8 +22,16 @@ def both_ends(text: str) -> str:
     flat = " ".join(text.split())
     if len(flat) <= 2 * _END:
         return flat
-    start, end = flat[:_END].rpartition(" ")[0], flat[-_END:].partition(" ")[2]
-    return f"{start or flat[:_END]} … {end or flat[-_END:]}"
+    return _without_middle(flat, _END, _END)
+
+
+def _without_middle(text: str, beginning: int, end: int) -> str:
+    """Cut at spaces, unless a word is longer than half of a part."""
+    first, space, cut = text[:beginning].rpartition(" ")
+    first = first if space and len(cut) * 2 < beginning else text[:beginning]
+    cut, space, last = text[-end:].partition(" ")
+    last = last if space and len(cut) * 2 < end else text[-end:]
+    return f"{first.rstrip()} … {last.lstrip()}"
 
 
 def listed(names: Iterable[object], most: int = 3) -> str:

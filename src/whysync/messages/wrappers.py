@@ -72,7 +72,8 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     timeout: str = ""
     server: str = ""  # CLUSTER
-    # LOAD_KIND: the kind; REPOSITORY: the URL; RESOLVE_REVISION: the revision; KUBECTL: the reason
+    # GENERATE_MANIFESTS: the folder; LOAD_KIND: the kind; REPOSITORY: the URL;
+    # RESOLVE_REVISION: the revision; KUBECTL: the reason
     subject: str = ""
 
 
@@ -117,7 +118,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"(?P<index>\d{1,4}) of \d{1,4}: ",
     ),
     LayerKind.GENERATE_MANIFESTS: (
-        r"Unable to generate manifests in [^:\n]{0,300}: ",
+        r"Unable to generate manifests in (?P<folder>[^:\n]{0,300}): ",
         r"failed to generate manifests?: ",
         r"error generating manifests?: ",
         r"failed to get manifests: ",
@@ -334,6 +335,8 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
             layer = Layer(kind=kind, text=wrapper, subject=revision)
         case LayerKind.LOAD_KIND:
             layer = Layer(kind=kind, text=wrapper, subject=match["kind"])
+        case LayerKind.GENERATE_MANIFESTS:
+            layer = Layer(kind=kind, text=wrapper, subject=match["folder"] or "")
         case LayerKind.KUBECTL:
             layer = Layer(kind=kind, text=wrapper, subject=match["status"] or "")
         case _:

@@ -1,26 +1,31 @@
-"""Reverts a change that the API server rejected: sets Git to the live values.
+"""Revert a change: the commit that broke the source, or an object that the API server rejected.
 
-Nothing of such a change was applied, so the live object has the previous values. That is true only for
-differences of a new commit: other differences were made by others, and must not be written to Git.
+Nothing of a rejected change was applied, so the live object has the previous values: Git can be set to them.
+That is true only for differences of a new commit: other differences were made by others, and must not be
+written to Git.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
-from whysync.argocd.api.application import HealthCode
+from whysync.argocd.api.application import HealthCode, Source
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import live_values
+from whysync.queries.sources import is_commit, synced_commit
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _MOST = 12
+_VERSION = re.compile(r"v?\d{1,6}\.\d")
 _BAD = (HealthCode.DEGRADED, HealthCode.MISSING, HealthCode.UNKNOWN)
 
 
@@ -42,6 +47,46 @@ def revert_in_git(case: Case, ref: Ref) -> Fix | None:
         title="Or revert the change: set Git to the live values",
         risk="the purpose of the change is lost",
     )
+
+
+def revert_commit(case: Case, source: Source | None) -> Iterator[Fix]:
+    """Revert the commit that broke the source, if commits came after the last sync that succeeded."""
+    good = synced_commit(case, source)
+    bad = _broken_commit(case, source)
+    if source is None or not good or not bad or good == bad or _is_fixed(source.target_revision):
+        return
+    log = f"git log --oneline {good[:8]}..{bad[:8]} -- {quote(source.path or '.')}"
+    yield Fix.run(
+        f"{log}   # which commit broke it?",
+        "git revert --no-edit COMMIT",
+        "git push",
+        title=f"Or, as an immediate way out, revert the commit that broke it ({good[:8]} was good)",
+        risk="everything else in that commit is reverted, too",
+    )
+
+
+def _is_fixed(revision: str) -> bool:
+    """A commit or a version tag: a new commit on a branch does not change it."""
+    return is_commit(revision) or _VERSION.match(revision) is not None
+
+
+def _broken_commit(case: Case, source: Source | None) -> str:
+    """The newest known commit of the source: of the branch, of the failed sync, of the comparison."""
+    if source is None:
+        return ""
+    head = case.head_of(source.repo_url, source.target_revision)
+    several = case.app.spec.sources
+    index = several.index(source) if source in several else 0
+    operation = case.operation
+    result = operation.sync_result if operation is not None else None
+    if head is not None:
+        return head.commit
+    known: list[str] = []
+    if result is not None:
+        known.append(result.revisions[index] if index < len(result.revisions) else result.revision)
+    known.append(case.app.revisions[index] if index < len(case.app.revisions) else "")
+    good = synced_commit(case, source)
+    return next((commit for commit in known if is_commit(commit) and commit != good), "")
 
 
 def is_reverted_in_git(case: Case, ref: Ref, explains: Iterable[SymptomId]) -> bool:

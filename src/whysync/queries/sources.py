@@ -79,6 +79,24 @@ def commits_since_last_sync(case: Case, source: Source | None) -> tuple[str, ...
     return (with_comment(command, "changes since the last sync"),)
 
 
+def renamed_since_last_sync(case: Case, source: Source | None, name: str) -> tuple[str, ...]:
+    """The command that shows where a file or folder was moved since the last sync, if that is known."""
+    revision = synced_commit(case, source)
+    if source is None or not revision or not name:
+        return ()
+    until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
+    renames = f"git diff -M --name-status --diff-filter=RD {revision[:8]}..{quote(until)}"
+    return (with_comment(f"{renames} | grep -F {quote(name)}", "was it renamed (R) or deleted (D)?"),)
+
+
+def prune_risk(case: Case, loss: str) -> str:
+    """The risk of a change after which objects are no longer rendered; empty without automated pruning."""
+    automated = case.app.spec.sync_policy.automated
+    if not case.is_automated or automated is None or not automated.prune:
+        return ""
+    return f"{loss}: automated.prune is on"
+
+
 def repository_address(url: str, source: Source | None) -> str:
     """The repository of the source if `url` is empty, equal or below it; else `url` itself."""
     if source is not None and (not url or _plain(url).startswith(_plain(source.repo_url))):

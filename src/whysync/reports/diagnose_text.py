@@ -9,13 +9,15 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
 
+from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome, SyncSafety
+from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.sentences import both_ends, counted
-from whysync.diagnosis.symptom import Side
+from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
@@ -287,7 +289,17 @@ def answer_of(report: AppReport) -> str:
         return f"{_state_word(report)}: no rule explains it"
     if not report.was_compared:
         return "Argo CD has not compared it yet"
-    return "nothing found, but evidence is missing" if report.is_unsure else "nothing is wrong"
+    if report.is_unsure:
+        return "nothing found, but evidence is missing"
+    empty = "" if report.case.app.status.resources else "; the app has no resources"
+    if {Fact.DESIRED, Fact.LIVE} <= _unmet(report):
+        return f"Argo CD reports no problem, but only its status was checked{empty}"
+    return f"nothing is wrong{empty}"
+
+
+def _unmet(report: AppReport) -> set[str]:
+    """The facts that rules needed but that were not provided."""
+    return {need for skipped in report.skipped for need in skipped.needs}
 
 
 def headline_of(finding: Finding) -> str:
@@ -323,7 +335,16 @@ def _state_word(report: AppReport) -> str:
     failed = operation is not None and operation.phase in ("Failed", "Error")
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
         return "deletion hangs"
+    if report.side is Side.COMPARE and _is_only_logged(report):
+        return "error in the log"
     return SIDE_WORDS[report.side]
+
+
+def _is_only_logged(report: AppReport) -> bool:
+    """Only a log line shows the error: Argo CD itself reports a comparison."""
+    first = report.first
+    compared = report.case.app.status.sync.status in ("Synced", "OutOfSync")
+    return first is not None and compared and all(id.kind is SymptomKind.LOG for id in first.explains)
 
 
 def _finding(
@@ -613,9 +634,22 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
         yield from terminal.labeled("not checked", one_line(text), "yellow")
-    unmet = sorted({need for skipped in report.skipped for need in skipped.needs})
+    unmet = sorted(_unmet(report))
     if unmet and (report.findings or report.unexplained):
         yield from terminal.labeled("not provided", ", ".join(unmet))
+    elif {Fact.DESIRED, Fact.LIVE} <= set(unmet):
+        yield from terminal.labeled("checked", _checked(report.case))
+        yield from terminal.labeled("not provided", ", ".join(unmet))
+
+
+def _checked(case: Case) -> str:
+    """The revisions that the app follows, and whether new commits are synced by themselves."""
+    revisions = [
+        f"{source.target_revision or 'HEAD'} of {source.chart or source.repo_url}"
+        for source in case.app.sources
+    ]
+    how = "new commits are synced automatically" if case.is_automated else "auto-sync is off"
+    return f"the Application's status; it follows {', '.join(revisions) or 'no source'}, {how}"
 
 
 def _gaps(gaps: Sequence[Gap], terminal: Terminal) -> Iterator[str]:

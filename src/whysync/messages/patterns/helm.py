@@ -31,6 +31,18 @@ class HelmRender(Failure, frozen=True, kw_only=True):
     chart: str = ""
     detail: str = ""
 
+    @property
+    def nil_map(self) -> str:
+        """The map that is nil: `.Values.image`, if `tag` of `.Values.image.tag` cannot be read.
+
+        In `nil pointer evaluating interface {}.tag` the value before `.tag` is nil, not `tag` itself.
+        """
+        nil = compiled(r"nil pointer evaluating \S{1,60} ?\{?\}?\.(?P<key>[\w-]{1,100})").search(self.detail)
+        keys = self.value_path.removeprefix("$").split(".")
+        if nil is None or nil["key"] not in keys[3:]:
+            return ""
+        return ".".join(keys[: keys.index(nil["key"], 3)])
+
 
 _UNAVAILABLE = compiled(r"(?i)\b50[0234] |timeout|timed out|connection refused|no such host|connection reset")
 

@@ -45,9 +45,16 @@ class JsonnetFailed(Failure, frozen=True, kw_only=True):
 
 
 class InvalidYaml(Failure, frozen=True, kw_only=True):
+    """Without a `file`, Argo CD parsed the output of Helm, Kustomize or a plugin."""
+
     file: str = ""
     line: int | None = None
     detail: str = ""
+
+    @property
+    def has_reason(self) -> bool:
+        """Argo CD prints `<nil>` where the parser returned no error."""
+        return bool(self.detail) and not self.detail.endswith("<nil>")
 
 
 class GenerationTimeout(Failure, frozen=True, kw_only=True):

@@ -27,9 +27,12 @@ from whysync.messages.patterns.git import PathNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.revert import revert_commit
 from whysync.queries.sources import (
     commits_since_last_sync,
     failing_source,
+    prune_risk,
+    renamed_since_last_sync,
     source_flag,
     source_pointer,
 )
@@ -98,7 +101,10 @@ def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
     yield Fix.run(
         *commits_since_last_sync(case, source),
+        *renamed_since_last_sync(case, source, path),
         f"git ls-tree -r -d --name-only {revision} | grep -i {last}   # where it is now",
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --path NEW_PATH",
         title="Set the path to the manifests' new location",
+        risk=prune_risk(case, "auto-sync deletes the objects that are not in NEW_PATH"),
     )
+    yield from revert_commit(case, source)

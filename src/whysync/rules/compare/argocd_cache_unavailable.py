@@ -46,9 +46,15 @@ def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(case, failure),
-            evidence=(*group.cited(says="the error of Redis"), *pods_named(case, "redis")),
+            evidence=(*group.cited(says=_error_of(failure)), *pods_named(case, "redis")),
             fixes=tuple(_fixes(case, failure)),
         )
+
+
+def _error_of(failure: ArgocdCacheDown) -> str:
+    """For a missing key Redis has answered: it reports no error."""
+    missing = failure.problem is CacheProblem.KEY_MISSING
+    return "error when Argo CD read its cache" if missing else "the error of Redis"
 
 
 def _verdict(case: Case, failure: ArgocdCacheDown) -> str:

@@ -6,12 +6,14 @@ cluster are not affected. Typical causes: a value that a template needs is not s
 values file is missing, or a new chart version needs other values.
 
 ## How whysync knows
-Helm's error in the condition: the template with line and column, the value path that is nil, the message of
-`required` or `fail`, the schema that the values violate, or the missing values file.
+Helm's error in the condition: the template with line and column, the value path that cannot be read, the
+message of `required` or `fail`, the schema that the values violate, or the missing values file. In
+`nil pointer evaluating interface {}.tag` the map that should contain `tag` is nil.
 
 ## Fix
-Set the value in the values file of this environment, or go back to the previous chart version. The command
-shown reproduces the error on your machine.
+Set the value in the values file of this environment, or revert the commit that removed it. If a map is nil,
+restore the whole map: with one key only, the chart may render but deploy something else. The command shown
+renders the chart on your machine.
 
 ## When it is something else
 If a chart or dependency cannot be downloaded: helm-dependency. If the rendered output is not valid YAML:
@@ -24,10 +26,13 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
+from whysync.messages.parse import Message
 from whysync.messages.patterns.helm import HelmRender
-from whysync.queries.commands import comment, hard_refresh
+from whysync.queries.commands import comment, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import failing_source, source_pointer
+from whysync.queries.local_rendering import folder_of, helm_template, values_path
+from whysync.queries.revert import revert_commit
+from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer, synced_commit
 
 
 @rule(cause="helm-render", since="0.1")
@@ -46,7 +51,7 @@ def helm_template_failed(case: Case) -> Iterator[Finding]:
             verdict=_verdict(failure),
             root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="Helm's error"), *_values(case, source)),
-            fixes=tuple(_fixes(case, failure, source)),
+            fixes=tuple(_fixes(case, group.message, failure, source)),
         )
 
 
@@ -62,6 +67,13 @@ def _verdict(failure: HelmRender) -> str:
         return f"Helm cannot render {place_of(failure)}: the values file {failure.values_file} does not exist"
     if failure.value_path and failure.function == "required":
         return f"Helm cannot render {place_of(failure)}: {failure.value_path} is required but not set"
+    if failure.nil_map:
+        return (
+            f"Helm cannot render {place_of(failure)}: {failure.nil_map} is nil (not set, or set to null),"
+            f" so {failure.value_path} cannot be read"
+        )
+    if failure.value_path and failure.detail:
+        return f"Helm cannot render {place_of(failure)} at {failure.value_path}: {one_line(failure.detail)}"
     if failure.value_path:
         return f"Helm cannot render {place_of(failure)}: {failure.value_path} has no usable value"
     return f"Helm cannot render {place_of(failure)}" + (
@@ -84,27 +96,73 @@ def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
             yield cite(case.application, f"{helm}/{name}", says=says)
 
 
-def _fixes(case: Case, failure: HelmRender, source: Source | None) -> Iterator[Fix]:
-    files = source.helm.value_files if source and source.helm else ()
+def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | None) -> Iterator[Fix]:
+    folder = folder_of(message, source)
+    path = failure.nil_map or failure.value_path
     if failure.values_file:
         yield Fix.run(
+            *commits_since_last_sync(case, source),
             f"git ls-files | grep {quote(failure.values_file.rpartition('/')[2])}   # was it moved?",
             hard_refresh(case),
             title=f"Commit {failure.values_file}, or correct its name in helm.valueFiles of the Application",
         )
-    elif failure.value_path.startswith(".Values."):
-        name = failure.value_path.removeprefix(".Values.")
-        where = files[-1] if files else "values.yaml"
-        yield Fix.run(
-            comment(f"in {where}:"),
-            *_as_yaml(name),
-            hard_refresh(case),
-            title=f"Set {name} in {where}, commit, then hard refresh",
-        )
+    elif path.startswith(".Values."):
+        yield _set_value(case, failure, source, folder)
+    yield from revert_commit(case, source)
     yield Fix.run(
-        _reproduction(case, source, files),
-        title="Reproduce the error on your machine, fix the chart or its values, commit",
+        *_template_line(failure, source, folder),
+        *helm_template(case, source, folder, "--debug"),
+        title="Render it on your machine to see the whole error; fix the chart or its values, commit",
     )
+
+
+def _template_line(failure: HelmRender, source: Source | None, folder: str) -> Iterator[str]:
+    """Shows the line of a template in Git; Helm writes the name of the chart in front of the path."""
+    _, slash, path = failure.template.partition("/")
+    if failure.line and slash and folder and path.startswith("templates/") and not _chart(source):
+        around = f"{max(failure.line - 3, 1)},{failure.line + 3}p"
+        yield with_comment(f"sed -n {around} {quote(f'{folder}/{path}')}", f"around line {failure.line}")
+
+
+def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: str) -> Fix:
+    where, file = _values_place(case, source, folder)
+    name = failure.value_path.removeprefix(".Values.")
+    parent = failure.nil_map.removeprefix(".Values.")
+    good = synced_commit(case, source)
+    removed = f"git log -p --oneline {good[:8]}.. -- {quote(file)}" if good and file else ""
+    history = (with_comment(removed, "what the values file lost since the last sync"),) if removed else ()
+    edit = (comment(f"in {where}:"), *_as_yaml(name))
+    if not parent:
+        title = f"Set {name} in {where}, commit, then hard refresh"
+        return Fix.run(*history, *edit, hard_refresh(case), title=title)
+    templates = quote(f"{folder}/templates" if folder else "templates")
+    reads = f"grep -rnF {quote(failure.nil_map)} {templates}"
+    return Fix.run(
+        *history,
+        *((with_comment(reads, f"all keys of {parent} that it reads"),) if not _chart(source) else ()),
+        *edit,
+        f"#   {'  ' * (parent.count('.') + 1)}# and the other keys of {parent}",
+        hard_refresh(case),
+        title=f"Set {parent} in {where}, with all its keys, commit, then hard refresh",
+        risk=f"with {name} only, the chart may render but deploy wrong values for the other keys of {parent}",
+    )
+
+
+def _chart(source: Source | None) -> str:
+    return source.chart if source is not None else ""
+
+
+def _values_place(case: Case, source: Source | None, folder: str) -> tuple[str, str]:
+    """Where to set a value, and the file in the repository of the chart; empty if it is not a file there."""
+    files = source.helm.value_files if source is not None and source.helm is not None else ()
+    if files:
+        name = values_path(source, folder, files[-1])
+        return files[-1], "" if files[-1].startswith("$") or "://" in name else name
+    pointer = f"{source_pointer(case, source)}/helm" if source is not None else ""
+    if _chart(source) or any(case.application.at(f"{pointer}/{name}") for name in ("valuesObject", "values")):
+        return "helm.valuesObject of the Application", ""
+    file = f"{folder}/values.yaml" if folder else "values.yaml"
+    return file, file
 
 
 def _as_yaml(path: str) -> Iterator[str]:
@@ -112,19 +170,3 @@ def _as_yaml(path: str) -> Iterator[str]:
     for depth, key in enumerate(keys):
         last = depth == len(keys) - 1
         yield f"#   {'  ' * depth}{key}:{' THE_VALUE' if last else ''}"
-
-
-def _reproduction(case: Case, source: Source | None, files: tuple[str, ...]) -> str:
-    """The `helm template` command of Argo CD; paths of values files are relative to the chart."""
-    release = quote((source.helm.release_name if source and source.helm else "") or case.app.name)
-    if source and source.chart:
-        version = quote(source.target_revision)
-        chart = f"{quote(source.chart)} --repo {quote(source.repo_url)} --version {version}"
-        words = [f"helm template {release} {chart}"]
-    else:
-        folder = quote(source.path) if source and source.path else "CHART_FOLDER"
-        words = [f"cd {folder} && helm template {release} ."]
-    words += [f"-f {quote(file)}" for file in files]
-    if case.destination_namespace:
-        words.append(f"-n {quote(case.destination_namespace)}")
-    return " ".join([*words, "--debug"])

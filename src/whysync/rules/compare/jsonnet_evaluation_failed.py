@@ -22,6 +22,8 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.queries.commands import hard_refresh
 from whysync.queries.group_failures import grouped
+from whysync.queries.revert import revert_commit
+from whysync.queries.sources import failing_source
 
 
 @rule(cause="jsonnet", since="0.1")
@@ -46,7 +48,8 @@ def jsonnet_evaluation_failed(case: Case) -> Iterator[Finding]:
                     f"jsonnet {quote(failure.file) if failure.file else 'FILE'}"
                     "   # add -J, --tla-str and --ext-str as the Application does",
                     hard_refresh(case),
-                    title="Reproduce the error on your machine, fix it, commit, then hard refresh",
+                    title=f"Correct {place}{line}, evaluate it on your machine, commit, then hard refresh",
                 ),
+                *revert_commit(case, failing_source(case, group.message)),
             ),
         )

@@ -24,7 +24,14 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import KustomizeBuild
 from whysync.queries.commands import argocd_namespace, hard_refresh
 from whysync.queries.group_failures import grouped
-from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer
+from whysync.queries.revert import revert_commit
+from whysync.queries.sources import (
+    commits_since_last_sync,
+    failing_source,
+    prune_risk,
+    renamed_since_last_sync,
+    source_pointer,
+)
 
 
 @rule(cause="kustomize-build", since="0.1")
@@ -44,7 +51,7 @@ def kustomize_build_failed(case: Case) -> Iterator[Finding]:
             verdict=f"Kustomize cannot build the overlay: {_what(failure)}",
             root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="Kustomize's error"), *_where(case, source)),
-            fixes=(_fix(case, failure, source),),
+            fixes=(_fix(case, failure, source), *(() if failure.remote else revert_commit(case, source))),
         )
 
 
@@ -67,17 +74,28 @@ def _where(case: Case, source: Source | None) -> Iterator[Evidence]:
 
 def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
     path = quote(source.path if source and source.path else "OVERLAY")
+    file = failure.missing_file.rpartition("/")[2] if failure.missing_file.strip("./") else ""
     version = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server -- kustomize version"
-    if failure.remote:
-        title = "Correct the remote base, or vendor it into the repository"
-    elif failure.missing_file:
-        title = "Commit the file, or remove it from the kustomization"
-    else:
-        title = "Fix the reported problem and commit"
     return Fix.run(
         *commits_since_last_sync(case, source),
+        *renamed_since_last_sync(case, source, file),
         f"{version}   # use the same version",
         f"kustomize build {path}",
         hard_refresh(case),
-        title=title,
+        title=_title(failure),
+        risk=prune_risk(case, f"if the entry is removed instead, auto-sync deletes the objects of {file}")
+        if file
+        else "",
     )
+
+
+def _title(failure: KustomizeBuild) -> str:
+    if failure.remote:
+        return f"Correct the URL of {failure.remote}, or copy that base into the repository"
+    if failure.missing_file:
+        return f"Restore {failure.missing_file}, or correct its name in kustomization.yaml, then commit"
+    if failure.patch_target:
+        return f"Correct the patch's target {failure.patch_target}, or remove the patch, then commit"
+    if failure.duplicate_id:
+        return f"Remove one of the two declarations of {failure.duplicate_id}, then commit"
+    return "Build it on your machine, correct what Kustomize reports, then commit"

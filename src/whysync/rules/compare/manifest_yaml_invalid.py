@@ -6,11 +6,12 @@ status is Unknown. Typical causes: tabs, wrong indentation, an unclosed quote, m
 repeated key, a document without `kind`, a list instead of a map, template syntax in a plain file.
 
 ## How whysync knows
-The parser's error in the condition, with the line (and often the file).
+The parser's error in the condition, with the line. For a plain directory Argo CD names the file. Without a
+file name it parsed the output of Helm, Kustomize or a plugin.
 
 ## Fix
-Correct the file at that line and commit. Lines are counted from the document's `---`; for a Helm chart, in
-the rendered output, not in the template.
+Correct the file and commit. Without a file name, render the folder on your machine and find the invalid
+document in the output: lines are counted from the document's `---` in the output, not in a template.
 
 ## When it is something else
 Valid YAML with an unknown field fails during the sync: schema-invalid.
@@ -25,6 +26,8 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import InvalidYaml
 from whysync.queries.commands import hard_refresh
 from whysync.queries.group_failures import grouped
+from whysync.queries.local_rendering import folder_of, render_to_file, tool_of
+from whysync.queries.revert import revert_commit
 from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer
 
 
@@ -33,41 +36,48 @@ def manifest_yaml_invalid(case: Case) -> Iterator[Finding]:
     for group in grouped(case, InvalidYaml, by=lambda failure: (failure.file, failure.line, failure.detail)):
         failure = group.failure
         source = failing_source(case, group.message)
-        error = one_line(failure.detail) or "invalid YAML"
-        file = failure.file or "a manifest of the source"
+        folder = folder_of(group.message, source)
+        error = one_line(failure.detail) if failure.has_reason else "Argo CD prints no reason"
+        what = failure.file or _output(case, source, folder)
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{file} is not a valid Kubernetes object: {error}",
-            root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="error of the parser"), *_where(case, source)),
-            fixes=(_fix(case, failure, source),),
+            verdict=f"{what} is not a valid Kubernetes object: {error}",
+            root=one_line(failure.detail) if failure.has_reason else None,
+            evidence=(*group.cited(says="error of the parser"), *_where(case, source, folder)),
+            fixes=(_fix(case, failure, source, folder), *revert_commit(case, source)),
         )
 
 
-def _where(case: Case, source: Source | None) -> Iterator[Evidence]:
-    if source is not None and (source.path or source.chart):
+def _output(case: Case, source: Source | None, folder: str) -> str:
+    """Only errors in a plain directory name the file: otherwise a tool has produced the document."""
+    chart = source.chart if source is not None else ""
+    if tool_of(case, source) == "Directory":
+        return f"a document in {folder or 'the source'}"
+    return f"a document in the rendered output of {folder or chart or 'the source'}"
+
+
+def _where(case: Case, source: Source | None, folder: str) -> Iterator[Evidence]:
+    if source is not None and (source.chart or (source.path and source.path == folder)):
         name = "path" if source.path else "chart"
         yield cite(case.application, f"{source_pointer(case, source)}/{name}", says="source of the manifests")
 
 
-def _fix(case: Case, failure: InvalidYaml, source: Source | None) -> Fix:
-    path = quote(source.path if source and source.path else ".")
+def _fix(case: Case, failure: InvalidYaml, source: Source | None, folder: str) -> Fix:
     if failure.file:
         # Argo CD names the file without its folders
         name = quote(failure.file.rpartition("/")[2])
         return Fix.run(
             *commits_since_last_sync(case, source),
-            f"find {path} -name {name} -exec kubectl apply --dry-run=client -f {{}} ';'",
+            f"find {quote(folder or '.')} -name {name} -exec kubectl apply --dry-run=client -f {{}} ';'",
             hard_refresh(case),
             title=f"Correct {failure.file} and commit, then hard refresh",
         )
-    find = f"kubectl apply --dry-run=client -R -f {path}   # names the invalid file"
     return Fix.run(
         *commits_since_last_sync(case, source),
-        find,
+        *render_to_file(case, source, folder),
         hard_refresh(case),
-        title="Find the file, correct it and commit, then hard refresh",
+        title="Render it on your machine, correct the invalid document's source, commit, then hard refresh",
     )
