@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.situations import application, case_of, config_map, row
 from tests.trees import VALUES, objects
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
+from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.fixes.case_after_fix import applied
-from whysync.fixes.edit import edited
-from whysync.fixes.patches import merge_patch, object_of, patch_text, unified_diff
+from whysync.fixes.patches import merge_patch, object_of, patch_text
 from whysync.json_tree import Json, Object, copy_object
-from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.api.yaml import dump, load
+from whysync.kubernetes.api.yaml import load
 
 SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
 
@@ -79,45 +72,11 @@ def test_a_change_of_the_application_is_a_merge_patch() -> None:
     assert load(body) == {"spec": {"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}}}
 
 
-def test_a_change_of_a_manifest_is_a_diff_that_git_takes() -> None:
-    text = patch_text(Fix.remove(SETTINGS, "/data/b", title="t"), out_of_sync())
-    lines = text.splitlines()
-    assert lines[:2] == ["--- a/configmap-settings.yaml", "+++ b/configmap-settings.yaml"]
-    assert [line for line in lines if line.startswith("-") and not line.startswith("---")] == ["-  b: same"]
-
-
-@pytest.mark.skipif(shutil.which("patch") is None, reason="there is no patch command here")
-@pytest.mark.parametrize(
-    "edit",
-    [
-        Remove(pointer="/data/b"),
-        Set(pointer="/data/c", value="line one\nline two\n"),
-        Set(pointer="/spec/template/spec/containers", value=[{"name": "a", "args": ["-c", "true"]}]),
-        Set(pointer="/data/a", value=None),
-        Remove(pointer="/data"),
-    ],
-    ids=lambda edit: f"{type(edit).__name__} {edit.pointer}",
-)
-def test_the_diff_applies_with_patch(tmp_path: Path, edit: Set | Remove) -> None:
-    before = out_of_sync().desired[0]
-    after = edited(before.body, [edit])
-    file = tmp_path / "configmap-settings.yaml"
-    file.write_text(dump(before.body))
-    subprocess.run(
-        ["patch", "-p1", "--fuzz=0", "-s"],
-        input=unified_diff(before, after).encode(),
-        cwd=tmp_path,
-        check=True,
-        timeout=300,
+def test_a_change_of_a_manifest_shows_the_fields_and_names_no_file() -> None:
+    """There is no file: the header names the object and where to look for it."""
+    assert patch_text(Fix.remove(SETTINGS, "/data/b", title="t"), out_of_sync()) == (
+        "# ConfigMap shop/settings, declared in deploy\n data:\n-  b: same\n"
     )
-    assert load(file.read_text()) == after
-
-
-@given(st.data())
-def test_a_diff_of_any_two_objects_says_which_lines_go(data: st.DataObject) -> None:
-    before, after = data.draw(objects()), data.draw(objects())
-    text = unified_diff(Manifest(before, role=Role.DESIRED), after)
-    assert (text == "") == (dump(before) == dump(after))
 
 
 def test_commands_stand_one_a_line() -> None:

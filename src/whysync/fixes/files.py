@@ -17,6 +17,7 @@ from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masker import Masker
 from whysync.fixes.edit import edited
 from whysync.fixes.follow_up import is_in_git, made_by
+from whysync.fixes.fragments import name_of
 from whysync.fixes.origin import Folder, Tool, folders_of
 from whysync.fixes.patches import holds_a_mask, new_file_name, object_of
 from whysync.fixes.yaml_edit import Node, Uneditable, rewritten, unreadable_nodes, written_documents
@@ -31,9 +32,6 @@ from whysync.queries.commands import argocd_namespace
 
 _MARK = re.compile(r"---(?:[ \t].*)?\r?\n?")
 """A document separator; at the start of a line it is one even inside a block scalar."""
-
-# Fields that identify list elements; the first that an element has is used.
-_NAMES = ("name", "key", "mountPath", "containerPort", "port", "host", "ip", "type", "topologyKey")
 
 
 class FileChange(NamedTuple):
@@ -389,12 +387,17 @@ def _index(part: str, here: list[Json], there: list[Json]) -> int | None:
 
 
 def _is_same_element(one: Json, other: Json) -> bool:
-    if not isinstance(one, dict) or not isinstance(other, dict):
+    name = name_of(one)
+    if name is None or not isinstance(other, dict):
         return same(one, other)
-    for name in _NAMES:
-        if name in one:
-            return name in other and text(one[name], str(one[name])) == text(other[name], str(other[name]))
-    return same(one, other)
+    (key,) = name
+    if key == "metadata":
+        return same(name, name_of(other))
+    return key in other and _words(name[key]) == _words(other[key])
+
+
+def _words(value: Json) -> str:
+    return text(value, str(value))
 
 
 def without_document(text: str, number: int) -> str | None:

@@ -7,26 +7,30 @@ from shlex import quote
 
 import msgspec
 
-from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Edit, Fix, FixKind, Remove
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.follow_up import following, is_in_git
-from whysync.fixes.patches import RESOURCES, cluster_patch, holds_a_mask, new_file_name, object_of, patch_text
-from whysync.json_tree import Object, copy_object, fields
+from whysync.fixes.patches import (
+    RESOURCES,
+    cluster_patch,
+    for_git,
+    holds_a_mask,
+    new_file_name,
+    object_of,
+    patch_text,
+)
+from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump
-from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.queries.commands import comment, kubectl
 
-_SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
 EMPTY_LIST: Object = {"apiVersion": "v1", "kind": "List", "items": []}
-_NOT_IN_GIT = (TRACKING_ID, LAST_APPLIED)
 
 
 def as_patch(fix: Fix, case: Case) -> str:
-    """The patch for `kubectl patch` or `git apply`."""
+    """The patch for `kubectl patch`, or the fields to change in Git."""
     if fix.commands:
         raise Refused(
             what=f"this fix is not a patch: {fix.title}",
@@ -58,7 +62,7 @@ def as_yaml(fix: Fix, case: Case) -> str:
     target = object_of(fix, case)
     if target is None:
         raise _not_in_facts(fix)
-    body = for_git(edited(target.body, fix.edits))
+    body = for_git(edited(target.body, fix.edits), case)
     if holds_a_mask(body):
         raise Refused(
             what=f"{target.ref} contains masked values",
@@ -66,21 +70,6 @@ def as_yaml(fix: Fix, case: Case) -> str:
             next="-o patch shows only what changes; --write --checkout DIR edits the file itself",
         )
     return dump(body)
-
-
-def for_git(body: Object) -> Object:
-    clean = copy_object(body)
-    for name in ("status", "operation"):
-        clean.pop(name, None)
-    meta = fields(clean.get("metadata"))
-    for name in _SERVERS:
-        meta.pop(name, None)
-    notes = fields(meta.get("annotations"))
-    for name in _NOT_IN_GIT:
-        notes.pop(name, None)
-    if "annotations" in meta and not notes:
-        del meta["annotations"]
-    return clean
 
 
 def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from whysync.argocd.api.application import Source
 from whysync.diagnosis.case import Case
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
+from whysync.fixes.places import edited_sources
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
@@ -33,7 +33,7 @@ def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
     """Sources whose folders are in this checkout; without any, the checkout may be the folder itself."""
     found: list[Folder] = []
     types = case.app.status.source_types or ((case.app.status.source_type,) if case.app.sources else ())
-    sources = _sources(case)
+    sources = edited_sources(case)
     for number, source in enumerate(sources):
         if source.chart or not source.path:
             continue
@@ -47,15 +47,6 @@ def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
     if sources and all(source.chart for source in sources):
         return [Folder("", Tool.HELM)]
     return [Folder("", tool_of(checkout, "", reported))]
-
-
-def _sources(case: Case) -> tuple[Source, ...]:
-    """The sources that people edit: with a hydrator, the dry source."""
-    hydrator = case.app.spec.source_hydrator
-    if hydrator is not None and not case.app.sources:
-        dry = hydrator.dry_source
-        return (Source(repo_url=dry.repo_url, path=dry.path, target_revision=dry.target_revision),)
-    return case.app.sources
 
 
 def _clean(path: str) -> str:

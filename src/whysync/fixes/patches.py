@@ -1,22 +1,27 @@
-"""A Fix as a patch: merge patch, JSON patch, unified diff, new manifest, policy line, commands."""
+"""A Fix as text: changed fields, merge patch, JSON patch, new manifest, policy line, commands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from whysync.argocd.tracking.method import INSTALLATION_ID, TRACKING_ID, TrackingMethod
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.facts.masking.masks import is_mask
-from whysync.fixes.diffs import unified
 from whysync.fixes.edit import edited
-from whysync.json_tree import Json, Missing, Object, fields, items, same
+from whysync.fixes.fragments import deleted, fragment
+from whysync.fixes.places import place_of
+from whysync.json_tree import Json, Missing, Object, copy_object, fields, items, same
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.pointer import join, resolve, split
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.api.yaml import dump
+from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.queries.commands import comment, kubectl
 
+_SERVERS = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink")
+_ANNOTATIONS = (TRACKING_ID, INSTALLATION_ID, LAST_APPLIED)
 RESOURCES = {"Application": "application", "AppProject": "appproject", "ConfigMap": "configmap"}
 
 
@@ -32,10 +37,11 @@ def patch_text(fix: Fix, case: Case) -> str:
     if target is None or fix.target is None:
         return ""
     if fix.drops:
-        return unified(file_name(target.ref), dump(target.body), None)
+        return f"{comment(f'delete {place_of(fix.target, case)}')}\n{deleted(for_git(target.body, case))}"
     after = edited(target.body, fix.edits)
     if fix.kind is FixKind.MANIFEST:
-        return unified_diff(target, after)
+        changed = fragment(target.body, after)
+        return f"{comment(place_of(fix.target, case))}\n{changed}" if changed else ""
     return _cluster_patch_text(fix, fix.target, target.body, after)
 
 
@@ -103,9 +109,24 @@ def unseen_settings(ref: Ref) -> Manifest | None:
     return Manifest({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}, role=Role.SETTINGS)
 
 
-def unified_diff(before: Manifest, after: Object) -> str:
-    """A diff of the rendered manifest, used without a checkout; the source has the same lines."""
-    return unified(file_name(before.ref), dump(before.body), dump(after))
+def for_git(body: Object, case: Case) -> Object:
+    """The object as somebody would write it: without what the API server and Argo CD add."""
+    clean = copy_object(body)
+    for name in ("status", "operation"):
+        clean.pop(name, None)
+    meta = fields(clean.get("metadata"))
+    for name in _SERVERS:
+        meta.pop(name, None)
+    settings = case.argocd
+    by_label = settings.tracking_method in (TrackingMethod.LABEL, TrackingMethod.ANNOTATION_AND_LABEL)
+    marks = {"annotations": _ANNOTATIONS, "labels": (settings.instance_label_key,) if by_label else ()}
+    for where, names in marks.items():
+        values = fields(meta.get(where))
+        for name in names:
+            values.pop(name, None)
+        if where in meta and not values:
+            del meta[where]
+    return clean
 
 
 def file_name(ref: Ref) -> str:

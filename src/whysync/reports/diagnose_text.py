@@ -13,7 +13,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.sentences import both_ends, counted
@@ -53,7 +53,7 @@ _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _LONGEST_HEADLINE = 320
 _LONGEST_VALUE = 300
 _LONG_REASON = 40
-_DIFF_COLORS = {"+": "green", "-": "red", "@": "cyan"}
+_DIFF_COLORS = {"+": "green", "-": "red", "#": "cyan"}
 _LONGEST_PATCH = 40
 _LONGEST_COMPARED = 2_000
 _COMMON_PREFIX_SHOWN = 12
@@ -554,11 +554,14 @@ def _how_to_apply(fix: Fix, report: AppReport, source_flags: str) -> str:
 def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """The whole patch if it is short; otherwise the changed lines."""
     lines = patch_text(fix, report.case).splitlines()
+    is_diff = fix.kind is FixKind.MANIFEST and (bool(fix.edits) or fix.drops)
     if len(lines) > _LONGEST_PATCH and not wide:
-        changed = [line for line in lines if line[:1] in "+-" and line[:3] not in ("---", "+++")]
+        changed = [*lines[:1], *(line for line in lines if line[:1] in "+-")] if is_diff else []
         rest = len(lines) - min(len(changed or lines), _LONGEST_PATCH)
         lines = [*(changed or lines)[:_LONGEST_PATCH], f"({rest} more lines: -o wide)"]
-    is_diff = any(line.startswith("@@") for line in lines)
+    if is_diff and lines:  # the first line is prose: it names the object and where it is declared
+        head = terminal.wrap(lines[0].removeprefix("# "), indent=LABEL_WIDTH + 2)
+        lines[:1] = [f"{'  ' if number else '# '}{line.strip()}" for number, line in enumerate(head)]
     for line in lines:
         color = _DIFF_COLORS.get(line[:1], "") if is_diff else ""
         yield f"{'':<{LABEL_WIDTH}}{terminal.paint(line, color) if color else line}".rstrip()

@@ -135,7 +135,7 @@ def _head(chosen: Chosen) -> Iterator[str]:
     if change is not None and not change.changes:
         yield f"# {one_line(change.path)} has this change already"
     elif change is None and chosen.fix.kind is FixKind.MANIFEST and (chosen.fix.edits or chosen.fix.drops):
-        yield "# this patch is for the rendered manifest; use --checkout DIR to patch the file in Git"
+        yield "# --checkout DIR finds the file in Git and patches it"
 
 
 def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
