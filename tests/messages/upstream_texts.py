@@ -1673,4 +1673,264 @@ GROUPS: tuple[Group, ...] = (
             ),
         ),
     ),
+    Group(
+        Place.CONDITION,
+        "ErrorOccurred",
+        "",
+        (
+            ("appset-error", "error generating params from git: failed to get params"),
+            (
+                "appset-error",
+                "failed to execute go template {{.path.basename}}: template: :1:2: executing "
+                '"" at <.path.basename>: map has no entry for key "path"',
+            ),
+            (
+                "appset-error",
+                "application destination spec is invalid: application destination can't have "
+                "both name and server defined: in-cluster https://kubernetes.default.svc",
+            ),
+            (
+                "appset-error project-denied",
+                "application spec for shop is invalid: InvalidSpecError: application "
+                "destination server 'x' and namespace 'y' do not match any of the allowed "
+                "destinations in project 'z'",
+            ),
+            (
+                "appset-error",
+                "unable to process file 'apps/a/config.json' from repository "
+                "'https://git.example.com/x.git': unable to parse file: error unmarshaling "
+                "JSON: while decoding JSON: json: cannot unmarshal string into Go value of "
+                "type map[string]interface {}",
+            ),
+            (
+                "appset-error",
+                "scm provider not allowed: scm provider https://github.example.com not "
+                "allowed; must use one of the following",
+            ),
+            (
+                "appset-error",
+                'error fetching Github token: error fetching secret argocd/gh: Secret "gh" not found',
+            ),
+            (
+                "appset-error",
+                'failed to parse template {{ .x | foo }}: template: :1: function "foo" not defined',
+            ),
+        ),
+    ),
+    Group(
+        Place.CONDITION,
+        "ComparisonError",
+        REPO_SERVER,
+        (
+            (
+                "kustomize-build",
+                "trouble configuring builtin HelmChartInflationGenerator with config: must "
+                "specify --enable-helm",
+            ),
+            (
+                "kustomize-build",
+                "replace operation does not apply: doc is missing key: /spec/replicas: missing value",
+            ),
+            ("kustomize-build", "Error: failed to find unique target for patch apps_v1_Deployment|x"),
+            (
+                "kustomize-build",
+                "Error: no matches for Id Deployment.v1.apps/x.[noNs]; failed to find unique "
+                "target for patch Deployment.v1.apps/x.[noNs]",
+            ),
+            (
+                "kustomize-build",
+                "Error: merging from generator &{0xc00}: id resid.ResId{Gvk:resid.Gvk{}} "
+                "exists; behavior must be merge or replace",
+            ),
+            (
+                "kustomize-build",
+                "Error: rawResources failed to read Resources: Load from path ../base failed",
+            ),
+            (
+                "kustomize-build",
+                'Error: couldn\'t execute function: exec: "ksops": executable file not found in $PATH',
+            ),
+            ("kustomize-build", 'Error: json: unknown field "transformers"'),
+            (
+                "kustomize-build",
+                'Error: namespace transformation produces ID conflict: [{"apiVersion":"v1"}]',
+            ),
+            ("kustomize-build", "Error: security; file '/tmp/a/x.yaml' is not in or below '/tmp/a/b'"),
+            (
+                "kustomize-build",
+                "Error: trouble configuring builtin PatchTransformer with config: unable to "
+                "parse SM or JSON patch from",
+            ),
+            ("kustomize-build", "Error: couldn't find target apps/v1/Deployment/x for replacement"),
+            ("kustomize-build", "Error: wrong node kind: expected MappingNode but got ScalarNode"),
+            ("kustomize-build", "kustomize version v9.9.9 is not registered"),
+            ("kustomize-build", "Error: fieldSpec 'field: metadata/annotations kind:' failed"),
+            (
+                "plugin",
+                'plugin sidecar failed. couldn\'t find cmp-server plugin with name "avp" '
+                "supporting the given repository",
+            ),
+            (
+                "plugin",
+                'error getting plugin "kustomized-helm": config management plugin with name '
+                "'kustomized-helm' is not supported.",
+            ),
+            (
+                "plugin",
+                "plugin sidecar failed. error detecting cmp: rpc error: code = Unavailable "
+                'desc = connection error: desc = "transport: Error while dialing: dial unix '
+                '/home/argocd/cmp-server/plugins/avp.sock: connect: connection refused"',
+            ),
+            (
+                "plugin",
+                "plugin sidecar failed. error generating manifests in cmp: rpc error: code = "
+                "Unknown desc = match repository error: error finding matching files: no files",
+            ),
+            (
+                "plugin",
+                "plugin sidecar failed. error generating manifests in cmp: rpc error: code = "
+                "Unknown desc = generate error: unable to deserialize manifests: error "
+                "unmarshaling YAML",
+            ),
+            (
+                "plugin",
+                "error getting sops file: Failed to get the data key required to decrypt the SOPS file",
+            ),
+            (
+                "helm-render",
+                "Error: values don't meet the specifications of the schema(s) in the following "
+                "chart(s): app: - (root): Additional property x is not allowed",
+            ),
+            (
+                "helm-render",
+                "Error: cannot load values.yaml: error converting YAML to JSON: yaml: line 3: "
+                "mapping values are not allowed in this context",
+            ),
+            ("helm-render", "Error: apiVersion 'v2' is not valid. The value must be \"v1\""),
+            (
+                "helm-render",
+                "Error: chart requires kubeVersion: >=1.22.0-0 which is incompatible with Kubernetes v1.20.0",
+            ),
+            ("helm-render", "Error: failed to parse --set-file data: open x: no such file or directory"),
+            ("helm-render", 'Error: failed parsing --set data: key "a" has no value'),
+            ("helm-render", "Error: cannot load Chart.yaml: error converting YAML to JSON: yaml: line 2"),
+            ("helm-render", "Error: Chart.yaml file is missing"),
+            (
+                "helm-render",
+                "Error: YAML parse error on app/templates/x.yaml: error converting YAML to "
+                "JSON: yaml: line 5: did not find expected key",
+            ),
+            ("helm-render", 'Error: parse error at (app/templates/x.yaml:5): function "foo" not defined'),
+            (
+                "helm-render",
+                'error calling include: template: x:3:2: executing "x" at <fail "no">: error '
+                "calling fail: no",
+            ),
+            ("helm-render", "Error: rendering template: unable to build kubernetes objects"),
+            (
+                "helm-render",
+                "error resolving helm value files: error resolving value file path: values "
+                "file ../../x.yaml resolved to outside repository root",
+            ),
+            (
+                "revision-not-found",
+                "failed to initialize repository resources: rpc error: code = Internal desc = "
+                "Failed to checkout revision 4f2c9d1e: `git fetch origin 4f2c9d1e --tags "
+                "--force --prune` failed exit status 128: error: Server does not allow request "
+                "for unadvertised object 4f2c9d1e",
+            ),
+            (
+                "repo-unreachable repo-auth",
+                "failed to initialize repository resources: rpc error: code = Internal desc = "
+                "Failed to checkout 2678262d622e: `git submodule update --init --recursive` "
+                "failed exit status 1:",
+            ),
+            (
+                "repo-unreachable",
+                'Get "https://git.example.com/x.git/info/refs?service=git-upload-pack": '
+                "context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+            ),
+            ("repo-auth", "unknown error: remote: This deploy key does not have access to this project."),
+            ("plugin", "couldn't find cmp-server plugin supporting repository"),
+            ("plugin", "Failed to get the data key required to decrypt the SOPS file."),
+            (
+                "helm-dependency helm-render",
+                "Error: error unpacking redis-17.3.2.tgz in web: gzip: invalid header",
+            ),
+            ("plugin", "multiple application sources defined: Kustomize,Plugin"),
+        ),
+    ),
+    Group(
+        Place.CONDITION,
+        "ComparisonError",
+        "",
+        (
+            (
+                "diff-schema-error",
+                'error: unable to decode "/dev/shm/3": no kind "APIService" is registered for '
+                'version "apiregistration.k8s.io/v1" in scheme '
+                '"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:29"',
+            ),
+            ("appset-error", "ApplicationSet web contains applications with duplicate name: web"),
+            (
+                "plugin",
+                "Unable to create application: application spec for x is invalid: "
+                "InvalidSpecError: Unable to generate manifests in x: rpc error: code = "
+                "Unknown desc = plugin sidecar failed. failed to detect CMP for app: could not "
+                "find plugin supporting the given repository",
+            ),
+            ("plugin helm-render", 'Error: plugin "secrets" exited with error'),
+            ("plugin", "AVP configuration error: Must provide a supported Vault Type"),
+            ("plugin", "Error: could not find a secret at path kv/data/app"),
+            ("kustomize-build", "Error: must specify --enable-helm"),
+            (
+                "kustomize-build",
+                "Error: external plugins disabled; unable to load external plugin 'SopsSecretGenerator'",
+            ),
+            (
+                "kustomize-build",
+                "Error: unable to find plugin root - tried: ('<no value>'; homed in $KUSTOMIZE_PLUGIN_HOME)",
+            ),
+            ("helm-render", "Error: execution error at (app/templates/a.yaml:3:4): image.tag is required"),
+        ),
+    ),
+    Group(
+        Place.OPERATION,
+        "",
+        APPLY,
+        (
+            (
+                "finalizer-stuck",
+                'error when replacing "/dev/shm/1": object is being deleted: '
+                'customresourcedefinitions.apiextensions.k8s.io "widgets.example.com" already '
+                "exists",
+            ),
+        ),
+    ),
+    Group(
+        Place.ARGOCD_LOG,
+        "",
+        "",
+        (
+            ("settings-malformed", "Unable to parse updated settings: server.secretkey is missing"),
+            (
+                "generation-timeout",
+                "finished unary call with code Internal: rpc error: code = Internal desc = "
+                "Failed to fetch git repo: `git fetch origin --tags --force` failed timeout "
+                "after 1m30s",
+            ),
+            (
+                "plugin",
+                "finished unary call with code Unknown: Manifest generation error (cached): "
+                "plugin sidecar failed. error generating manifests in cmp: error sending file "
+                "to cmp-server: client stream context error: context canceled",
+            ),
+            (
+                "operation-pinned",
+                "rpc error: code = FailedPrecondition desc = another operation is already in progress",
+            ),
+            ("revision-not-found", "revision 4f2c9d1 must be resolved"),
+            ("appset-error", "error listing branches for team/shop: 429 Too Many Requests"),
+        ),
+    ),
 )

@@ -54,6 +54,8 @@ _OF_ANY_OBJECT = frozenset(
 )
 _OF_SYNC_RESULTS = frozenset(module.__name__ for module in (apply, operations))
 _FAMILIES_OF_OBJECTS = frozenset({*EVENT_FAMILIES.values(), Family.ADMISSION, Family.HEALTH_CONVERSION})
+# The condition of an ApplicationSet, in facts that were copied together.
+_ERROR_OF_APPLICATION_SET = "ErrorOccurred"
 # The namespace of events about cluster-scoped objects.
 _EVENTS_OF_CLUSTER_OBJECTS = "default"
 
@@ -183,7 +185,8 @@ def _conditions(case: Case) -> Iterator[ReportedText]:
 
 def _with_type(type: str, message: str) -> str:
     """Prefixed with the type, as Argo CD logs it: a bare `dial tcp …:6379` is then its own Redis."""
-    return message if message.startswith(type) or not type.endswith("Error") else f"{type}: {message}"
+    is_error = type.endswith("Error") or type == _ERROR_OF_APPLICATION_SET
+    return f"{type}: {message}" if is_error and not message.startswith(type) else message
 
 
 def _hydration(case: Case) -> Iterator[ReportedText]:

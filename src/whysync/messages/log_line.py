@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import cast
 
 import msgspec
 
@@ -16,6 +17,7 @@ _MESSAGE = ("msg", "message")
 _REASON = ("error", "err", "grpc.error", "errorVerbose")
 _LEVEL = ("level", "severity", "lvl")
 _OF_APP = ("application", "app", "app-qualified-name")
+_OF_SET = ("applicationset", "appset", "applicationSet")
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
 _LOUD_PHRASES = (
@@ -30,17 +32,24 @@ _LOUD_PHRASES = (
         "cannot ",
         "could not",
         "prevented",
+        "x509: ",
     ),
     *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
 )
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True):
-    """`level` is lower case, empty where the line has none; `text` is the message with its reason."""
+    """`level` is lower case, empty where the line has none; `text` is the message with its reason.
+
+    `application_set` is the ApplicationSet that the line names; only its controller writes that field.
+    `has_error`: the line has a field for an error.
+    """
 
     text: str
     level: str = ""
     application: str = ""
+    application_set: str = ""
+    has_error: bool = False
 
     @property
     def is_loud(self) -> bool:
@@ -49,6 +58,8 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
             return True
         if self.level in _QUIET:
             return False
+        if self.has_error:
+            return True
         lower = self.text.lower()
         return any(phrase in lower for phrase in _LOUD_PHRASES)
 
@@ -75,6 +86,8 @@ def parse_log_line(line: str) -> LogLine:
             # Argo CD logs its events at level info, with the type of the event in a field.
             level="warning" if fields.get("type") == "Warning" else _first(fields, _LEVEL).lower(),
             application=_first(fields, _OF_APP).rpartition("/")[2],
+            application_set=_first(fields, _OF_SET).rpartition("/")[2],
+            has_error=bool(reason),
         )
     klog = _klog().match(line)
     if klog is not None:
@@ -97,7 +110,13 @@ def _json_fields(line: str) -> dict[str, str]:
         decoded = msgspec.json.decode(line, type=dict[str, object])
     except (msgspec.DecodeError, RecursionError):
         return {}
-    return {key: value if isinstance(value, str) else str(value) for key, value in decoded.items() if value}
+    return {key: _as_text(value) for key, value in decoded.items() if value}
+
+
+def _as_text(value: object) -> str:
+    """A reference to an object, such as `{"Namespace": "argocd", "Name": "shop"}`, as its name."""
+    name = cast("dict[str, object]", value).get("Name") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else value if isinstance(value, str) else str(value)
 
 
 def _logfmt_fields(line: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ import msgspec
 from whysync.messages.benign import is_benign
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import FamilyFailure, family_of
-from whysync.messages.log_line import parse_log
+from whysync.messages.log_line import LogLine, parse_log
 from whysync.messages.pattern import SEARCHED, Context, answer_of_truncated_text, first_answer
 from whysync.messages.patterns import TABLES
 from whysync.messages.patterns.admission import AdmissionDenied
@@ -124,7 +124,7 @@ def understand(text: str, *, reason: str = "") -> Message:
     prefix = typed.group() if typed else ""
     logged = parse_log(text[len(prefix) : _LONGEST])
     plain = (f"{prefix}{logged.text}" if logged else text[:_LONGEST]).replace('\\"', '"')
-    log_layers = (Layer(kind=LayerKind.LOG, text="", code=logged.level),) if logged else ()
+    log_layers = _layers_of_log(logged) if logged else ()
     message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):
         if not message.is_vague:
@@ -133,6 +133,13 @@ def understand(text: str, *, reason: str = "") -> Message:
         if not reparsed.is_vague or (message.reading, reparsed.reading) == (Reading.UNKNOWN, Reading.FAMILY):
             message = reparsed
     return message if plain == text else _cited_as_written(message, text)
+
+
+def _layers_of_log(logged: LogLine) -> tuple[Layer, ...]:
+    line = Layer(kind=LayerKind.LOG, text="", code=logged.level)
+    if not logged.application_set:
+        return (line,)
+    return line, Layer(kind=LayerKind.APPLICATION_SET, text="", subject=logged.application_set)
 
 
 class _Frame(NamedTuple):

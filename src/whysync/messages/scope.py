@@ -21,6 +21,7 @@ class Scope(StrEnum):
     PLUGIN = "plugin"
     REPO_SERVER = "repo-server"
     CONTROLLER = "controller"  # Argo CD itself, before it asks a repo-server or a cluster
+    APPLICATION_SET = "application-set"  # the controller that generates Applications
 
 
 _HELM_DOWNLOADS = ("dep", "pull", "fetch", "repo", "registry", "show", "inspect", "login")
@@ -56,6 +57,8 @@ _OF_COMPARISON = frozenset(
 
 def scope_of(layers: Sequence[Layer]) -> Scope:
     """The scope of the innermost wrapper that has one."""
+    if any(layer.kind is LayerKind.APPLICATION_SET for layer in layers):
+        return Scope.APPLICATION_SET  # whatever it asks, the set is what fails
     compared = any(layer.kind in _OF_COMPARISON for layer in layers)
     plugin = any(layer.kind is LayerKind.PLUGIN for layer in layers)
     for layer in reversed(layers):

@@ -54,6 +54,7 @@ class LayerKind(StrEnum):
     AUTH_RECONCILE = "auth-reconcile"
     INTERNAL_ERROR = "internal-error"
     COMMAND_FAILED = "command-failed"
+    APPLICATION_SET = "application-set"
     RETRYING = "retrying"
     RETRIED = "retried"
     LOG = "log"
@@ -83,6 +84,8 @@ _URL = r"[^\s\"']{1,300}"
 _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.LOG: (
         r"(?:FATA|ERRO|WARN|INFO)\[\d{4}\] ",
+        r"finished (?:unary |streaming )?call with code \w{1,40}: ",
+        r"Unable to parse updated settings: ",
         r"Unable to (?:load data|get app details|save changes|create application): ",
         r"user tried to get application which they do not have access to: ",
     ),
@@ -143,7 +146,8 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"failed to resolve git revision: ",
     ),
     LayerKind.FETCH: (
-        r"[Ff]ailed to (?:fetch|checkout) (?:default|FETCH_HEAD|git repo|revision [^:\s]{1,200}): ",
+        r"[Ff]ailed to (?:fetch|checkout) (?:default|FETCH_HEAD|git repo|revision [^:\s]{1,200}|"
+        r"[0-9a-f]{7,64}): ",
         r"[Ff]ailed to initialize git repo: ",
         r"failed to list refs: ",
         r"failed to update submodules: ",
@@ -174,6 +178,21 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"CMP processing failed for application \"[^\"]{0,200}\": ",
     ),
     LayerKind.HYDRATOR: (r"failed to commit hydrated manifests: ",),
+    LayerKind.APPLICATION_SET: (
+        r"ErrorOccurred: ",
+        r"error generating (?:application from )?params(?: from (?:git|apps))?: ",
+        r"child generator returned an error on parameter generation: ",
+        r"(?:error )?failed to get params for (?:first|second) generator in (?:the )?matrix generator: ",
+        r"error getting param sets (?:from generators|by merge key): ",
+        r"error getting params from generator \d{1,4} of \d{1,4}: ",
+        r"error (?:getting directories|retrieving Git (?:Directories|files)) ?(?:from repo)?: ",
+        r"error getting plugin from generator: ",
+        r"error occurred during application (?:generation|validation): ",
+        r"validation error found during application validation: ",
+        r"unable to generate applications: ",
+        r"failed to perform progressive sync reconciliation for application set: ",
+        r"failed to select pull request service provider: ",
+    ),
     LayerKind.CLUSTER: (
         rf"failed to get cluster (?:info|version) for (?:cluster )?\"(?P<server>{_URL})\": ",
         r"error synchronizing cache state : ",

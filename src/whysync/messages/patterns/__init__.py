@@ -8,6 +8,7 @@ from __future__ import annotations
 from whysync.messages.pattern import Pattern, Table
 from whysync.messages.patterns import (
     admission,
+    application_sets,
     apply,
     argocd,
     cluster,
@@ -45,6 +46,7 @@ ALL = Table(
     *argocd.FIRST,
     *projects.FIRST,
     *projects.ARGOCD_RBAC,
+    *application_sets.TABLE,
     *operations.FIRST,
     *apply.FIRST,
     *pods.FIRST,
@@ -79,6 +81,16 @@ TABLES: dict[Scope, Table] = {
         *manifests.JSONNET,
         *manifests.LAST,
     ),
+    # Its own errors name what fails; those that name an object to correct are more exact.
+    Scope.APPLICATION_SET: Table(
+        *argocd.OWN_OBJECTS,
+        *rbac.TABLE,
+        *argocd.FIRST,
+        *projects.FIRST,
+        *cluster.REGISTRATION,
+        *application_sets.TABLE,
+        *application_sets.LAST,
+    ),
     Scope.REPO_SERVER: Table(
         *diffs.OPENAPI,
         *argocd.FIRST,
@@ -96,6 +108,7 @@ TABLES: dict[Scope, Table] = {
         *argocd.FIRST,
         *projects.FIRST,
         *projects.ARGOCD_RBAC,
+        *application_sets.TABLE,
         *operations.FIRST,
         *apply.FIRST,
         *invalid.TABLE,

@@ -246,7 +246,9 @@ _COMPONENTS: tuple[Pattern, ...] = (
             key=lambda match, _: f"resource.customizations.{group_text(match, 'customization')}",
         ),
     ),
-    Pattern("is missing", r"^(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")),
+    Pattern(
+        "is missing", r"(?<!\S)(?P<key>server\.secretkey) is missing", fill(SettingsMalformed, whole="detail")
+    ),
     Pattern(
         "resource.customizations",
         r"(?P<key>resource\.customizations(?:\.[\w.]{0,100})?)[ :\"'].{0,60}(?:invalid|error|unmarshal|"

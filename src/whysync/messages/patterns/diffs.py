@@ -142,7 +142,26 @@ def diff_error(match: re.Match[str], context: Context) -> Failure | None:
     )
 
 
+def type_unknown(match: re.Match[str], context: Context) -> Failure | None:
+    """Argo CD, or its kubectl, has no Go type for a stable version of a built-in kind: it is too old."""
+    group, _, version = group_text(match, "gv").rpartition("/")
+    is_builtin = ("." not in group or group.endswith(".k8s.io")) and not group.endswith(".x-k8s.io")
+    if not is_builtin or not version[1:].isdecimal() or not context.within(LayerKind.COMPARISON_ERROR):
+        return None
+    return DiffSchemaError(
+        text=context.text,
+        problem=DiffProblem.NO_SCHEMA,
+        resource=ObjectName(kind=group_text(match, "kind"), group=group),
+        detail=match[0],
+    )
+
+
 FIRST: tuple[Pattern, ...] = (
+    Pattern(
+        "is registered for version",
+        r'no kind "(?P<kind>[^"]{1,100})" is registered for version "(?P<gv>[^"]{0,253})".*',
+        type_unknown,
+    ),
     Pattern(
         "server side apply in dryrun mode",
         r"error running server side apply in dryrun mode for resource "

@@ -420,6 +420,9 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern("reference is not a tree", r"reference is not a tree: (?P<revision>[0-9a-f]{4,64})", revision),
     Pattern("not our ref", r"not our ref (?P<revision>[0-9a-f]{4,64})", revision),
+    # The server only sends commits that a branch or a tag points to, or can reach.
+    Pattern("unadvertised object", r"request for unadvertised object(?: (?P<revision>\S{4,64}))?", revision),
+    Pattern("must be resolved", r"revision (?P<revision>\S{1,253}) must be resolved", revision),
     Pattern("reference not found", r"reference not found", revision),
     Pattern("revision not found", r"revision not found$", revision),
     Pattern("object not found", r"^object not found", revision),
@@ -461,6 +464,12 @@ TABLE: tuple[Pattern, ...] = (
         repository_absent,
     ),
     Pattern("API rate limit exceeded", r"API rate limit exceeded.*", unreachable),
+    # go-git: the server refused over SSH, in its own words.
+    Pattern(
+        "unknown error: remote",
+        r"unknown error: remote: .{0,1000}(?i:\bkey\b|access|permission|denied|authenti|account)",
+        by_ssh,
+    ),
     Pattern("unknown error: remote", r"unknown error: remote: .*", unreachable),
     Pattern(
         ".lock",
@@ -492,6 +501,11 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("Could not read from remote repository", r"Could not read from remote repository", unreachable),
     Pattern(
         "remote end hung up", r"[Tt]he remote end hung up unexpectedly|early EOF|RPC failed; .*", unreachable
+    ),
+    Pattern(
+        "Client.Timeout exceeded",
+        r"(?:Get|Post|Head) \"(?P<url>[^\"]{1,300})\": .{0,200}\(Client\.Timeout exceeded.*",
+        lambda m, c: unreachable(m, c) if from_source(c) else None,
     ),
     Pattern("unexpected EOF", r"unexpected EOF$", lambda m, c: unreachable(m, c) if from_source(c) else None),
 )

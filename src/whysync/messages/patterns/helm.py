@@ -12,6 +12,7 @@ from whysync.messages.patterns.git import (
     RepoAuthFailed,
     RepoUnreachable,
     RevisionNotFound,
+    from_source,
     unresolved_revision,
 )
 from whysync.messages.patterns.manifests import InvalidYaml, line_in
@@ -264,6 +265,11 @@ _DEPENDENCIES: tuple[Pattern, ...] = (
         r"\d+ subchart\(s\):?) \"?(?P<chart>[\w./, -]{1,300})\"?.*",
         dependency,
     ),
+    Pattern(
+        "error unpacking ",
+        r"error unpacking (?:subchart )?(?P<chart>[\w.+-]{1,253})(?: in \S{1,253})?: .*",
+        dependency,
+    ),
     Pattern("did you set 'repository'", r"dependency \"(?P<chart>[^\"]{1,200})\" .*", dependency),
 )
 
@@ -306,6 +312,7 @@ TEMPLATES: tuple[Pattern, ...] = (
 )
 
 _CHARTS: tuple[Pattern, ...] = (
+    Pattern("failed to parse --set", r"failed to parse --set.*", invalid_chart),
     Pattern("values file glob", r"values file glob \"(?P<file>[^\"]{1,300})\" matched no files", values_file),
     Pattern(
         "error resolving helm value files", r"error resolving helm value files: (?P<detail>.*)", values_file
@@ -385,9 +392,17 @@ _CHARTS: tuple[Pattern, ...] = (
     Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
     Pattern("is not supported", r"helm (?:chart )?version '[^']{0,60}' is not supported", invalid_chart),
     Pattern("could not parse kubernetes version", r"could not parse kubernetes version .*", invalid_chart),
+    Pattern("is not valid. The value must be", r"apiVersion '[^']{0,60}' is not valid\..*", invalid_chart),
+    Pattern("cannot load Chart.yaml", r"cannot load Chart\.yaml: .*", invalid_chart),
+    Pattern("exited with error", r"plugin \"[^\"]{1,200}\" exited with error", invalid_chart),
     Pattern("Chart.yaml file is missing", r"Chart\.yaml file is missing", invalid_chart),
     Pattern("validation: chart", r"validation: chart\.metadata\..*", invalid_chart),
     Pattern("incompatible with Kubernetes", r"chart requires kubeVersion: .*", invalid_chart),
+    Pattern(
+        "gzip",
+        r"(?:file \S{0,300} ?does not appear to be a gzipped archive|gzip: invalid header).*",
+        lambda m, c: invalid_chart(m, c) if from_source(c) else None,
+    ),
     Pattern("cannot load values.yaml", r"cannot load values\.yaml: .*", invalid_chart),
     Pattern("failed parsing --set", r"failed parsing --set.*", invalid_chart),
     Pattern(

@@ -13,9 +13,10 @@ from whysync.messages.wrappers import LayerKind
 
 
 class SourceSpecInvalid(Failure, frozen=True, kw_only=True):
-    """The source of the Application is invalid."""
+    """The source of the Application is invalid; `tools` are those that it declares at once."""
 
     detail: str = ""
+    tools: tuple[str, ...] = ()
 
 
 class DestinationSpecInvalid(Failure, frozen=True, kw_only=True):
@@ -75,8 +76,13 @@ def of_kustomize(context: Context) -> bool:
 
 
 def kustomize(match: re.Match[str], context: Context) -> Failure | None:
-    if not of_kustomize(context) and "ustomiz" not in match[0] and "accumulat" not in match[0]:
-        return None
+    """Words that other programs use as well: only in the output of `kustomize`."""
+    return only_kustomize(match, context) if of_kustomize(context) or "ustomiz" in match[0] else None
+
+
+def only_kustomize(match: re.Match[str], context: Context) -> Failure:
+    """Words that no other program prints; old releases of Argo CD do not report the command."""
+    del match
     text = context.text[:8192]
     missing = compiled(
         r"(?:lstat|open|stat) (?P<lstat>[^\s'\"]{1,300}): no such file|'"
@@ -208,19 +214,57 @@ def no_file(match: re.Match[str], context: Context) -> Failure | None:
 
 
 KUSTOMIZE: tuple[Pattern, ...] = (
-    Pattern("kustomization file not found", r"kustomization file not found in the path.*", kustomize),
+    Pattern("kustomization file not found", r"kustomization file not found in the path.*", only_kustomize),
     Pattern("unable to find one of", r"unable to find one of .*", kustomize),
-    Pattern("accumulat", r"accumulat.*", kustomize),
-    Pattern("AccumulateTarget", r"AccumulateTarget.*", kustomize),
-    Pattern("already registered id", r"may not add resource with an already registered id.*", kustomize),
-    Pattern("no matches for ", r"no matches for (?:Id|OriginalId|target) .*", kustomize),
-    Pattern("strategic merge patch", r"no resource matches strategic merge patch.*", kustomize),
-    Pattern("invalid Kustomization", r"invalid Kustomization: .*", kustomize),
-    Pattern("kustomize components require", r"kustomize components require.*", kustomize),
-    Pattern("is not in or below", r"security; file .{1,300} is not in or below.*", kustomize),
+    Pattern("accumulat", r"accumulat(?:ing|ion|e) .*", only_kustomize),
+    Pattern("AccumulateTarget", r"AccumulateTarget.*", only_kustomize),
+    Pattern("already registered id", r"may not add resource with an already registered id.*", only_kustomize),
+    Pattern("no matches for ", r"no matches for (?:Id|OriginalId) .*", only_kustomize),
+    Pattern("no matches for ", r"no matches for target .*", kustomize),
+    Pattern("unique target for patch", r"failed to find unique target for patch.*", only_kustomize),
+    Pattern("strategic merge patch", r"no resource matches strategic merge patch.*", only_kustomize),
+    Pattern("invalid Kustomization", r"invalid Kustomization: .*", only_kustomize),
+    Pattern("kustomize components require", r"kustomize components require.*", only_kustomize),
+    Pattern("is not in or below", r"security; file .{1,300} is not in or below.*", only_kustomize),
     Pattern("load restriction", r".*load restriction.*", kustomize),
-    Pattern("trouble configuring builtin", r"trouble configuring builtin.*", kustomize),
-    Pattern("is not registered", r"kustomize version \S{1,60} is not registered", kustomize),
+    Pattern("trouble configuring builtin", r"trouble configuring builtin.*", only_kustomize),
+    Pattern("--enable-helm", r"must specify --enable-helm.*", only_kustomize),
+    Pattern(
+        "plugin",
+        r"(?:external plugins disabled|unable to (?:load external plugin|find plugin root)).*",
+        only_kustomize,
+    ),
+    Pattern(
+        "behavior must be merge or replace", r".{0,300}behavior must be merge or replace", only_kustomize
+    ),
+    Pattern("rawResources failed to read", r"rawResources failed to read.*", only_kustomize),
+    Pattern("couldn't execute function", r"couldn't execute function.*", only_kustomize),
+    Pattern("produces ID conflict", r"namespace transformation produces ID conflict.*", only_kustomize),
+    Pattern("wrong node kind", r"wrong node kind: expected.*", only_kustomize),
+    Pattern("fieldSpec '", r"fieldSpec '.*", only_kustomize),
+    Pattern("fieldspec", r"considering field '.{0,200}' of object .*", only_kustomize),
+    Pattern(
+        "eplacement",
+        r"(?:unable to find field .{1,200} in replacement (?:source|target)|"
+        r"couldn't find target .{1,300} for replacement|nothing selected by .{1,300} for replacement).*",
+        only_kustomize,
+    ),
+    # JSON patches of a kustomization; those of an ApplicationSet name its templatePatch.
+    Pattern(
+        "operation does not apply",
+        r"(?:add|replace|remove|test|copy|move) operation does not apply: doc is missing .*",
+        lambda m, c: only_kustomize(m, c) if from_source(c) else None,
+    ),
+    # A field of kustomization.yaml that this release does not know.
+    Pattern(
+        "json: unknown field",
+        r"json: unknown field \"[^\"]{1,100}\".*",
+        lambda m, c: only_kustomize(m, c) if c.scope is Scope.REPO_SERVER else None,
+    ),
+    # Releases before 3 report the chain of loaders.
+    Pattern("loadResMapFrom", r"loadResMapFrom\w{1,60}: .*", only_kustomize),
+    Pattern("make target for", r"couldn't make target for .*", only_kustomize),
+    Pattern("is not registered", r"kustomize version \S{1,60} is not registered", only_kustomize),
 )
 
 _HYDRATOR: tuple[Pattern, ...] = (
@@ -254,7 +298,12 @@ PLUGINS: tuple[Pattern, ...] = (
         r"error dialing to cmp-server for plugin (?P<plugin>\S{1,200}).*",
         plugin,
     ),
-    Pattern("plugin", r"could ?n[o']t find (?:any )?plugin supporting the given repository.*", plugin),
+    Pattern(
+        "plugin",
+        r"could ?n[o']t find (?:any |cmp-server )?plugin"
+        r"(?: supporting (?:the given )?repository|: \S{1,200}).*",
+        plugin,
+    ),
     Pattern(
         "plugin not supported. plugin name",
         r"plugin not supported\. plugin name (?P<plugin>[\w.-]{1,200})",
@@ -270,7 +319,19 @@ PLUGINS: tuple[Pattern, ...] = (
     Pattern("no files to send", r"no files to send\(.*", plugin),
     Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),
     Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
-    Pattern("Could not find secrets", r"Could not find secrets at path.*", plugin),
+    Pattern("ould not find ", r"[Cc]ould not find (?:secrets|a secret) at path.*", plugin),
+    Pattern("AVP configuration error", r"AVP configuration error.*", plugin),
+    Pattern("replace all placeholders", r"Replace: could not replace all placeholders.*", plugin),
+    Pattern("Error making API request", r"Error making API request\.\s.{0,200}/v1/.*", plugin),
+    # sops, which Helm, Kustomize or a plugin of the repo-server runs.
+    Pattern("to decrypt the SOPS file", r"Failed to get the data key required to decrypt.*", plugin),
+    Pattern("rror getting data key", r"[Ee]rror getting data key: .*", plugin),
+    Pattern(
+        "sops",
+        r"(?:sops metadata not found|[Ff]ailed to decrypt .{0,200}\bsops\b|"
+        r"\bsops\b.{0,200}[Ff]ailed to decrypt).*",
+        plugin,
+    ),
 )
 
 JSONNET: tuple[Pattern, ...] = (
@@ -333,7 +394,13 @@ _FILES: tuple[Pattern, ...] = (
     Pattern("cannot reference ", r"cannot reference (?:a different|multiple) revisions? .*", spec),
     Pattern("'chart' field defined", r"source has a 'chart' field defined.*", spec),
     Pattern("same `ref` key", r"multiple sources had the same `ref` key.*", spec),
-    Pattern("multiple application sources defined", r"multiple application sources defined: .*", spec),
+    Pattern(
+        "multiple application sources defined",
+        r"multiple application sources defined: (?P<found>[\w, ]{1,100})",
+        lambda m, c: SourceSpecInvalid(
+            text=c.text, detail=m[0].strip(), tools=tuple(re.split(r"[, ]+", group_text(m, "found")))
+        ),
+    ),
     Pattern("are required", r"spec\.source.{0,40} (?:and either|are required|is required).*", spec),
     Pattern("targetRevision is required", r"spec\.source\.targetRevision is required.*", spec),
     Pattern("is required", r"spec\.sourceHydrator\.\S{1,80} is required", spec),

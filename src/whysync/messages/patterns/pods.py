@@ -278,7 +278,20 @@ FIRST: tuple[Pattern, ...] = (
         image_pull,
     ),
     Pattern(
+        "nodes are available",
+        r"nodes are available:.{0,200} (?P<kind>persistentvolumeclaim) "
+        r"\"(?P<name>[^\"]{1,253})\" not found",
+        missing,
+    ),
+    Pattern(
         "nodes are available", r"0/(?P<nodes>\d{1,6}) nodes are available:? ?(?P<body>.*)", unschedulable
+    ),
+    # The beginning was cut off.
+    Pattern(
+        "node(s) ",
+        r"(?P<body>(?<!\d)\d{1,6} node\(s\) (?:didn't match|had|were unschedulable|didn't have|didn't satisfy"
+        r"|exceed).*)",
+        unschedulable,
     ),
     Pattern(
         "no nodes available to schedule", r"no nodes available to schedule pods(?P<body>)", unschedulable
@@ -402,6 +415,17 @@ TABLE: tuple[Pattern, ...] = (
         missing,
     ),
     Pattern("no such secret", r"no such (?P<kind>secret|configmap):? (?P<name>\S{1,253})", missing),
+    Pattern(
+        "failed to get secretproviderclass",
+        r"failed to get secretproviderclass\s{1,9}(?P<namespace>[\w.-]{1,63})/(?P<name>[\w.-]{1,253}),"
+        r"\s{0,9}not found",
+        lambda m, c: DependencyMissing(
+            text=c.text,
+            kind="SecretProviderClass",
+            namespace=group_text(m, "namespace"),
+            name=group_text(m, "name"),
+        ),
+    ),
     Pattern(
         "failed to get secretproviderclass",
         r"(?P<kind>SecretProviderClass)\S{0,100} \"(?P<name>[^\"]{1,253})\" not found",

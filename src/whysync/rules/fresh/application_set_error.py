@@ -7,7 +7,8 @@ not removed. The app itself may be Healthy and out of date.
 
 ## How whysync knows
 The app's ApplicationSet is in the facts and has the condition `ErrorOccurred`, with the reason and message of
-the ApplicationSet controller.
+the ApplicationSet controller. Or that controller reports it in its log: a generator, a request to a Git host,
+a template, two Applications with the same name.
 
 ## Fix
 Fix what the message names, in the ApplicationSet. The app is then updated.
@@ -20,12 +21,16 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.freshness import failing_application_set
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
-from whysync.queries.commands import on_object
+from whysync.messages.patterns.application_sets import ApplicationSetFailed
+from whysync.queries.commands import argocd_namespace, kubectl, on_object
+from whysync.queries.group_failures import grouped
 
 
 @rule(cause="appset-error", since="0.1")
 def application_set_error(case: Case) -> Iterator[Finding]:
+    yield from _reported(case)
     troubled = failing_application_set(case)
     if troubled is None:
         return
@@ -45,3 +50,26 @@ def application_set_error(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _reported(case: Case) -> Iterator[Finding]:
+    """The errors of the ApplicationSet controller; its log has them also for sets that made no app yet."""
+    namespace = argocd_namespace(case)
+    logs = ("logs", "-l", "app.kubernetes.io/name=argocd-applicationset-controller", "--tail=100")
+    for group in grouped(case, ApplicationSetFailed, by=lambda failure: (failure.name, failure.detail)):
+        name, detail = group.failure.name, one_line(group.failure.detail)
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            confidence=Confidence.HIGH,
+            verdict=f"{f'ApplicationSet {name}' if name else 'an ApplicationSet'} fails: {detail}",
+            root=detail or None,
+            evidence=group.cited(says="error of the ApplicationSet controller"),
+            fixes=(
+                Fix.run(
+                    kubectl("describe", "applicationset", *((name,) if name else ()), namespace=namespace),
+                    kubectl(*logs, namespace=namespace),
+                    title="Fix what the message names, in the ApplicationSet or where its generator reads",
+                ),
+            ),
+        )
