@@ -33,7 +33,7 @@ _CREATED_BY_KUBERNETES = frozenset(
 # Labels and annotations with which programs mark what they created, copied or own.
 _OWNER_LABEL = re.compile(
     r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generate|replicat|reflect|inherited|copied|cloned"
-    r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/"
+    r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/|^olm\.|^velero\.io/restore-name"
 )
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _DEPLOYERS = frozenset({"helm", "argocd", "argo-cd", "kustomize", "kubectl", "tiller", ""})

@@ -17,12 +17,18 @@ from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.normalize import normalize_secret
 from whysync.argocd.ignore_differences import Rule, application_rules
 from whysync.diagnosis.drift import SERVER_FIELDS, Drift, HiddenBy, per_map_entry
+from whysync.diagnosis.drift.equivalent_values import list_with_duplicate_keys
 from whysync.diagnosis.drift.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
-from whysync.diagnosis.drift.mechanism import Mechanism, applies_server_side, mechanism_of
+from whysync.diagnosis.drift.mechanism import (
+    Mechanism,
+    applies_server_side,
+    has_unsynced_revision,
+    mechanism_of,
+)
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.drift.raw_difference import Difference, differences
 from whysync.diagnosis.drift.schemas import crd_of
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
@@ -182,6 +188,35 @@ def _unrecorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iter
     for drift in _raw_drifts(key, desired, live):
         if drift.only_live and not _is_explained(case, drift):
             yield _hidden_difference(drift)
+        elif not drift.only_live and _is_contradiction(case, drift):
+            yield msgspec.structs.replace(_hidden_difference(drift), rule=_hiding_rule(case, drift))
+
+
+def _is_contradiction(case: Case, drift: Drift) -> bool:
+    """Does the live object have another value than the one that Argo CD compared it with?
+
+    Only if Git is still at the compared commit: the desired objects may be newer than the rows.
+    """
+    if any(symptom.kind is SymptomKind.BEHIND for symptom in case.symptoms) or has_unsynced_revision(case):
+        return False
+    mechanism = mechanism_of(case, drift)
+    if mechanism is Mechanism.MERGED:
+        return True
+    if mechanism is Mechanism.GENERATED:  # what is rendered anew is OutOfSync, unless a rule hides it
+        return drift.ref.kind == "Secret" and _hiding_rule(case, drift) is None
+    return mechanism in _UNCLEAR_MECHANISMS and not drift.only_git and not _is_excluded(drift.pointer)
+
+
+def _hiding_rule(case: Case, drift: Drift) -> Rule | None:
+    """The ignore rule of the Application that hides the field."""
+    return next(
+        (
+            hidden.rule
+            for hidden in hidden_by_ignoring(case)
+            if hidden.key == drift.key and pointers.within(drift.pointer, hidden.pointer)
+        ),
+        None,
+    )
 
 
 def _raw_drifts(key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
@@ -192,7 +227,10 @@ def _raw_drifts(key: Key, desired: Manifest, live: Manifest) -> Iterator[Drift]:
     if desired.ref.kind == "Secret":
         desired = desired.with_body(normalize_secret(desired.body))
     for difference in per_map_entry(differences(completed(desired.body), live.body)):
-        if difference.live_value not in _EMPTY and not isinstance(difference.live_value, Missing):
+        merged = isinstance(difference.live_value, Missing) and (
+            list_with_duplicate_keys(desired.body, live.body, difference.pointer) is not None
+        )
+        if merged or (difference.live_value not in _EMPTY and not isinstance(difference.live_value, Missing)):
             declared = not isinstance(desired.at(difference.pointer), Missing)
             yield Drift(
                 ref=live.ref,

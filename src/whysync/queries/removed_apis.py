@@ -58,4 +58,6 @@ def removal_of(api_version: str, kind: str) -> str | None:
 
 def removal_of_row(row: ResourceRow) -> str | None:
     """The same for the API version of a row, which is the one that Git declares."""
-    return removal_of(f"{row.group}/{row.version}", row.kind)
+    # The group `extensions` had no other version, and nothing is left of it.
+    version = "v1beta1" if row.group == "extensions" else row.version
+    return removal_of(f"{row.group}/{version}", row.kind)

@@ -76,21 +76,37 @@ def list_with_duplicate_keys(desired: Json, live: Json, pointer: str) -> str | N
     parts = pointers.split(pointer)
     for end in range(len(parts), -1, -1):
         list_pointer = pointers.join(parts[:end])
-        desired_names, live_names = (_names(pointers.resolve(side, list_pointer)) for side in (desired, live))
+        key = merge_key(list_pointer)
+        desired_names, live_names = (
+            _names(pointers.resolve(side, list_pointer), key) for side in (desired, live)
+        )
         if desired_names and live_names and len(set(desired_names)) < len(desired_names):
             return list_pointer if sorted(set(desired_names)) == sorted(live_names) else None
     return None
 
 
-def duplicate_keys(elements: Json | Missing) -> tuple[str, ...]:
-    """The names that are repeated in the list."""
-    names = _names(elements)
+def duplicate_keys(elements: Json | Missing, key: str) -> tuple[str, ...]:
+    """The names, or other values of that key, that are repeated in the list."""
+    names = _names(elements, key)
     return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
 
 
-def _names(elements: Json | Missing) -> list[str]:
+_MERGE_KEYS = {
+    "volumeMounts": "mountPath",
+    "volumeDevices": "devicePath",
+    "hostAliases": "ip",
+    "topologySpreadConstraints": "topologyKey",
+}
+"""The key by which client-side apply merges a list, where it is not the name."""
+
+
+def merge_key(list_pointer: str) -> str:
+    return _MERGE_KEYS.get(list_pointer.rpartition("/")[2], "name")
+
+
+def _names(elements: Json | Missing, key: str) -> list[str]:
     """The names of the elements; empty if one has none."""
-    names = [text(fields(element).get("name")) for element in items(elements)]
+    names = [text(fields(element).get(key)) for element in items(elements)]
     return names if all(names) else []
 
 

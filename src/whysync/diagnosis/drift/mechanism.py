@@ -52,20 +52,28 @@ from whysync.json_tree import Json, Missing, fields, items
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
+from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-# Written by a controller of Kubernetes or of a cloud, never meant for Git.
-_WRITTEN = (
+# Written by controllers of Kubernetes itself, never meant for Git.
+_WRITTEN_BY_KUBERNETES = (
     "autoscaling.alpha.kubernetes.io/",
-    "cloud.google.com/neg-status",
-    "cloud.google.com/load-balancer-",
     "control-plane.alpha.kubernetes.io/leader",
     "deployment.kubernetes.io/revision",
     "deprecated.daemonset.template.generation",
     "endpoints.kubernetes.io/",
+    "pv.kubernetes.io/",
+    "volume.beta.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/storage-provisioner",
+    "volume.kubernetes.io/selected-node",
+)
+# Written by a controller of a cloud or a load balancer, never meant for Git.
+_WRITTEN = (
+    "cloud.google.com/neg-status",
+    "cloud.google.com/load-balancer-",
     "field.cattle.io/publicEndpoints",
     "ingress.kubernetes.io/backends",
     "ingress.kubernetes.io/forwarding-rule",
@@ -81,12 +89,8 @@ _WRITTEN = (
     "metallb.io/ip-allocated-from-pool",
     "metallb.universe.tf/ip-allocated-from-pool",
     "networking.gke.io/last-reconcile",
-    "pv.kubernetes.io/",
     "service.beta.kubernetes.io/ibm-load-balancer-cloud-provider-enable",
     "service.kubernetes.io/ibm-ingress",
-    "volume.beta.kubernetes.io/storage-provisioner",
-    "volume.kubernetes.io/storage-provisioner",
-    "volume.kubernetes.io/selected-node",
 )
 _NAMES_A_TIME = re.compile(
     r"([Tt]imestamp|[Tt]ime|[Dd]ate|[Uu]pdated|[Mm]odified|[Ss]ynced|[Rr]efreshed|[a-z]-at|[a-z]At)$"
@@ -219,6 +223,8 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.LEFT_OVER
     if _is_rewritten(case, drift, writer):
         return Mechanism.INJECTED
+    if _is_removed_by_apply(drift):
+        return Mechanism.BY_HAND
     if writer is None or writer.kind in (WriterKind.ARGOCD, WriterKind.UNKNOWN, WriterKind.API_SERVER):
         return None
     if writer.kind in _CONTROLLERS and _annotation(drift):
@@ -228,7 +234,12 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     if writer.kind in _OTHER_TOOLS:
         return Mechanism.BY_OTHER_TOOL
     # What keeps a caBundle fresh writes it later, by itself, whatever else it does at admission.
-    injected = writer.kind is WriterKind.WEBHOOK and not is_ca_bundle(drift)
+    # The API server calls no webhook for a webhook configuration.
+    injected = (
+        writer.kind is WriterKind.WEBHOOK
+        and not is_ca_bundle(drift)
+        and not drift.ref.kind.endswith("WebhookConfiguration")
+    )
     return Mechanism.INJECTED if injected else Mechanism.BY_CONTROLLER
 
 
@@ -254,6 +265,18 @@ def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
             return synced_at_current_revision(case)
         return synced_from_current_source(case) and not looks_generated(case, drift)
     return pointers.resolve(applied, drift.pointer) == drift.desired_value
+
+
+def _is_removed_by_apply(drift: Drift) -> bool:
+    """Git declares an entry that the live object lacks, and only `kubectl apply` wrote it."""
+    if not drift.only_git:
+        return False
+    managers = [
+        writer.kind
+        for writer in ManagedFieldsIndex(drift.live.body).managers
+        if writer.subresource != "status"
+    ]
+    return bool(managers) and all(kind is WriterKind.KUBECTL_APPLY for kind in managers)
 
 
 def _is_kept(drift: Drift, writer: Writer | None) -> bool:
@@ -305,6 +328,8 @@ def _annotation(drift: Drift) -> str:
 def _annotated(drift: Drift, *, by_controller: bool = False) -> Mechanism | None:
     """A time on both sides may come from a template, unless a controller is known to write it."""
     name = _annotation(drift)
+    if name.startswith(_WRITTEN_BY_KUBERNETES):
+        return Mechanism.BY_CONTROLLER
     if name and is_written_by_cloud(name):
         return Mechanism.CLOUD_ANNOTATION
     if (
@@ -412,6 +437,8 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.CRD_DEFAULT
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
+    if drift.ref.kind == "Secret" and _shows_mutations(case, drift):
+        return Mechanism.INJECTED
     if looks_generated(case, drift):
         return Mechanism.GENERATED
     if looks_defaulted(drift):
@@ -473,6 +500,17 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     if known is not None:
         return not known
     return not drift.pointer.startswith("/metadata/") and not crd_has_field(case, drift.ref, drift.pointer)
+
+
+def _shows_mutations(case: Case, drift: Drift) -> bool:
+    """The app asks for a server-side diff with the changes of webhooks: what differs then includes them."""
+    strategy = strategy_for(
+        case.application.annotations,
+        case.app.spec.sync_policy.sync_options,
+        server_side_diff=case.argocd.server_side_diff,
+        target_annotations=drift.desired.annotations,
+    )
+    return strategy is Strategy.SERVER_SIDE and not ignores_mutation_webhooks(case.application.annotations)
 
 
 def _kept_by_deduction(case: Case, drift: Drift) -> bool:

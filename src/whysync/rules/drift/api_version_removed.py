@@ -55,21 +55,35 @@ def api_version_removed(case: Case) -> Iterator[Finding]:
 
 
 def _missing_rows(case: Case) -> Iterator[Finding]:
-    """Without manifests: a row has the version that Git declares, and the object is Missing."""
+    """Without manifests: a row has the version that Git declares, and the object is Missing or differs."""
     for row in case.app.status.resources:
-        symptom, removed = SymptomId.missing(row.key), removal_of_row(row)
+        removed = removal_of_row(row)
+        symptom = next(
+            (id for id in (SymptomId.missing(row.key), SymptomId.differs(row.key)) if id in case.symptom_ids),
+            None,
+        )
         known = case.live_of(row.key) is not None or case.desired_of(row.key) is not None
-        if removed is None or known or symptom not in case.symptom_ids:
+        if removed is None or known or symptom is None:
             continue
+        is_missing = symptom == SymptomId.missing(row.key)
         declared = f"{row.group}/{row.version}"
         yield Finding(
             about=row.ref,
             field=API_VERSION,
             explains=(symptom,),
             confidence=Confidence.MEDIUM,
-            verdict=f"Git declares {row.ref} as {declared}, which Kubernetes removed in {removed}; Argo CD"
-            " finds no such object",
-            evidence=(case.cited_row(row, says="the API version that Git declares, and Missing"),),
+            verdict=f"Git declares {row.ref} as {declared}, which Kubernetes removed in {removed}; "
+            + (
+                "Argo CD finds no such object"
+                if is_missing
+                else "the live object has another API version, so it stays OutOfSync"
+            ),
+            evidence=(
+                case.cited_row(
+                    row,
+                    says=f"the API version that Git declares, and {'Missing' if is_missing else 'OutOfSync'}",
+                ),
+            ),
             fixes=(
                 Fix.run(
                     kubectl("api-resources", f"--api-group={row.group}"),

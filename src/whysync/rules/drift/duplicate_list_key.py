@@ -20,7 +20,7 @@ another order are equivalent.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, Set, cite, rule
-from whysync.diagnosis.drift.equivalent_values import duplicate_keys, list_with_duplicate_keys
+from whysync.diagnosis.drift.equivalent_values import duplicate_keys, list_with_duplicate_keys, merge_key
 from whysync.json_tree import Json, fields, items, text
 from whysync.queries.drift import drift_finding, drifts_by_list
 
@@ -28,8 +28,8 @@ from whysync.queries.drift import drift_finding, drifts_by_list
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def duplicate_list_key(case: Case) -> Iterator[Finding]:
     for around, drifts in drifts_by_list(case, Mechanism.MERGED, list_with_duplicate_keys):
-        first, ref = drifts[0], drifts[0].ref
-        names = ", ".join(duplicate_keys(first.desired.at(around)))
+        first, ref, key = drifts[0], drifts[0].ref, merge_key(around)
+        names = ", ".join(duplicate_keys(first.desired.at(around), key))
         yield drift_finding(
             *drifts,
             field=around,
@@ -45,7 +45,7 @@ def duplicate_list_key(case: Case) -> Iterator[Finding]:
                     Set(
                         pointer=around,
                         value=_without_duplicates(
-                            items(first.desired.at(around)), items(first.live.at(around))
+                            items(first.desired.at(around)), items(first.live.at(around)), key
                         ),
                     ),
                     title="Keep only the element that the cluster keeps",
@@ -54,12 +54,12 @@ def duplicate_list_key(case: Case) -> Iterator[Finding]:
         )
 
 
-def _without_duplicates(desired: list[Json], live: list[Json]) -> list[Json]:
+def _without_duplicates(desired: list[Json], live: list[Json], key: str) -> list[Json]:
     """Git's list with one element per name: the live element if Git has two, else Git's own."""
-    live_by_name = {text(fields(element).get("name")): element for element in live}
-    repeated = duplicate_keys(desired)
+    live_by_name = {text(fields(element).get(key)): element for element in live}
+    repeated = duplicate_keys(desired, key)
     by_name: dict[str, Json] = {}
     for element in desired:
-        name = text(fields(element).get("name"))
+        name = text(fields(element).get(key))
         by_name.setdefault(name, live_by_name.get(name, element) if name in repeated else element)
     return list(by_name.values())

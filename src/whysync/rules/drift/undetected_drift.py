@@ -29,7 +29,7 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import phrase
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
-from whysync.queries.commands import on_object
+from whysync.queries.commands import comment, on_object
 from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, undetected
 
 
@@ -63,12 +63,17 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             fixes=(
                 *_commit(group),
                 *_remove(group),
+                *_separate(group),
             ),
         )
 
 
 def _origin(case: Case, hidden: HiddenDifference) -> str:
-    """Possible origins of a field that only the live object has and whose writer is not recorded."""
+    """How the live object differs, and possible origins of a field whose writer is not recorded."""
+    if isinstance(hidden.difference.live_value, Missing):
+        return "merged with another entry of the same key, and not in the cluster"
+    if not isinstance(hidden.difference.desired_value, Missing):
+        return "different in the cluster"
     if hidden.pointer == LAST_APPLIED_POINTER:
         return "a stale copy written by client-side apply, which server-side apply does not update"
     if is_builtin(hidden.live.ref):
@@ -81,7 +86,7 @@ def _origin(case: Case, hidden: HiddenDifference) -> str:
 
 
 def _confidence(hidden: HiddenDifference) -> Confidence:
-    if hidden.writer is not None:
+    if hidden.writer is not None or hidden.rule is not None:
         return Confidence.HIGH
     return Confidence.MEDIUM if is_builtin(hidden.live.ref) else Confidence.LOW
 
@@ -108,6 +113,15 @@ def _remove(group: list[HiddenDifference]) -> Iterator[Fix]:
         risk="the change may be part of incident response: ask first",
         destroys=tuple(f"the live value at {pointer}" for pointer in extra),
     )
+
+
+def _separate(group: list[HiddenDifference]) -> Iterator[Fix]:
+    merged = [hidden.pointer for hidden in group if isinstance(hidden.difference.live_value, Missing)]
+    if merged:
+        yield Fix.run(
+            comment(f"{', '.join(merged)}: use another key, or remove the entry; commit"),
+            title="Give each entry of the list in Git a key of its own",
+        )
 
 
 def _cited(group: list[HiddenDifference]) -> Iterator[Evidence]:
