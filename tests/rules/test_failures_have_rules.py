@@ -25,7 +25,7 @@ BELOW_A_WORKLOAD = {
     "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",
 }
 # No rule yet: their texts are listed as unexplained. Only ever remove from here.
-WITHOUT_A_RULE = {"ObjectMissing", "OperationInProgress"}
+WITHOUT_A_RULE = {"ObjectMissing"}
 
 
 def failure_types(base: type[Failure] = Failure) -> Iterator[str]:

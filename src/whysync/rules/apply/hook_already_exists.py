@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import AlreadyExists, ImmutableField
 from whysync.queries.commands import on_object, sync
@@ -41,6 +42,7 @@ def hook_already_exists(case: Case) -> Iterator[Finding]:
         deletion = " and is still terminating" if failure.being_deleted else ""
         yield Finding(
             about=ref,
+            cause="finalizer-stuck" if failure.being_deleted and not _may_be_hook(ref, desired) else "",
             field=POLICY if keeps else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
@@ -50,6 +52,11 @@ def hook_already_exists(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, ref, keeps=keeps)),
         )
     yield from _kept_and_changed(case)
+
+
+def _may_be_hook(ref: Ref, desired: Manifest | None) -> bool:
+    """Without the manifest, only the kinds that hooks usually have."""
+    return is_hook(desired) if desired is not None else ref.kind in ("Job", "Pod", "Workflow")
 
 
 def _kept_and_changed(case: Case) -> Iterator[Finding]:

@@ -11,6 +11,9 @@ Argo CD reports the missing field, or the two fields that contradict each other.
 ## Fix
 Complete or correct the source in the Application.
 
+A source that declares two tools at once (`helm` and `plugin`) has the cause of the tool that the rest is for:
+a plugin reads no parameters of Helm or Kustomize.
+
 ## When it is something else
 If the source is complete, its path, revision or repository does not exist.
 """
@@ -32,6 +35,7 @@ def source_invalid(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=case.application.ref,
             field=pointer,
+            cause=_cause(group.failure),
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -49,3 +53,11 @@ def source_invalid(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+_TOOLS = {"Plugin": "plugin", "Kustomize": "kustomize-build", "Directory": "", "Helm": "helm-render"}
+"""The causes of the tools that a source can declare, in the order in which one makes the others invalid."""
+
+
+def _cause(failure: SourceSpecInvalid) -> str:
+    return next((cause for tool, cause in _TOOLS.items() if tool in failure.tools), "")

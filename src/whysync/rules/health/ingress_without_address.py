@@ -45,10 +45,10 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key)
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
-        if live is None:
-            yield _without_live_object(case, row, symptom)
+        if live is None or not (live.spec or _has_address(live)):
+            yield _without_spec(case, row, symptom)
             continue
-        if not live.spec or _has_address(live) or _class_is_missing(case, live):
+        if _has_address(live) or _class_is_missing(case, live):
             continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
@@ -86,7 +86,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
         )
 
 
-def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
+def _without_spec(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
     """Argo CD's health check has one reason for Progressing, so the row proves it without the object."""
     return Finding(
         about=row.ref,

@@ -49,17 +49,17 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             continue
         live = case.live_of(row.key)
         is_service = row.kind == "Service" and row.group == ""
-        is_ingress = row.kind == "Ingress" and row.group in ("networking.k8s.io", "extensions")
-        if is_service and live is None:
-            yield _without_live_object(case, row, symptom)
-        if not (is_service or is_ingress) or live is None or live.at(f"{ADDRESS}/ingress"):
+        if not is_service:
             continue
-        if is_ingress and live.spec:
-            continue  # ingress_without_address reports it with more detail
+        if live is None:
+            yield _without_live_object(case, row, symptom)
+            continue
+        if live.at(f"{ADDRESS}/ingress"):
+            continue
         reports = [r for r in case.failures(LoadBalancerFailed) if r.ref and r.ref.name == row.name]
         blocked = (OPERATION,) if case.operation and row.name in case.operation.message else ()
         declared = case.desired_of(row.key)
-        if is_service and declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
+        if declared is not None and declared.at(TYPE) not in (BALANCED, live.at(TYPE)):
             continue  # Git no longer needs an address: a sync is enough
         why = reports[0].failure.text if reports else _why(case, live)
         yield Finding(
@@ -79,9 +79,9 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     kubectl("describe", row.kind.lower(), row.name, namespace=row.namespace or "default"),
-                    title=_title(is_service=is_service, no_controller=bool(why) and not reports),
+                    title=_title(no_controller=bool(why) and not reports),
                 ),
-                *_cluster_ip(row.ref, declared, is_service=is_service),
+                *_cluster_ip(row.ref, declared),
             ),
         )
 
@@ -106,9 +106,7 @@ def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Fi
     )
 
 
-def _title(*, is_service: bool, no_controller: bool) -> str:
-    if not is_service:
-        return "Let the ingress controller publish its address to the status"
+def _title(*, no_controller: bool) -> str:
     if no_controller:
         return "Install a controller that assigns addresses: the cloud's controller, or MetalLB"
     return "Find the controller that should assign the address"
@@ -124,8 +122,8 @@ def _why(case: Case, live: Manifest) -> str:
     return NO_CONTROLLER if young and silent else ""
 
 
-def _cluster_ip(ref: Ref, declared: Manifest | None, *, is_service: bool) -> Iterator[Fix]:
-    if is_service and declared is not None and declared.at(TYPE) == BALANCED:
+def _cluster_ip(ref: Ref, declared: Manifest | None) -> Iterator[Fix]:
+    if declared is not None and declared.at(TYPE) == BALANCED:
         yield Fix.change(
             ref,
             Set(pointer=TYPE, value="ClusterIP"),

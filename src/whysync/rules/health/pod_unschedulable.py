@@ -53,6 +53,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             explained.add(symptom.id)
             finding = Finding(
                 about=symptom.ref,
+                cause=_cause(message),
                 explains=(symptom.id, *_pod_events(case, history.pod.ref)),
                 because=(symptom.id,) if _waits_for_claim(message) else (),
                 severity=_severity(case, history.pod, message),
@@ -74,6 +75,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             continue  # the sync waits for it: hook_stuck reports it
         yield Finding(
             about=report.ref,
+            cause=_cause(report.failure.text),
             explains=report.symptoms,
             severity=_severity(
                 case, case.live_named("Pod", report.ref.namespace, report.ref.name), report.failure.text
@@ -95,6 +97,11 @@ def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
     if age is not None and age < GRACE:
         return Severity.INFO
     return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
+
+
+def _cause(message: str) -> str:
+    """A claim that is not bound excludes every node, whatever else the scheduler lists."""
+    return "pvc-pending" if "unbound immediate PersistentVolumeClaim" in message else ""
 
 
 def _waits_for_claim(message: str) -> bool:

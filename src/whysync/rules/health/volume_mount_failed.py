@@ -9,6 +9,9 @@ reports the workload as Progressing, later Degraded.
 Warning events of the Pod: `Multi-Attach error`, `AttachVolume.Attach failed`, `MountVolume… failed`,
 `Unable to attach or mount volumes`.
 
+The claim of a volume that is attached elsewhere is bound, so this is a problem of the workload: two Pods use
+one volume.
+
 ## Fix
 Release the volume: delete the old Pod, or remove the dead node. A Deployment with such a volume needs the
 strategy `Recreate`, because a rolling update runs both Pods at once.
@@ -58,6 +61,7 @@ def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) ->
     reported = tuple(id for group in groups for id in group.explains)
     return Finding(
         about=about,
+        cause="degraded-workload" if attached_elsewhere else "",
         explains=tuple(dict.fromkeys((*reported, *symptoms_about(case, about)))),
         severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
         confidence=Confidence.HIGH if attached_elsewhere else Confidence.MEDIUM,
