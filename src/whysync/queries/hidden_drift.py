@@ -202,7 +202,7 @@ def _is_contradiction(case: Case, drift: Drift) -> bool:
     mechanism = mechanism_of(case, drift)
     if mechanism is Mechanism.MERGED:
         return True
-    if mechanism is Mechanism.GENERATED:  # what is rendered anew is OutOfSync, unless a rule hides it
+    if mechanism is Mechanism.GENERATED:  # what is rendered again is OutOfSync, unless a rule hides it
         return drift.ref.kind == "Secret" and _hiding_rule(case, drift) is None
     return mechanism in _UNCLEAR_MECHANISMS and not drift.only_git and not _is_excluded(drift.pointer)
 

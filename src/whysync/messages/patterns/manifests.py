@@ -321,7 +321,7 @@ PLUGINS: tuple[Pattern, ...] = (
     Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
     Pattern("ould not find ", r"[Cc]ould not find (?:secrets|a secret) at path.*", plugin),
     Pattern("AVP configuration error", r"AVP configuration error.*", plugin),
-    Pattern("replace all placeholders", r"Replace: could not replace all placeholders.*", plugin),
+    Pattern("replace all placeholders", r"(?:Error: )?Replace: could not replace all placeholders.*", plugin),
     Pattern("Error making API request", r"Error making API request\.\s.{0,200}/v1/.*", plugin),
     # sops, which Helm, Kustomize or a plugin of the repo-server runs.
     Pattern("to decrypt the SOPS file", r"Failed to get the data key required to decrypt.*", plugin),
