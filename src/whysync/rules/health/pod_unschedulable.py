@@ -61,7 +61,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 verdict=f"{history.pod.ref} is unschedulable: {why or _without_preemption(message)}",
                 root=why or message,
                 evidence=(evidence,),
-                fixes=(_inspect(history.pod.ref.namespace, history.pod.ref.name),),
+                fixes=(_inspect(history.pod.ref.namespace, history.pod.ref.name, message),),
             )
             yield finding if _waits_for_claim(message) else with_revert(case, finding)
             break
@@ -84,7 +84,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             verdict=f"{report.ref} is unschedulable: {_without_preemption(report.failure.text)}",
             root=report.failure.text.strip(),
             evidence=(report.cite(says="the scheduler's message"),),
-            fixes=(_inspect(report.ref.namespace, report.ref.name),),
+            fixes=(_inspect(report.ref.namespace, report.ref.name, report.failure.text),),
         )
 
 
@@ -129,7 +129,13 @@ def _without_preemption(message: str) -> str:
     return message.partition(" preemption: ")[0].strip().rstrip(".")
 
 
-def _inspect(namespace: str, name: str) -> Fix:
+def _inspect(namespace: str, name: str, message: str) -> Fix:
+    if _cause(message):
+        return Fix.run(
+            kubectl("get", "pvc", namespace=namespace or "default"),
+            kubectl("describe", "pvc", namespace=namespace or "default"),
+            title="Find the claim that is Pending: its events show why no volume is bound",
+        )
     return Fix.run(
         kubectl("describe", "pod", name, namespace=namespace or "default"),
         "kubectl describe nodes | grep -A6 'Allocated resources'",
