@@ -614,7 +614,9 @@ def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
         verdict = SyncVerdict.NOT_NOW
     elif verdict is SyncVerdict.SAFE and first in _BUT:
         verdict = SyncVerdict.SAFE_BUT
-    reasons = "; ".join(one_line(reason.text) for reason in safety.reasons)
+    # why the safety is not known does not matter if the sync is of no use
+    hidden = ReasonKind.FACTS_MISSING if verdict is SyncVerdict.NOT_NOW else None
+    reasons = "; ".join(one_line(reason.text) for reason in safety.reasons if reason.kind is not hidden)
     return verdict, reasons if verdict is SyncVerdict.SAFE_BUT else f"{reasons[:1].upper()}{reasons[1:]}"
 
 

@@ -23,6 +23,10 @@ class ImmutableField(Failure, frozen=True, kw_only=True):
     allowed: tuple[str, ...] = ()
     detail: str = ""
 
+    @property
+    def may_only_grow(self) -> bool:
+        return "can not be less than" in self.detail
+
 
 class KindNotServed(Failure, frozen=True, kw_only=True):
     """`other_version` (and `other_group`) is one that the cluster serves."""

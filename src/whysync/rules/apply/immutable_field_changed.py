@@ -101,6 +101,8 @@ def _verdict(case: Case, ref: Ref, failure: ImmutableField, immutable: tuple[str
         mutable = ", ".join(failure.allowed)
         return f"{rejected}: Git changes an immutable field; only {mutable} can be changed"
     name = ", ".join(immutable) if failure.allowed else failure.field or "a field"
+    if failure.may_only_grow:
+        return f"{rejected}: {name} can only grow, but Git reduces it{values}"
     return f"{rejected}: {name} is immutable, but Git changes it{values}"
 
 
