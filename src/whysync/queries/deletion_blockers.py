@@ -11,7 +11,7 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.sentences import listed
-from whysync.json_tree import text
+from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import comment, kubectl, on_object, with_comment
@@ -26,6 +26,11 @@ from whysync.queries.finalizers import (
 
 _MOST = 3
 _RETAIN = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
+_KEPT = "the volume is no longer deleted with its claim: delete it yourself when it is not needed"
+_HELD_BY = "if it hangs: its own finalizers, or Pods that do not end"
+_RELEASE = '{"spec":{"claimRef":null}}'
+_MOST_OWNERS = 4
+_SCALABLE = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
 _COLUMNS = "NAME:.metadata.name,POLICY:.spec.persistentVolumeReclaimPolicy,CLAIM:.spec.claimRef.name"
 
 
@@ -48,6 +53,7 @@ def blocker_of(
         return _users(case, live, finalizers)
     if live is not None and finalizers == (FOREGROUND,):
         return _dependents(case, live)
+    names = ", ".join(finalizers) or "the finalizer"
     return DeletionBlocker(
         about=ref,
         why=not_removed(finalizers),
@@ -55,8 +61,12 @@ def blocker_of(
         fixes=(
             Fix.run(
                 on_object("get", ref, "-o", "yaml") + "   # its finalizers and its status",
-                title=f"Get the controller of {', '.join(finalizers) or 'the finalizer'} working:"
-                " it removes the finalizer",
+                comment(f"get the controller of {names} working: its log shows what it cannot clean up"),
+                with_comment(
+                    on_object("wait", ref, "--for=delete", "--timeout=10m"),
+                    "the controller removes the finalizer",
+                ),
+                title=f"Get the controller of {names} working: it removes the finalizer",
             ),
             Fix.run(
                 on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
@@ -85,7 +95,7 @@ def _users(case: Case, live: Manifest, finalizers: tuple[str, ...]) -> DeletionB
     why = f"something still uses it ({', '.join(finalizers)})"
     if users:
         why = f"{names} still {'uses' if len(users) == 1 else 'use'} it"
-    commands = [on_object("describe", user.ref) for user, _ in users[:_MOST]]
+    commands = _stopping(case, [user.ref for user, _ in users[:_MOST]])
     return DeletionBlocker(
         about=live.ref,
         why=why,
@@ -93,9 +103,16 @@ def _users(case: Case, live: Manifest, finalizers: tuple[str, ...]) -> DeletionB
         confidence=Confidence.HIGH,
         evidence=_cited(users, says="uses the object that is being deleted"),
         fixes=(
-            *_retain(live),
+            *_retain(live, commands),
             Fix.run(
-                *(commands or [with_comment(on_object("describe", live.ref), "Used By")]),
+                *(
+                    commands
+                    or [with_comment(on_object("describe", live.ref), "Used By: stop what is listed")]
+                ),
+                with_comment(
+                    on_object("wait", live.ref, "--for=delete", "--timeout=5m"),
+                    "Kubernetes removes the finalizer when nothing uses it",
+                ),
                 title=f"If the data may be deleted: stop {names or 'what uses it'};"
                 " Kubernetes then removes the finalizer",
                 risk="do not remove this finalizer manually: the volume would be deleted under a running Pod",
@@ -105,8 +122,44 @@ def _users(case: Case, live: Manifest, finalizers: tuple[str, ...]) -> DeletionB
     )
 
 
-def _retain(live: Manifest) -> Iterator[Fix]:
+def controller_of(case: Case, pod: Ref) -> Ref | None:
+    """The workload at the top of a Pod's owners; `None` if it has no owner in the facts."""
+    at, top = case.live_named(pod.kind, pod.namespace, pod.name), None
+    for _ in range(_MOST_OWNERS):
+        owner = fields(next(iter(items(at.meta.get("ownerReferences"))), None)) if at is not None else {}
+        kind, name = text(owner.get("kind")), text(owner.get("name"))
+        if not kind or not name:
+            break
+        group = text(owner.get("apiVersion")).rpartition("/")[0]
+        top = Ref(group=group, kind=kind, namespace=pod.namespace, name=name)
+        at = case.live_named(kind, pod.namespace, name)
+    return top
+
+
+def _stopping(case: Case, users: list[Ref]) -> list[str]:
+    """Commands that stop Pods: a workload is scaled to 0, because it would replace a deleted Pod."""
+    commands: list[str] = []
+    for user in users:
+        if user.kind != "Pod":
+            commands.append(with_comment(on_object("delete", user), "it is bound to the volume"))
+            continue
+        workload = controller_of(case, user)
+        if workload is None:
+            commands.append(
+                with_comment(on_object("delete", user), "if a workload owns it: scale that to 0 instead")
+            )
+        elif workload.kind in _SCALABLE:
+            keeps = "with self-heal, set replicas: 0 in Git instead" if workload.key in case.rows else ""
+            scale = on_object("scale", workload, "--replicas=0")
+            commands.append(with_comment(scale, keeps) if keeps else scale)
+        else:
+            commands.append(with_comment(on_object("get", workload), f"creates {user.name}: stop it"))
+    return list(dict.fromkeys(commands))
+
+
+def _retain(live: Manifest, stopping: list[str]) -> Iterator[Fix]:
     """The deletion of a claim cannot be canceled, but its volume can be kept."""
+    is_claim = live.ref.kind == "PersistentVolumeClaim"
     volume = text(live.spec.get("volumeName")) if live.ref.kind == "PersistentVolumeClaim" else live.ref.name
     show = (
         kubectl("get", "pv", volume) if volume else kubectl("get", "pv", "-o", f"custom-columns={_COLUMNS}")
@@ -114,8 +167,25 @@ def _retain(live: Manifest) -> Iterator[Fix]:
     yield Fix.run(
         with_comment(show, "the volume and its reclaim policy"),
         with_comment(kubectl("patch", "pv", volume or "NAME", "-p", _RETAIN), "before you stop anything"),
+        *(stopping if is_claim else ()),
+        *(
+            (
+                with_comment(on_object("wait", live.ref, "--for=delete", "--timeout=5m"), "the volume stays"),
+                with_comment(
+                    kubectl("patch", "pv", volume or "NAME", "--type=merge", "-p", _RELEASE),
+                    f"only now: a new claim with volumeName: {volume or 'NAME'} gets the data back",
+                ),
+            )
+            if is_claim and stopping
+            else ()
+        ),
         title="If the data must stay: set the volume's reclaim policy to Retain first"
-        " (a deletion cannot be canceled)",
+        " (a deletion cannot be canceled)" + ("; then let the claim go" if is_claim and stopping else ""),
+        risk=(
+            f"what used the claim is down until a new claim exists; {_KEPT}"
+            if is_claim and stopping
+            else _KEPT
+        ),
     )
 
 
@@ -138,7 +208,11 @@ def _dependents(case: Case, live: Manifest) -> DeletionBlocker:
         fixes=(
             Fix.run(
                 *commands,
-                title=f"Find out why {names or 'its dependents'} cannot be deleted (finalizers, Pods)",
+                *(
+                    with_comment(on_object("wait", item.ref, "--for=delete", "--timeout=10m"), _HELD_BY)
+                    for item, _ in blocking[:_MOST]
+                ),
+                title=f"Get {names or 'its dependents'} deleted: Kubernetes then removes the finalizer",
                 risk=f"do not remove {FOREGROUND} manually: nothing then waits for the dependents",
             ),
         ),

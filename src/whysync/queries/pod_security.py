@@ -12,6 +12,7 @@ from typing import Final
 from whysync.diagnosis.fix import Set
 from whysync.json_tree import Json, dig, items
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.pattern import compiled
 
 _OF_CONTAINERS: Final[dict[str, tuple[str, Json]]] = {
     "allowPrivilegeEscalation != false": ("allowPrivilegeEscalation", False),
@@ -27,6 +28,8 @@ _FORBIDDEN: Final = (
     "runAsUser=0", "restricted volume types", "forbidden sysctls", "procMount", "seLinuxOptions",
     "hostProcess", "forbidden AppArmor profile", "must not ",
 )  # fmt: skip
+# One violated check: `hostPath volumes (volume "sockets")`.
+_CHECK: Final = r"[^(]{1,100}\([^)]{1,300}\)"
 _POD_SPECS: Final = {"Pod": ("spec",), "CronJob": ("spec", "jobTemplate", "spec", "template", "spec")}
 _TEMPLATE: Final = ("spec", "template", "spec")
 
@@ -35,6 +38,14 @@ def is_only_unset(reason: str) -> bool:
     """Does the denial only demand fields that can be set, and nothing to be removed?"""
     demanded = any(check in reason for check in (*_OF_CONTAINERS, *_OF_POD))
     return demanded and not any(check in reason for check in _FORBIDDEN)
+
+
+def forbidden_fields(reason: str) -> Iterator[str]:
+    """`hostPath volumes (volume "sockets")`: the violated checks that demand that something is removed."""
+    for check in compiled(_CHECK).findall(reason):
+        text = str(check).strip(" ,")
+        if any(forbidden in text for forbidden in _FORBIDDEN):
+            yield text
 
 
 def demanded_fields(reason: str) -> Iterator[str]:

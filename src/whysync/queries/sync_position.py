@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from whysync.argocd import hooks
 from whysync.argocd.hooks import DeletePolicy, SyncPhase
+from whysync.diagnosis.fix import Set
+from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 
+_POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
+_HELM_POLICY = "/metadata/annotations/helm.sh~1hook-delete-policy"
 _ORDER = tuple(SyncPhase)
 
 
@@ -24,6 +28,16 @@ def wave_of(manifest: Manifest) -> int:
 def is_deleted_before_next_run(manifest: Manifest) -> bool:
     """Is the old run of a hook deleted when the next sync starts? That is the default policy."""
     return DeletePolicy.BEFORE_HOOK_CREATION in hooks.delete_policies(manifest.body)
+
+
+def delete_before_next_run(manifest: Manifest) -> Set:
+    """Adds BeforeHookCreation to the delete policies that the hook has, in the annotation that sets them."""
+    helm = manifest.at(_HELM_POLICY)
+    if isinstance(manifest.at(_POLICY), Missing) and isinstance(helm, str) and helm:
+        return Set(pointer=_HELM_POLICY, value=f"{helm},before-hook-creation")
+    current = manifest.at(_POLICY)
+    kept = f"{current}," if isinstance(current, str) and current else ""
+    return Set(pointer=_POLICY, value=f"{kept}{DeletePolicy.BEFORE_HOOK_CREATION}")
 
 
 def keeps_old_run(manifest: Manifest | None) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, Network, ObjectName
 from whysync.messages.network import reason_of, service_of
 from whysync.messages.object_names import forbidden_object, named_object
-from whysync.messages.pattern import Builder, Context, Pattern, compiled, fill, group_text
+from whysync.messages.pattern import Builder, Context, Pattern, compiled, distinct, fill, group_text
 
 
 class PolicyEngine(StrEnum):
@@ -35,6 +35,32 @@ class AdmissionDenied(Failure, frozen=True, kw_only=True):
     resource: ObjectName = NO_OBJECT_NAME
     inner: Failure | None = None
 
+    @property
+    def other(self) -> ObjectName:
+        """The object that the denied one collides with, if the reason names it."""
+        for regex in _COLLISIONS:
+            if named := compiled(regex).search(self.reason):
+                return named_object(named)
+        return NO_OBJECT_NAME
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that the reason names: `securityContext.privileged: true`, `spec.replicas`."""
+        if self.pointer:
+            return (self.pointer,)
+        paths = [match[0].rstrip(".") for match in compiled(_FIELD_PATH).finditer(self.reason)]
+        quoted = [
+            f"{match[1]}.{match[2]}" + (f": {match[3]}" if match[3] else "")
+            for match in compiled(_QUOTED_FIELD).finditer(self.reason)
+        ]
+        known = [field for phrase, field in _FIELDS_OF_PHRASES if phrase in self.reason.lower()]
+        demanded = [
+            f"metadata.{match[1]}s.{name}"
+            for match in compiled(_DEMANDED).finditer(self.reason)
+            for name in compiled(_QUOTED).findall(match[2])
+        ]
+        return distinct((*paths, *quoted, *demanded, *known))[:_MOST_FIELDS]
+
 
 class WebhookDown(Failure, frozen=True, kw_only=True):
     """`service` and `namespace` are from the URL; a webhook that is configured by URL has only `url`."""
@@ -58,6 +84,36 @@ class ConversionWebhookFailed(Failure, frozen=True, kw_only=True):
 
 
 _POLICY = r"[\w.:-]{1,253}"
+_MOST_FIELDS = 4
+# How webhooks name the object that already has what the denied one declares: ingress-nginx writes `ingress
+# shop/old`, KEDA `ScaledObject 'old'`, Gatekeeper `service <old> in namespace <shop>`.
+_COLLIDES = (
+    r"(?i:(?:already (?:defined|used|in use|claimed|owned|managed|exposed|taken|exists|allocated)"
+    r"|conflicts?|overlaps?|duplicates?|collides?|same \w{1,30}) (?:in|by|with|as|of|on) "
+    r"(?:an? |the |another |existing |already existing ){0,2})"
+    r"(?P<kind>(?!(?i:container|namespace|field|path|host|label|policy|rule|user|port)\b)[A-Za-z]{2,63}) "
+)
+_COLLISIONS = (
+    _COLLIDES + r"[\"'<]?(?P<namespace>[a-z0-9-]{1,63})/(?P<name>[a-z0-9.-]{1,253})",
+    _COLLIDES + r"<(?P<name>[a-z0-9.-]{1,253})>(?: in namespace <(?P<namespace>[a-z0-9-]{1,63})>)?",
+    _COLLIDES + r"[\"'](?P<name>[a-z0-9.-]{1,253})[\"']",
+)
+_QUOTED = r'"([^"]{1,253})"'
+_FIELD_PATH = r"\b(?:spec|metadata)(?:\.[A-Za-z][\w-]{0,62}|\[[\w*]{1,10}\]){1,12}"
+_QUOTED_FIELD = r'\b([a-z][A-Za-z]{2,40}): \{"([a-z][A-Za-z]{1,40})": (true|false|\d{1,9})?'
+_DEMANDED = r"you must provide (label|annotation)(?:s|\(s\))?: \{([^}]{1,300})\}"
+# The messages of Gatekeeper's policy library that name no field.
+_FIELDS_OF_PHRASES = (
+    ("privilege escalation container is not allowed", "securityContext.allowPrivilegeEscalation"),
+    ("read-only root filesystem", "securityContext.readOnlyRootFilesystem"),
+    ("sharing the host namespace is not allowed", "hostPID and hostIPC"),
+    ("hostnetwork and hostport are not allowed", "hostNetwork and hostPort"),
+    ("hostpath volume", "the hostPath volume"),
+    ("no resource limits", "resources.limits"),
+    ("has no memory limit", "resources.limits.memory"),
+    ("has no cpu limit", "resources.limits.cpu"),
+    ("invalid image repo", "image"),
+)
 
 
 def webhook_down(match: re.Match[str], context: Context) -> Failure:

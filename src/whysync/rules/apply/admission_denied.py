@@ -10,7 +10,8 @@ fails in the same way.
 The API server names the policy or webhook that denied the request, and repeats its reason.
 
 ## Fix
-Change the field that the policy names, in Git. Only the owners of the policy can grant an exception.
+Change the field that the policy names, in Git. Only the owners of the policy can grant an exception. If the
+message names another object that already has the same host, port or target, decide which of the two keeps it.
 
 ## When it is something else
 A webhook that did not answer at all is webhook-down, which says nothing about the object.
@@ -18,9 +19,11 @@ A webhook that did not answer at all is webhook-down, which says nothing about t
 
 from collections.abc import Iterator
 
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.sentences import listed, one_line
 from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
@@ -28,7 +31,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.pod_security import demanded_edits, demanded_fields, is_only_unset
+from whysync.queries.pod_security import demanded_edits, demanded_fields, forbidden_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
 ENGINES = {
@@ -132,11 +135,13 @@ def _secured(case: Case, ref: Ref, reason: str) -> Fix:
     desired = case.desired_of(ref.key)
     risk = "an image that runs as root, or needs these privileges, does not start then: test it first"
     if not is_only_unset(reason):
+        forbidden = listed(forbidden_fields(reason)) or one_line(reason)
         return Fix.run(
             *(comment(f"{line}; commit") for line in demanded_fields(reason)),
-            comment(f"remove from the Pod template of {ref} what the level forbids, and commit"),
+            comment(f"remove from the Pod template of {ref}: {forbidden}; commit"),
             sync(case),
-            title=f"Remove what the level forbids from {ref} in Git",
+            title=f"Remove from {ref} in Git what the level forbids: {forbidden}",
+            risk="a program that needs it fails without it: test it first",
         )
     edits = demanded_edits(desired, reason) if desired is not None else ()
     if edits:
@@ -158,7 +163,6 @@ def _meets_level(failure: AdmissionDenied, desired: Manifest | None) -> bool:
 
 def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterator[Fix]:
     failure = group.failure
-    field = failure.pointer or "what the policy names"
     sync_command = sync(case)
     if failure.engine is PolicyEngine.POD_SECURITY:
         namespace = ref.namespace or case.destination_namespace
@@ -170,8 +174,12 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
             risk="applies to every Pod of the namespace; ask its owner first",
         )
         return
+    if failure.other.name:
+        yield from _one_of_two(case, failure, ref)
+        return
     show = LOOK.get(failure.engine)
     name = failure.policy or failure.webhook
+    fields = failure.fields
     yield Fix.run(
         *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
@@ -179,6 +187,56 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
             if ref.key != case.application.ref.key
             else ()
         ),
+        comment(
+            f"change {listed(fields)} of {_what(case, ref)} in Git; commit" if fields else _read(failure)
+        ),
         sync_command,
-        title=f"Change {field} in Git so that the policy accepts it, then sync",
+        title=f"Change {listed(fields)} in Git so that {_decider(failure)} accepts it, then sync"
+        if fields
+        else f"Change in Git what {_decider(failure)} rejects: {one_line(failure.reason)}"
+        if failure.reason
+        else f"Find out what {_decider(failure)} checks, and change it in Git",
     )
+
+
+def _decider(failure: AdmissionDenied) -> str:
+    return "the webhook" if failure.engine is PolicyEngine.WEBHOOK else "the policy"
+
+
+def _read(failure: AdmissionDenied) -> str:
+    return f"the message names no field: ask the owners of {_decider(failure)} if it is not clear; commit"
+
+
+def _one_of_two(case: Case, failure: AdmissionDenied, ref: Ref) -> Iterator[Fix]:
+    """Two objects claim the same: a host, a port, a target. One of them has to give it up."""
+    other = _other(case, failure, ref)
+    live = case.live_of(other.key)
+    owner = text(live.at(TRACKING_ID_POINTER)).partition(":")[0] if live is not None else ""
+    managed = f"Application {owner} manages it" if owner else "its labels and annotations show who manages it"
+    yield Fix.run(
+        with_comment(on_object("get", other, "-o", "yaml"), managed),
+        comment(f"if {other} is out of date: remove it where it is managed; commit, and let it be pruned"),
+        comment(f"if both are needed: change in {_what(case, ref)} in Git what they share; commit"),
+        sync(case),
+        title=f"Decide which of the two keeps it, {_what(case, ref)} or {other}; change the other one",
+        risk=f"if {other} is removed, what it does is missing until the sync",
+    )
+    row = case.rows.get(other.key)
+    if row is not None and row.requires_pruning:
+        yield Fix.run(
+            sync(case, "--prune"),
+            title=f"Sync with prune: Git no longer has {other}, and a wave prunes before it creates",
+            risk="prunes everything else that Git no longer has as well",
+            destroys=(str(other),),
+        )
+
+
+def _other(case: Case, failure: AdmissionDenied, ref: Ref) -> Ref:
+    """The object that the denied one collides with, as a row or a live object if it is one."""
+    named = failure.other
+    namespace = named.namespace or ref.namespace or case.destination_namespace
+    for key in (*case.rows, *case.index.live_keys_by_name.get(named.name, ())):
+        if (key.kind.lower(), key.namespace, key.name) == (named.kind.lower(), namespace, named.name):
+            return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
+    kind = named.kind.capitalize() if named.kind.islower() else named.kind
+    return Ref(kind=kind, namespace=namespace, name=named.name)

@@ -19,7 +19,7 @@ The old object does not finish terminating: finalizer-stuck.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -27,7 +27,12 @@ from whysync.messages.patterns.apply import AlreadyExists, ImmutableField
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
-from whysync.queries.sync_position import is_deleted_before_next_run, is_hook, keeps_old_run
+from whysync.queries.sync_position import (
+    delete_before_next_run,
+    is_deleted_before_next_run,
+    is_hook,
+    keeps_old_run,
+)
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 
@@ -87,19 +92,21 @@ def _policy(case: Case, ref: Ref) -> Iterator[Evidence]:
 
 
 def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
-    if keeps:
+    desired = case.desired_of(ref.key)
+    look = on_object("get", ref, "-o", "yaml") + "   # its owner, age and finalizers"
+    if keeps and desired is not None:
         yield Fix.change(
             ref,
-            Set(pointer=POLICY, value="BeforeHookCreation"),
-            title="Delete the old run before each new one: hook-delete-policy BeforeHookCreation",
+            delete_before_next_run(desired),
+            title="Delete the old run before each new one: add BeforeHookCreation to its hook-delete-policy",
+            risk="the old run is deleted with its Pods and logs when the next sync starts",
         )
-    yield Fix.run(
-        on_object("get", ref, "-o", "yaml") + "   # its owner, age and finalizers",
-        title="Check whether it is an old run or belongs to another tool",
-    )
+    else:
+        yield Fix.run(look, title="Check whether it is an old run or belongs to another tool")
     if ref.key == case.application.ref.key:
         return  # the message does not name the object: there is nothing to delete yet
     yield Fix.run(
+        look,
         on_object("delete", ref),
         sync(case),
         title="Delete the old object, then sync",

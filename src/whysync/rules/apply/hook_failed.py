@@ -25,7 +25,6 @@ from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import SymptomId
-from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import HookFailed
 from whysync.queries.commands import kubectl
@@ -42,7 +41,7 @@ from whysync.queries.hook_runs import (
     was_terminated_by_timeout,
 )
 from whysync.queries.log_lines import root_cause_text
-from whysync.queries.sync_position import is_deleted_before_next_run
+from whysync.queries.sync_position import delete_before_next_run, is_deleted_before_next_run
 from whysync.queries.waiting_on import is_hook_result
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
@@ -141,15 +140,10 @@ def _missing_safeguards(case: Case, ref: Ref, symptom: SymptomId) -> Iterator[Fi
         fixes=(
             Fix.change(
                 ref,
-                *((Set(pointer=POLICY, value=_with_before_creation(job)),) if kept else ()),
+                *((delete_before_next_run(job),) if kept else ()),
                 *((Set(pointer=DEADLINE_POINTER, value=600),) if endless else ()),
                 title="Prevention: set a hook-delete-policy and a deadline",
                 risk="the deadline must be longer than its slowest successful run",
             ),
         ),
     )
-
-
-def _with_before_creation(job: Manifest) -> str:
-    current = job.at(POLICY)
-    return f"{current},BeforeHookCreation" if isinstance(current, str) and current else "BeforeHookCreation"

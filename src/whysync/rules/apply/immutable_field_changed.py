@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.fix import Edit
+from whysync.diagnosis.sentences import listed
 from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
@@ -31,6 +32,7 @@ from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import app_argument, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sync_options import with_options
@@ -38,6 +40,7 @@ from whysync.queries.sync_position import keeps_old_run
 from whysync.queries.volume_growth import growth_fix
 
 SELECTOR = "/spec/selector"
+_ORPHANS = "the Pods are adopted only if the selector did not change; otherwise delete the old ones yourself"
 LABELS = "/spec/template/metadata/labels"
 
 
@@ -63,7 +66,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes_of_unnamed(case))
             if _is_unnamed(case, ref)
-            else tuple(_fixes(case, ref, immutable, desired, live)),
+            else tuple(_fixes(case, ref, immutable)),
             already_fixed=sync_again(
                 case,
                 "the change was reverted in Git",
@@ -129,15 +132,14 @@ def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
     )
 
 
-def _fixes(
-    case: Case, ref: Ref, immutable: tuple[str, ...], desired: Manifest | None, live: Manifest | None
-) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]:
+    desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
         yield Fix.change(ref, *edits, title="Restore the live value of the field in Git")
     else:
         yield Fix.run(
-            on_object("get", ref, "-o", "yaml") + "   # the value to keep",
+            with_comment(f"argocd app diff {app_argument(case)}", f"which fields of {ref} Git changes"),
             "git revert COMMIT   # the commit that changed the field",
             title="Revert the change of this field in Git",
         )
@@ -149,8 +151,9 @@ def _fixes(
         yield Fix.run(
             on_object("delete", ref, "--cascade=orphan"),
             sync(case),
-            title="Recreate only the StatefulSet: its Pods and volumes stay and are adopted",
-            risk="existing volumes keep their size and class; only new Pods get the new ones",
+            title="Recreate only the StatefulSet: its Pods and volumes stay",
+            risk="existing volumes keep their size and class; only new Pods get the new ones"
+            + ("" if _keeps_selector(immutable) else f"; {_ORPHANS}"),
             destroys=("the StatefulSet object, until the sync recreates it",),
         )
     cost = deletion_cost(case, ref) or "the object and its dependents"
@@ -159,7 +162,7 @@ def _fixes(
             ref,
             with_options(desired, "Replace=true", "Force=true"),
             title="Recreate it: Replace=true,Force=true on this object, for one sync",
-            risk="remove the option after the sync",
+            risk="; ".join(filter(None, ("remove the option after the sync", _waits_for_users(case, ref)))),
             destroys=(cost,),
         )
     else:
@@ -167,8 +170,24 @@ def _fixes(
             on_object("delete", ref),
             sync(case),
             title="Recreate it: delete the object, then sync",
+            risk=_waits_for_users(case, ref),
             destroys=(cost,),
         )
+
+
+def _keeps_selector(immutable: tuple[str, ...]) -> bool:
+    """Is it known that Git does not change the selector? Only then are the Pods adopted."""
+    return bool(immutable) and not any(field.startswith(SELECTOR) for field in immutable)
+
+
+def _waits_for_users(case: Case, ref: Ref) -> str:
+    """The deletion of a claim waits until no Pod uses it."""
+    if ref.kind != "PersistentVolumeClaim":
+        return ""
+    live = case.live_of(ref.key)
+    users = [pod.ref for pod, _ in users_of_storage(case, live)] if live is not None else []
+    who = f"{listed(users)} {'uses' if len(users) == 1 else 'use'}" if users else "a Pod uses"
+    return f"the deletion waits while {who} the claim: scale the workload to 0 first"
 
 
 def _reverting(immutable: tuple[str, ...], live: Manifest) -> Iterator[Edit]:

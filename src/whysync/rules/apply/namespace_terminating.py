@@ -139,7 +139,7 @@ def _cited(namespace: Manifest | None, remaining: tuple[Manifest, ...]) -> Itera
 
 
 def _fixes(case: Case, name: str, remaining: tuple[Manifest, ...]) -> Iterator[Fix]:
-    sync_when_gone = with_comment(sync(case), "when it is gone")
+    wait_until_gone = kubectl("wait", f"namespace/{name}", "--for=delete", "--timeout=10m")
     loss = "what the finalizer should have cleaned up outside the cluster stays behind"
     if remaining:
         finalizers = ", ".join(
@@ -147,8 +147,9 @@ def _fixes(case: Case, name: str, remaining: tuple[Manifest, ...]) -> Iterator[F
         )
         yield Fix.run(
             *(on_object("get", manifest.ref, "-o", "yaml") for manifest in remaining[:MOST]),
-            comment(f"get the controller of {finalizers} working, and wait until the namespace is gone"),
-            sync_when_gone,
+            comment(f"get the controller of {finalizers} working: its log shows what it cannot clean up"),
+            wait_until_gone,
+            sync(case),
             title=f"Get the controller of {finalizers} working: the namespace is deleted when it is done",
         )
         yield Fix.run(
@@ -156,21 +157,27 @@ def _fixes(case: Case, name: str, remaining: tuple[Manifest, ...]) -> Iterator[F
                 on_object("patch", manifest.ref, "--type=merge", "-p", REMOVE_FINALIZERS)
                 for manifest in remaining[:MOST]
             ),
+            wait_until_gone,
             sync(case),
             title="Only if that controller no longer exists: remove the finalizer, then sync",
-            destroys=(*(f"{manifest.ref}, immediately" for manifest in remaining[:MOST]), loss),
+            destroys=(
+                f"{', '.join(str(manifest.ref) for manifest in remaining[:MOST])} immediately; {loss}",
+            ),
         )
         return
     list_kinds = "kubectl api-resources --verbs=list --namespaced -o name"
     yield Fix.run(
         with_comment(kubectl("get", "namespace", name, "-o", "yaml"), "its conditions list what remains"),
         f"{list_kinds} | xargs -n1 {kubectl('get', '--ignore-not-found', '--show-kind', namespace=name)}",
-        comment("find out why it is not deleted, and wait until the namespace is gone"),
-        sync_when_gone,
+        comment("get what is listed deleted: the controllers of its finalizers have to run"),
+        wait_until_gone,
+        sync(case),
         title="Find the objects that block the deletion, wait until the namespace is gone, then sync",
     )
     yield Fix.run(
         comment(f"for each object: kubectl -n {name} patch KIND NAME --type=merge -p '{REMOVE_FINALIZERS}'"),
+        wait_until_gone,
+        sync(case),
         title="Only if a finalizer's controller no longer exists: remove the finalizer",
         destroys=(loss,),
     )
