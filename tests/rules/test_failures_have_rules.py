@@ -24,8 +24,6 @@ BELOW_A_WORKLOAD = {
     "RolloutUnfinished": "Waiting for rollout to finish: 1 old replicas are pending termination...",
     "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",
 }
-# No rule yet: their texts are listed as unexplained. Only ever remove from here.
-WITHOUT_A_RULE = {"ObjectMissing"}
 
 
 def failure_types(base: type[Failure] = Failure) -> Iterator[str]:
@@ -41,7 +39,7 @@ def names_in(folder: Path) -> set[str]:
 
 def test_every_failure_has_a_rule() -> None:
     used = {name for folder in SOURCES for name in names_in(folder)}
-    assert set(failure_types()) - used == {*BELOW_A_WORKLOAD, *WITHOUT_A_RULE}
+    assert set(failure_types()) - used == set(BELOW_A_WORKLOAD)
 
 
 @pytest.mark.parametrize("name", BELOW_A_WORKLOAD)

@@ -22,7 +22,8 @@ The namespace itself is being deleted: namespace-terminating.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.sentences import counted
+from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.sentences import and_more, counted
 from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
@@ -34,6 +35,7 @@ from whysync.queries.commands import (
     argocd_namespace,
     kubectl,
     on_object,
+    terminate,
     with_comment,
 )
 from whysync.queries.deletion_blockers import blocker_of, not_removed
@@ -55,7 +57,8 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
     findings = list(_reported(case))
     findings += _seen_in_cluster(case, {finding.about.key for finding in findings})
     findings += _of_the_application(case)
-    yield from findings or _without_condition(case)
+    findings = findings or list(_without_condition(case)) or list(_awaited(case))
+    yield from findings
 
 
 def _reported(case: Case) -> Iterator[Finding]:
@@ -94,6 +97,34 @@ def _of_the_application(case: Case) -> Iterator[Finding]:
             finalizers=finalizers_of(case.live_of(ref.key)) or case.app.metadata.finalizers,
             sure=False,
         )
+
+
+def _awaited(case: Case) -> Iterator[Finding]:
+    """A sync waits for a deletion, and the facts do not contain the object."""
+    wait = wait_of(case)
+    if wait is None or wait.what is not Awaited.DELETION or not wait.is_long:
+        return
+    others = and_more(wait.others)
+    yield Finding(
+        about=wait.ref,
+        field=FINALIZERS,
+        explains=tuple(dict.fromkeys((OPERATION, *symptoms_about(case, wait.ref)))),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"the sync has been waiting for {age_text(wait.age)} for the deletion of {wait.ref}{others}:"
+        " most likely a finalizer keeps it",
+        evidence=(
+            cite(case.application, "/status/operationState/message", says="what the operation waits for"),
+        ),
+        fixes=(
+            Fix.run(
+                on_object("get", wait.ref, "-o", "yaml"),
+                terminate(case),
+                title="Read its finalizers: let the controller that set them run, or terminate the operation",
+                risk="what was applied so far stays",
+            ),
+        ),
+    )
 
 
 def _blocked_by(case: Case, live: Manifest) -> Iterator[SymptomId]:

@@ -22,6 +22,7 @@ wave-stalled.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.fix import FixKind
@@ -49,12 +50,14 @@ ENDED = "Terminated"
 PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"
 DEFAULT_TIMEOUT = 3600
+_TERMINATION = timedelta(minutes=5)
 SLACK = 60  # an operation is terminated some seconds late
 
 
 @rule(cause="sync-timeout", since="0.1")
 def operation_timed_out(case: Case) -> Iterator[Finding]:
     yield from _hanging(case)
+    yield from _terminating(case)
     for group in grouped(case, OperationTerminated):
         if not any(report.failure.by_timeout for report in group.reports):
             continue
@@ -100,6 +103,37 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
                 f"the sync timeout is {_seconds(limit)} s now",
                 "Sync again: the sync timeout was raised",
                 when=raised,
+            ),
+        )
+
+
+def _terminating(case: Case) -> Iterator[Finding]:
+    """Somebody terminated the operation, and its phase is still Running much later."""
+    operation = case.operation
+    for group in grouped(case, OperationTerminated):
+        by_timeout = any(report.failure.by_timeout for report in group.reports)
+        if by_timeout or operation is None or not is_running(case) or OPERATION not in group.explains:
+            continue
+        age = case.age(operation.started_at)
+        if age is None or age < _TERMINATION:
+            continue
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.MEDIUM,
+            verdict=f"the sync was terminated, but its operation has been running for {age_text(age)}:"
+            " no other sync can start",
+            evidence=(
+                *group.cited(says="it was terminated"),
+                cite(case.application, "/status/operationState/startedAt", says="when it started"),
+            ),
+            fixes=(
+                Fix.run(
+                    terminate(case),
+                    restart(case, CONTROLLER),
+                    title="Terminate it again; if it stays, restart the controller",
+                ),
             ),
         )
 

@@ -62,7 +62,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         wait = wait_of(case)
         blocks_sync = wait is not None and wait.ref.key == claim.ref.key
         is_normal = case.synced_recently and not evidence and not blocks_sync
-        if claim.manifest is None and not evidence:
+        if claim.manifest is None and not evidence and not _waits_for_volume(case, claim.ref):
             continue
         yield Finding(
             about=claim.ref,
@@ -81,6 +81,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             evidence=(
                 *cite_if(claim.manifest, PHASE, says="its phase"),
                 *evidence,
+                *_cited_row(case, claim),
             ),
             fixes=(
                 Fix.run(
@@ -95,6 +96,18 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _waits_for_volume(case: Case, ref: Ref) -> bool:
+    """Argo CD's health check reports a claim as Progressing only while its phase is Pending."""
+    row = case.rows.get(ref.key)
+    return row is not None and row.health is not None and row.health.status == "Progressing"
+
+
+def _cited_row(case: Case, claim: _Claim) -> Iterator[Evidence]:
+    row = case.rows.get(claim.ref.key)
+    if claim.manifest is None and row is not None:
+        yield case.cited_row(row, says="Progressing: its phase is Pending")
 
 
 def _reported(case: Case, claim: Ref) -> Iterator[SymptomId]:

@@ -20,6 +20,7 @@ status at all: status_never_reported.
 
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId
@@ -28,6 +29,7 @@ from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import on_object
 
+OBSERVED = "/status/observedGeneration"
 _READY = ("Ready", "Available")
 
 
@@ -37,7 +39,11 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.unhealthy(row.key)
         code, message = health_of_row(case, row)
         live = case.live_of(row.key)
-        if symptom not in case.symptom_ids or live is None or is_builtin(row.ref):
+        if symptom not in case.symptom_ids or live is None:
+            continue
+        if is_builtin(row.ref):
+            if code == "Progressing" and _is_complete(live):
+                yield _unobserved(case, row, live, message)
             continue
         index = _ready_condition(live)
         if code not in ("Progressing", "Degraded") or index is None:
@@ -73,3 +79,35 @@ def _ready_condition(live: Manifest) -> int | None:
         if condition.get("type") in _READY and condition.get("status") == "True" and is_current:
             return index
     return None
+
+
+def _is_complete(live: Manifest) -> bool:
+    """Are all replicas updated and available, and does only the observed generation lag behind?"""
+    wanted = live.spec.get("replicas", 1)
+    counts = [live.status.get(name) for name in ("updatedReplicas", "readyReplicas", "availableReplicas")]
+    observed, generation = live.status.get("observedGeneration"), live.meta.get("generation")
+    behind = observed is None or (generation is not None and observed != generation)
+    return live.ref.kind in ("Deployment", "StatefulSet") and all(c == wanted for c in counts) and behind
+
+
+def _unobserved(case: Case, row: ResourceRow, live: Manifest, message: str) -> Finding:
+    return Finding(
+        about=row.ref,
+        field=OBSERVED,
+        explains=(SymptomId.unhealthy(row.key),),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=f"all replicas of {row.ref} are updated and available, but its controller does not write "
+        "status.observedGeneration, which Argo CD waits for",
+        root=message or None,
+        evidence=(
+            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            cite(live, "/status", says="complete, except for observedGeneration"),
+        ),
+        fixes=(
+            Fix.run(
+                on_object("get", row.ref, "-o", "yaml"),
+                title="Check that the controller of this API server writes observedGeneration; update it",
+            ),
+        ),
+    )

@@ -51,7 +51,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         if proof_of_current_health(case, row) is not None:
             continue  # the row is out of date
         chain = reason_chain(case, row.ref)
-        if code == "Progressing" and (case.synced_recently or not chain):
+        if code == "Progressing" and (case.synced_recently or not (chain or message)):
             continue
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
         reason = _reason(chain, message)
@@ -60,7 +60,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom, *reported),
             because=reported,  # where another rule explains what the chain reports, that is the cause
-            severity=Severity.CRITICAL,
+            severity=Severity.CRITICAL if code == "Degraded" or chain else Severity.WARNING,
             confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
             + (
