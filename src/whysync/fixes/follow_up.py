@@ -9,12 +9,13 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.while_deleting import is_being_deleted
 from whysync.fixes.while_syncing import end_running_sync, is_running
-from whysync.json_tree import Object, fields, items
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.queries.commands import (
     CONTROLLER,
     app_argument,
     comment,
+    kubectl,
     refresh,
     restart,
     sync,
@@ -44,12 +45,36 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
         yield _end_running_sync(fix, case)
     if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_STARTUP:
         yield with_comment(restart(case, CONTROLLER), "it reads these settings only at startup")
+    if fix.create is not None:
+        yield from _check_of_permission(fix.create)
     yield refresh(case)
     if _needs_sync(fix, case):
         yield sync(case)
     if fix.afterwards:
         yield f"argocd app wait {app_argument(case)} --sync"
     yield from fix.afterwards
+
+
+def _check_of_permission(manifest: Object) -> Iterator[str]:
+    """Asks the API server about the first permission that a Role and its binding grant."""
+    roles = {text(fields(item).get("kind")): fields(item) for item in items(manifest.get("items"))}
+    role = roles.get("ClusterRole") or roles.get("Role")
+    binding = roles.get("ClusterRoleBinding") or roles.get("RoleBinding")
+    if role is None or binding is None:
+        return
+    rule = next((fields(rule) for rule in items(role.get("rules"))), {})
+    subject = next((fields(subject) for subject in items(binding.get("subjects"))), {})
+    verb, resource, group = (
+        next((text(name) for name in items(rule.get(key))), "") for key in ("verbs", "resources", "apiGroups")
+    )
+    user = text(subject.get("name"))
+    if text(subject.get("kind")) == "ServiceAccount":
+        user = f"system:serviceaccount:{text(subject.get('namespace'))}:{user}"
+    namespace = text(fields(role.get("metadata")).get("namespace"))
+    scope = () if namespace else ("-A",)
+    asked = f"{resource}.{group}" if group else resource
+    command = kubectl("auth", "can-i", verb, asked, f"--as={user}", *scope, namespace=namespace)
+    yield with_comment(command, "must print yes")
 
 
 def _end_running_sync(fix: Fix, case: Case) -> str:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.argocd.projects import Cluster, destination_verdict, kind_verdict, source_verdict
+from msgspec.structs import replace
+
+from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects import (
+    Cluster,
+    PermissionResult,
+    destination_verdict,
+    kind_verdict,
+    source_verdict,
+)
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Add, Edit, Remove
@@ -48,16 +57,50 @@ def _destination(case: Case, denied: ProjectDenied) -> tuple[str, str]:
 
 def is_permitted(case: Case, denied: ProjectDenied) -> bool:
     assert case.project is not None
+    return _verdict(case, case.project, denied).permitted
+
+
+def _verdict(case: Case, project: AppProject, denied: ProjectDenied) -> PermissionResult:
     match denied.what:
         case ProjectRule.SOURCE | ProjectRule.HELM_REPO:
-            return source_verdict(case.project, denied.value).permitted
+            return source_verdict(project, denied.value)
         case ProjectRule.DESTINATION | ProjectRule.NAMESPACE:
-            server, namespace = _destination(case, denied)
-            cluster = Cluster(server=server) if "://" in server else Cluster(name=server)
-            return destination_verdict(case.project, cluster, namespace).permitted
+            return _destination_verdict(project, *_destination(case, denied))
         case ProjectRule.KIND:
             namespaced = is_namespaced(case, denied.kind)
-            return kind_verdict(case.project, denied.group, denied.kind, "", namespaced=namespaced).permitted
+            return kind_verdict(project, denied.group, denied.kind, "", namespaced=namespaced)
+
+
+def _destination_verdict(project: AppProject, server: str, namespace: str) -> PermissionResult:
+    cluster = Cluster(server=server) if "://" in server else Cluster(name=server)
+    return destination_verdict(project, cluster, namespace)
+
+
+def denying_entries(case: Case, denied: ProjectDenied) -> tuple[str, ...]:
+    """Pointers to the entries with `!` that deny it: an entry that permits it does not override them."""
+    project = case.project
+    if project is None or denied.what is ProjectRule.KIND:
+        return ()
+    spec = project.spec
+    alone = (
+        [replace(spec, source_repos=(repository,)) for repository in spec.source_repos]
+        if denied.what in (ProjectRule.SOURCE, ProjectRule.HELM_REPO)
+        else [replace(spec, destinations=(destination,)) for destination in spec.destinations]
+    )
+    return tuple(
+        f"{_LISTS[denied.what]}/{index}"
+        for index, only in enumerate(alone)
+        if _verdict(case, replace(project, spec=only), denied) is PermissionResult.DENIED
+    )
+
+
+def may_deploy_to_destination(case: Case) -> bool:
+    """Does the project permit the Application's own destination?"""
+    destination = case.app.spec.destination
+    server = destination.server or destination.name
+    if case.project is None or not server or not destination.namespace:
+        return False
+    return _destination_verdict(case.project, server, destination.namespace).permitted
 
 
 def _list_of(case: Case, denied: ProjectDenied) -> str:
@@ -75,12 +118,15 @@ def lists_that_deny(case: Case, still: tuple[ProjectDenied, ...]) -> Iterator[Ev
             yield cite(case.project_manifest, black, says="what the project forbids")
     for pointer in dict.fromkeys(_list_of(case, denied) for denied in still):
         if pointer != "/spec/namespaceResourceWhitelist" or case.project_manifest.at(pointer):
-            yield cite(case.project_manifest, pointer, says="what the project permits")
+            denies = any(denying_entries(case, denied) for denied in still)
+            says = "what the project permits, and with ! denies" if denies else "what the project permits"
+            yield cite(case.project_manifest, pointer, says=says)
 
 
 def permitting_edits(case: Case, denied: ProjectDenied) -> Iterator[Edit]:
     """Add it to the list of what may be used; and take it off the list of what may not."""
     manifest, pointer = case.project_manifest, _list_of(case, denied)
+    yield from (Remove(pointer=entry) for entry in reversed(denying_entries(case, denied)))
     entry: Json
     match denied.what:
         case ProjectRule.SOURCE | ProjectRule.HELM_REPO:

@@ -41,6 +41,14 @@ class RepoUnreachable(Failure, frozen=True, kw_only=True):
     reason: Network = Network.UNKNOWN
     detail: str = ""
 
+    @property
+    def http_status(self) -> str:
+        """The status that the host returned: `503`; empty if there is none."""
+        status = compiled(r"(?:error:|[Cc]ode:?|status:?|HTTP(?:/[\d.]{1,4})?) ?(?P<code>[45]\d\d)\b").search(
+            self.detail
+        )
+        return status["code"] if status else ""
+
 
 class TlsUntrusted(Failure, frozen=True, kw_only=True):
     host: str = ""

@@ -9,7 +9,9 @@ or applied. If it cannot list a kind, every Application of that cluster is affec
 `is forbidden: User … cannot <verb> resource …` from the API server.
 
 ## Fix
-Create the smallest Role (or ClusterRole) and binding that permits exactly this.
+If Argo CD's own controller cannot list a kind, its ClusterRoleBinding is missing or has another subject:
+repair the binding, because the next kind fails too. Otherwise create the smallest Role (or ClusterRole) and
+binding that permits exactly this.
 
 ## When it is something else
 `permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and admission
@@ -22,7 +24,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
-from whysync.queries.commands import kubectl, refresh
+from whysync.queries.commands import kubectl, refresh, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import ROLE_NAME, binding_for, role_for, service_account
 
@@ -106,10 +108,6 @@ def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         title=f"Permit exactly this for {_user(failure)}",
         risk="for the destination cluster; apply it with an account that may grant permissions",
     )
-    words = ["auth", "can-i", failure.verb, _resource(failure), f"--as={failure.user}"]
-    yield Fix.run(
-        kubectl(*words, namespace=failure.namespace), title="Check it afterwards: this must print yes"
-    )
 
 
 def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
@@ -119,11 +117,25 @@ def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     if account is None or account[1] not in CONTROLLERS or failure.namespace or failure.escalation:
         return
     if failure.verb in ("list", "watch"):
+        role, subject = account[1], f"--serviceaccount={account[0]}:{account[1]}"
         yield Fix.run(
-            f"kubectl get clusterrolebinding -o wide | grep {account[1]}"
-            f"   # its subject must be in namespace {account[0]}",
+            with_comment(
+                f"kubectl get clusterrolebinding -o wide | grep {role}",
+                f"NAME, and is its subject in namespace {account[0]}?",
+            ),
+            with_comment(kubectl("set", "subject", "clusterrolebinding", role, subject), "if it is not"),
+            with_comment(
+                kubectl("create", "clusterrolebinding", role, f"--clusterrole={role}", subject),
+                "if there is no such binding",
+            ),
+            with_comment(
+                kubectl("auth", "can-i", failure.verb, _resource(failure), f"--as={failure.user}", "-A"),
+                "must print yes",
+            ),
             refresh(case),
-            title="Check the installed ClusterRoleBinding first: without it, the next kind fails too",
+            title="Repair the binding of the controller's ClusterRole: without it, the next kind fails too",
+            risk="the installed ClusterRole permits everything in the cluster; a namespace-scoped Argo CD has"
+            " none",
         )
 
 

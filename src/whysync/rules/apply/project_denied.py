@@ -11,8 +11,9 @@ Argo CD names what is refused and by which project; if the facts contain the pro
 still refuses it.
 
 ## Fix
-The entry to add to the AppProject, as narrow as the refusal. If the project is right and the
-Application is not, move the Application to another project or change its source or destination.
+If the project is right and the manifest is not: move the object into a namespace that the project permits,
+or change the source or destination of the Application. Otherwise the entry to add to the AppProject, as
+narrow as the refusal. An entry that begins with `!` denies: no other entry overrides it.
 
 ## When it is something else
 A project that does not exist at all is project-missing. A live object of a kind that is not
@@ -23,16 +24,19 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.patterns.projects import ProjectDenied
+from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import hard_refresh, sync
-from whysync.queries.group_failures import grouped
+from whysync.queries.commands import app_argument, comment, hard_refresh, refresh, sync, with_comment
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.project_denials import (
     denied_text,
+    denying_entries,
     is_permitted,
     lists_that_deny,
+    may_deploy_to_destination,
     permitting_command,
     permitting_edits,
 )
@@ -59,12 +63,15 @@ def project_denied(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"project {name} {'does' if still else 'did'} not permit"
-            f" {denied_text(case, still or denied)}",
+            f" {denied_text(case, still or denied)}{_objects(group)}{_denied_by(case, still, known=known)}",
             evidence=(
                 *group.cited(says="Argo CD refuses it"),
                 *(lists_that_deny(case, still) if known else ()),
             ),
-            fixes=tuple(_fixes(case, again, name, still, known=known)),
+            fixes=(
+                *_move_objects(case, group, known=known),
+                *_fixes(case, again, name, still, known=known),
+            ),
             already_fixed=already_fixed(
                 "the project permits it now",
                 Fix.run(again, title="Try again: the project permits it now"),
@@ -82,14 +89,60 @@ def _fixes(
     known: bool,
 ) -> Iterator[Fix]:
     title, risk = f"Permit exactly this in AppProject {name}", "it holds for every Application of the project"
+    if known and any(denying_entries(case, denied) for denied in still):
+        yield Fix.run(
+            f"argocd proj get {quote(name)}",
+            with_comment(f"argocd app edit {app_argument(case)}", "its source or destination"),
+            title="Use what the project permits: the denial is explicit",
+            risk="what the Application has deployed to its current destination stays there",
+        )
+        title = f"Remove the entry with ! from AppProject {name}, and permit exactly this"
+        risk = "the entry forbids this on purpose, for every Application of the project: ask its owner"
     if known and case.project_manifest is not None:
         edits = (edit for denied in still for edit in permitting_edits(case, denied))
         yield Fix.project(case.project_manifest.ref, *edits, title=title, risk=risk)
     else:
         commands = (permitting_command(case, name, denied) for denied in still)
-        yield Fix.run(*commands, again, title=title, risk=risk)
+        look = with_comment(
+            f"argocd proj get {quote(name)}",
+            "look first: an entry with ! (or in a deny list) denies it, and no other entry overrides that",
+        )
+        yield Fix.run(look, *commands, again, title=title, risk=risk)
     yield Fix.run(
         "argocd proj list",
-        f"argocd app set {quote(case.app.name)} --project OTHER_PROJECT",
+        f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
         title="Or move the Application to a project that permits it",
+        risk="all other permissions, roles and sync windows of that project apply, too",
+    )
+
+
+def _objects(group: FailureGroup[ProjectDenied]) -> str:
+    """The objects that were refused: kinds and namespaces of a sync are refused for single objects."""
+    if not group.resources:
+        return ""
+    return f" ({group.resources[0]}{group.others})"
+
+
+def _denied_by(case: Case, still: tuple[ProjectDenied, ...], *, known: bool) -> str:
+    if not known or not any(denying_entries(case, denied) for denied in still):
+        return ""
+    return ": an entry with ! denies it"
+
+
+def _move_objects(case: Case, group: FailureGroup[ProjectDenied], *, known: bool) -> Iterator[Fix]:
+    """Objects in a namespace that is not permitted belong into the destination's, if that is permitted."""
+    refs = [
+        ref
+        for report in group.reports
+        if report.failure.what is ProjectRule.NAMESPACE and (ref := report.ref) is not None
+    ]
+    namespace = case.destination_namespace
+    if not known or not refs or not may_deploy_to_destination(case):
+        return
+    objects = listed(dict.fromkeys(refs))
+    yield Fix.run(
+        comment(f"set metadata.namespace of {objects} to {namespace}, or remove the line; commit and push"),
+        refresh(case),
+        title=f"If {objects} is meant for namespace {namespace}: move it there in Git",
+        risk=f"what reads it in namespace {refs[0].namespace} does not find it there",
     )

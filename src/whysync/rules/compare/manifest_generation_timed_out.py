@@ -51,12 +51,14 @@ def _fixes(case: Case, *, of_tool: bool) -> Iterator[Fix]:
             *_longer_call(namespace),
             hard_refresh(case),
             title="Increase the timeouts of the tool (ARGOCD_EXEC_TIMEOUT, default 90s) and of the call",
+            risk="the repo-server and the controller restart: nothing is reconciled for a minute or two",
         )
     else:
         yield Fix.run(
             *_longer_call(namespace),
             hard_refresh(case),
             title="Increase the repo-server timeout (controller.repo.server.timeout.seconds, default 60)",
+            risk="the controller restarts: nothing is reconciled for a minute or two",
         )
     yield Fix.run(
         f"kubectl -n {namespace} top pods -l app.kubernetes.io/name=argocd-repo-server",

@@ -39,6 +39,20 @@ from whysync.queries.sources import (
 
 ANSWERED = frozenset({Network.RATE_LIMITED, Network.UNAVAILABLE, Network.SERVER_ERROR, Network.NOT_FOUND})
 """The host was reached but returned an error."""
+OUTAGE = frozenset({Network.UNAVAILABLE, Network.SERVER_ERROR})
+_WAIT = "Wait until the host works again (see its status page)"
+_TEST = "Test the connection from the repo-server's Pod, fix it"
+_TITLES = {
+    Network.UNAVAILABLE: _WAIT,
+    Network.SERVER_ERROR: _WAIT,
+    Network.RATE_LIMITED: "Wait, use a credential with a higher rate limit, or poll less (webhooks)",
+    Network.NOT_FOUND: "Correct the address, or renew the credential if the repository exists",
+    Network.DNS: "Correct the host name, or the DNS that the repo-server uses",
+    Network.REFUSED: "Correct the port, or get the host to listen on it",
+    Network.TIMEOUT: "Let the repo-server through: network policies, firewall, proxy (HTTPS_PROXY)",
+    Network.NO_ROUTE: "Let the repo-server through: routes, network policies, firewall",
+    Network.PROXY: "Correct the proxy of the repository or of the repo-server (HTTPS_PROXY, NO_PROXY)",
+}
 
 
 @rule(cause="repo-unreachable", since="0.1")
@@ -50,11 +64,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
         where = url or failure.host or "the repository"
         hidden = failure.reason is Network.NOT_FOUND
         answered = failure.reason in ANSWERED
-        reason = (
-            "the repository does not exist, or Argo CD's credentials have no access to it"
-            if hidden
-            else why_unreachable(failure.reason)
-        )
+        reason = _reason(failure)
         yield Finding(
             about=case.application.ref,
             field=f"{source_pointer(case, source)}/repoURL" if source else None,
@@ -81,27 +91,34 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
         )
 
 
+def _reason(failure: RepoUnreachable) -> str:
+    if failure.reason is Network.NOT_FOUND:
+        return "the repository does not exist, or Argo CD's credentials have no access to it"
+    if failure.reason in OUTAGE and failure.http_status:
+        return f"its host returns HTTP {failure.http_status}"
+    return why_unreachable(failure.reason)
+
+
 def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iterator[Fix]:
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     address = quote(url) if url else "URL"
-    probe = f"git ls-remote {address} HEAD"
+    probe = f"env GIT_TERMINAL_PROMPT=0 git ls-remote {address} HEAD"
     if source is not None and source.chart:
         oci = is_oci(source.repo_url)
         probe = f"helm show chart --repo {address} {quote(source.chart)}"
         probe = f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}" if oci else probe
-    yield Fix.run(
-        f"{inside} {probe}   # the same request from the repo-server",
-        hard_refresh(case),
-        title="Wait, use a credential with a higher rate limit, or poll less (webhooks), then hard refresh"
-        if reason is Network.RATE_LIMITED
-        else "Test the connection from the repo-server, fix it, then hard refresh",
+    same = with_comment(
+        f"argocd repo get {address} --refresh hard", "with Argo CD's own credentials, if they are registered"
     )
-    if reason is Network.NOT_FOUND:
-        yield Fix.run(
-            f"argocd repo get {address}",
-            with_comment(
-                f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo NEW_URL",
-                "if it was renamed or moved",
-            ),
-            title="Correct the address, or renew the credential if the repository exists",
-        )
+    network = with_comment(f"{inside} {probe}", "from its Pod, but without Argo CD's credentials")
+    move = with_comment(
+        f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo NEW_URL",
+        "if it was renamed or moved",
+    )
+    yield Fix.run(
+        same,
+        network,
+        *((move,) if reason is Network.NOT_FOUND else ()),
+        hard_refresh(case),
+        title=f"{_TITLES.get(reason, _TEST)}, then hard refresh",
+    )

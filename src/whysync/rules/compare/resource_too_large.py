@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.pointer import join
@@ -28,13 +29,16 @@ from whysync.queries.commands import (
     CONTROLLER,
     REPO_SERVER,
     argocd_namespace,
+    comment,
     kubectl,
     refresh,
     restart,
     sync,
+    with_comment,
 )
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
+from whysync.queries.revert import revert_commit
 
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
 MIN_REPORTED_SIZE = 500_000
@@ -69,7 +73,10 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{ref}: {PROBLEMS[failure.limit_of]}{numbers}",
             evidence=group.cited(says="the exceeded limit"),
-            fixes=(_fix(case, failure.limit_of),),
+            fixes=(
+                _fix(case, failure.limit_of, largest.pointer if largest is not None else ""),
+                *(revert_commit(case, _source(case)) if failure.limit_of in OBJECT_LIMITS else ()),
+            ),
         )
 
 
@@ -99,14 +106,20 @@ def _size(value: Json) -> int:
         return 0
 
 
-def _fix(case: Case, limit: SizeLimit) -> Fix:
+def _source(case: Case) -> Source | None:
+    return case.app.sources[0] if len(case.app.sources) == 1 else None
+
+
+def _fix(case: Case, limit: SizeLimit, largest: str) -> Fix:
     namespace = argocd_namespace(case)
     match limit:
         case SizeLimit.GRPC:
             return Fix.run(
                 kubectl("set", "env", CONTROLLER, REPO_SERVER, API_SERVER, GRPC_LIMIT, namespace=namespace),
-                refresh(case),
+                with_comment(refresh(case), "when the Pods are ready"),
                 title="Increase the gRPC limit (default 100 MB), or split the Application",
+                risk="Argo CD restarts: nothing is reconciled for a minute or two; its Pods need more memory;"
+                " the next upgrade resets it, unless it is in the manifests that install Argo CD",
             )
         case SizeLimit.MANIFESTS:
             patch = '{"data":{"reposerver.max.combined.directory.manifests.size":"50M"}}'
@@ -115,6 +128,7 @@ def _fix(case: Case, limit: SizeLimit) -> Fix:
                 restart(case, REPO_SERVER),
                 refresh(case),
                 title="Increase the limit (default 10M), or exclude files that are not manifests",
+                risk="the repo-server restarts and needs more memory; renderings in progress start again",
             )
         case SizeLimit.STATUS:
             return Fix.run(
@@ -123,7 +137,10 @@ def _fix(case: Case, limit: SizeLimit) -> Fix:
             )
         case SizeLimit.REQUEST | SizeLimit.ETCD | SizeLimit.OBJECT:
             return Fix.run(
-                "# split the data over several objects, or keep it outside Kubernetes (an image, a bucket)",
+                comment(
+                    f"in Git: split {largest or 'the data'} over several objects, or keep it outside"
+                    " Kubernetes (an image, a bucket); commit and push"
+                ),
                 sync(case),
-                title="Make the object smaller, then sync",
+                title=f"Make {largest or 'the object'} smaller, commit, then sync",
             )
