@@ -15,7 +15,8 @@ OTHERS = frozenset({
     "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "whysync", "xargs",
 })  # fmt: skip
 GIT = {
-    "add": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit", "diff": "--stat",
+    "add": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit",
+    "diff": "--stat --name-status --diff-filter",
     "grep": "-n -i -w -e -l", "log": "-p -S -G --oneline -n", "ls-remote": "--heads --tags --symref",
     "mv": "", "push": "--force-with-lease", "revert": "--no-edit", "rev-parse": "", "rm": "-r --cached",
     "show": "--stat",

@@ -85,7 +85,7 @@ def renamed_since_last_sync(case: Case, source: Source | None, name: str) -> tup
     if source is None or not revision or not name:
         return ()
     until = source.target_revision if _REF.fullmatch(source.target_revision) else "HEAD"
-    renames = f"git diff -M --name-status --diff-filter=RD {revision[:8]}..{quote(until)}"
+    renames = f"git diff --name-status --diff-filter=RD {revision[:8]}..{quote(until)}"
     return (with_comment(f"{renames} | grep -F {quote(name)}", "was it renamed (R) or deleted (D)?"),)
 
 

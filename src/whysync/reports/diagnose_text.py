@@ -23,6 +23,9 @@ from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
+from whysync.messages.parse import understand
+from whysync.messages.wrappers import LayerKind
+from whysync.queries.check_commands import side_checks
 from whysync.queries.commands import app_argument, is_sync
 from whysync.queries.hidden_drift import unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
@@ -48,6 +51,21 @@ _HIDDEN_WORDS = {
     HiddenBy.CONVERSION: "Argo CD converts the live object to the API version in Git",
     HiddenBy.FAILED_COMPARISON: "Argo CD could not compare the resource",
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
+}
+_STEPS = {
+    LayerKind.LOAD_TARGET_STATE: "reading the desired state",
+    LayerKind.SOURCE_N_OF_M: "generating the manifests",
+    LayerKind.GENERATE_MANIFESTS: "generating the manifests",
+    LayerKind.CACHED: "generating the manifests",
+    LayerKind.HELM_TEMPLATE: "Helm",
+    LayerKind.HELM_DEPENDENCIES: "fetching the chart's dependencies",
+    LayerKind.PLUGIN: "the config management plugin",
+    LayerKind.RESOLVE_REVISION: "resolving the revision",
+    LayerKind.FETCH: "fetching the repository",
+    LayerKind.LOAD_LIVE_STATE: "reading the live state",
+    LayerKind.CLUSTER: "reading the cluster",
+    LayerKind.COMPARE_STATES: "comparing the states",
+    LayerKind.DIFF: "computing the difference",
 }
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _LONGEST_HEADLINE = 320
@@ -286,7 +304,7 @@ def answer_of(report: AppReport) -> str:
     if report.unexplained and report.side is Side.NONE:
         return "a problem is reported, but no rule explains it"
     if report.unexplained:
-        return f"{_state_word(report)}: no rule explains it"
+        return f"{_state_word(report)}: {_unknown_error(report) or 'no rule explains it'}"
     if not report.was_compared:
         return "Argo CD has not compared it yet"
     if report.is_unsure:
@@ -295,6 +313,16 @@ def answer_of(report: AppReport) -> str:
     if {Fact.DESIRED, Fact.LIVE} <= _unmet(report):
         return f"Argo CD reports no problem, but only its status was checked{empty}"
     return f"nothing is wrong{empty}"
+
+
+def _unknown_error(report: AppReport) -> str:
+    """The step that failed, and the words of an error that no pattern matches; empty if there is none."""
+    unread = next((s for s in report.unexplained if s.unread and s.side is Side.COMPARE and s.raw), None)
+    if unread is None:
+        return ""
+    message = understand(unread.raw)
+    step = next((_STEPS[layer.kind] for layer in reversed(message.layers) if layer.kind in _STEPS), "")
+    return f"{step or 'it'} fails with an error that whysync does not know: {both_ends(message.rest)}"
 
 
 def _unmet(report: AppReport) -> set[str]:
@@ -635,6 +663,9 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if more > 0:
         yield from terminal.labeled("", f"and {more} more (-o json has them all)")
     yield from _not_understood(report, terminal, wide=wide)
+    if report.first is None and report.unexplained and report.side is Side.COMPARE:
+        for index, command in enumerate(side_checks(report.side, report.case)):
+            yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
     yield from _gaps(report.gaps, terminal)
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"

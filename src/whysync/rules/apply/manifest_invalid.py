@@ -202,7 +202,7 @@ def _fixes(
     yield Fix.run(
         kubectl("explain", path, *((version,) if version else ())) + "   # what the cluster expects there",
         sync(case),
-        title="Correct the field in Git, then sync",
+        title=f"Correct {field or 'the field'} of {ref} in Git, then sync",
     )
     revert = revert_in_git(case, ref)
     if revert is not None:

@@ -33,8 +33,8 @@ from whysync.messages.patterns.operations import OperationTerminated
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import (
     CONTROLLER,
+    app_argument,
     argocd_namespace,
-    comment,
     kubectl,
     restart,
     sync,
@@ -147,9 +147,9 @@ def _fix_cause(case: Case, hook: Ref | None) -> Fix:
             title=f"Find out why {hook} takes so long: run it again and follow its log",
         )
     return Fix.run(
-        comment("fix what it waited for, then"),
+        with_comment(f"argocd app resources {app_argument(case)}", "which object is not healthy?"),
         sync(case),
-        title="Fix what it waited for, then sync again",
+        title="Find the object that the sync waited for, get it healthy, then sync again",
     )
 
 

@@ -28,13 +28,15 @@ from whysync.queries.commands import comment, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
 
+MOST_KEYS = 6
+
 
 @rule(cause="secret-encoding", since="0.1")
 def secret_value_not_base64(case: Case) -> Iterator[Finding]:
     for group in grouped(case, SecretEncoding, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)
         keys = _keys(case, ref)
-        name = keys[0] if len(keys) == 1 else "the plain value"
+        name = " or ".join(keys) if 0 < len(keys) <= MOST_KEYS else "the plain value"
         what = "a Secret" if ref == case.application.ref else str(ref)
         yield Finding(
             about=ref,
@@ -43,7 +45,7 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{what} has a value in data that is not base64"
-            + (f": {keys[0]}" if len(keys) == 1 else f" (one of {listed(keys, 6)})" if keys else ""),
+            + (f": {keys[0]}" if len(keys) == 1 else f" (one of {listed(keys, MOST_KEYS)})" if keys else ""),
             evidence=group.cited(says="the API server cannot decode it"),
             fixes=(
                 Fix.run(

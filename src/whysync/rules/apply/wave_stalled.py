@@ -55,7 +55,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
         fixes=(
             Fix.run(
                 on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
-                title="Fix that resource: the sync continues when it is healthy",
+                title=f"Get {wait.ref} healthy: the sync continues then by itself",
             ),
             Fix.run(
                 comment("push the fix, then"),
@@ -91,7 +91,7 @@ def _failed(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     on_object("describe", result.ref) + "   # what is wrong with it",
                     sync(case),
-                    title="Fix that resource, then sync again",
+                    title=f"Get {result.ref} healthy, then sync again",
                 ),
             ),
         )

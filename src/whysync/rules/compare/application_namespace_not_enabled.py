@@ -100,7 +100,8 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
     yield Fix.run(
         kubectl("get", "configmap", "argocd-cmd-params-cm", "-o", show, namespace=argocd_namespace(case)),
         restart(case, CONTROLLER, API_SERVER) + "   # after a change",
-        title=f"Check that application.namespaces names {namespace}",
+        title=f"Add {namespace} to application.namespaces in argocd-cmd-params-cm, if it is not there",
+        risk="Argo CD restarts: nothing is reconciled for a minute or two",
     )
 
 

@@ -43,7 +43,7 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
                     f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server",
                     f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
                     hard_refresh(case),
-                    title="Read the sidecar's log, check the plugin's name and discovery, then hard refresh",
+                    title=f"Find the failing step of {name} in its sidecar's log, fix it, then hard refresh",
                 ),
             ),
         )

@@ -32,6 +32,13 @@ from whysync.queries.group_failures import grouped
 
 API_PORTS = (443, 6443)
 
+_TEST = "Test the connection from Argo CD's namespace, fix it"
+_TITLES = {
+    Network.DNS: "Correct the cluster's address, or the DNS that Argo CD uses",
+    Network.REFUSED: "Get the cluster's API server running, or correct its address",
+    Network.TIMEOUT: "Let Argo CD through to the API server: allowlist, firewall, VPN; or start the cluster",
+    Network.NO_ROUTE: "Let Argo CD through to the API server: routes, firewall, VPN; or start the cluster",
+}
 _REPORTED = frozenset({SymptomKind.OPERATION, SymptomKind.CONDITION, SymptomKind.RESULT})
 
 
@@ -62,7 +69,7 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                     f"kubectl -n {argocd_namespace(case)} run probe --rm -it --restart=Never"
                     f" --image=curlimages/curl -- -kI {quote(server) if '://' in server else 'SERVER'}/livez",
                     refresh(case),
-                    title="Test the connection from Argo CD's namespace, fix it, then refresh",
+                    title=f"{_TITLES.get(failure.reason, _TEST)}, then refresh",
                 ),
                 *delete_without_resources(case),
             ),

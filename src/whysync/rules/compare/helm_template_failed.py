@@ -117,11 +117,13 @@ def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | N
 
 
 def _template_line(failure: HelmRender, source: Source | None, folder: str) -> Iterator[str]:
-    """Shows the line of a template in Git; Helm writes the name of the chart in front of the path."""
+    """The line of a template with its commits; Helm writes the name of the chart in front of the path."""
     _, slash, path = failure.template.partition("/")
     if failure.line and slash and folder and path.startswith("templates/") and not _chart(source):
-        around = f"{max(failure.line - 3, 1)},{failure.line + 3}p"
-        yield with_comment(f"sed -n {around} {quote(f'{folder}/{path}')}", f"around line {failure.line}")
+        lines = f"-L {max(failure.line - 3, 1)},+7"
+        yield with_comment(
+            f"git blame {lines} {quote(f'{folder}/{path}')}", "who changed these lines, and when"
+        )
 
 
 def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: str) -> Fix:

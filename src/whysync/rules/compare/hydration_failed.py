@@ -23,10 +23,11 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import HYDRATION, SymptomId
 from whysync.messages.patterns.manifests import HydratorFailed
-from whysync.queries.commands import app_argument
+from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, with_comment
 from whysync.queries.group_failures import grouped
 
 CURRENT_OPERATION = "/status/sourceHydrator/currentOperation"
+WRITE_CREDENTIALS = "argocd.argoproj.io/secret-type=repository-write"
 
 
 @rule(cause="hydrator-failed", since="0.1")
@@ -66,9 +67,20 @@ def _finding(
         evidence=(*evidence, *_operation(case)),
         fixes=(
             Fix.run(
-                "argocd repo list   # the hydrator needs a credential with push access (repository-write)",
-                f"argocd app get {app_argument(case)} --hard-refresh",
-                title="Fix the reported problem (write access, a source that does not render)",
+                with_comment(
+                    kubectl("get", "secret", "-l", WRITE_CREDENTIALS, namespace=argocd_namespace(case)),
+                    "is there one for this repository, and may it push to the branch?",
+                ),
+                kubectl("logs", "deploy/argocd-commit-server", "--tail=50", namespace=argocd_namespace(case)),
+                hard_refresh(case),
+                title="If it cannot push: register a credential with write access, then hard refresh",
+            ),
+            Fix.run(
+                with_comment(
+                    f"argocd app manifests {app_argument(case)} --source git", "the error of the dry source"
+                ),
+                hard_refresh(case),
+                title="If its dry source does not render: correct it and commit, then hard refresh",
             ),
         ),
     )

@@ -82,7 +82,7 @@ def _not_listed(case: Case) -> Iterator[Finding]:
                         "on the destination cluster: is it available, and which Service backs it?",
                     ),
                     refresh(case),
-                    title="Get the Pods behind this API running, then refresh",
+                    title=f"Get the Pods behind {service_label} running, then refresh",
                 ),
                 Fix.run(
                     comment(f"resource.exclusions in argocd-cm: apiGroups [{api_group}], kinds ['*']"),
@@ -110,13 +110,22 @@ def _cited(unavailable: tuple[tuple[Manifest, int], ...]) -> Iterator[Evidence]:
 def _fixes(case: Case, failure: OpenApiError, unavailable: tuple[tuple[Manifest, int], ...]) -> Iterator[Fix]:
     group, _, version = failure.group_version.rpartition("/")
     name = f"{version}.{group}" if group else (unavailable[0][0].ref.name if unavailable else "")
-    yield Fix.run(
-        kubectl("get", "apiservice") + " | grep -v True   # which API is not available, and its Service",
-        refresh(case),
-        title="Get the Pods behind this API running, then refresh",
+    look = with_comment(
+        kubectl("get", "apiservice") + " | grep -v True", "which API is not available, and its Service"
     )
+    if not name:
+        yield Fix.run(
+            look,
+            with_comment(
+                "kubectl get --raw '/readyz?verbose'", "if all are available: the API server itself"
+            ),
+            refresh(case),
+            title="Find the API that is not available and get its Pods running, then refresh",
+        )
+        return
+    yield Fix.run(look, refresh(case), title=f"Get the Pods behind {name} running, then refresh")
     yield Fix.run(
-        kubectl("delete", "apiservice", name) if name else "kubectl delete apiservice NAME",
+        kubectl("delete", "apiservice", name),
         refresh(case),
         title="If its backend was removed permanently: delete the APIService",
         destroys=("the API with all its kinds, until its operator registers it again",),

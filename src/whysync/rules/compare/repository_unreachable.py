@@ -95,7 +95,9 @@ def _reason(failure: RepoUnreachable) -> str:
     if failure.reason is Network.NOT_FOUND:
         return "the repository does not exist, or Argo CD's credentials have no access to it"
     if failure.reason in OUTAGE and failure.http_status:
-        return f"its host returns HTTP {failure.http_status}"
+        unavailable = failure.reason is Network.UNAVAILABLE
+        status = f"HTTP {failure.http_status}"
+        return f"its host is unavailable ({status})" if unavailable else f"its host responds with {status}"
     return why_unreachable(failure.reason)
 
 

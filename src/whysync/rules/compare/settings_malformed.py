@@ -52,7 +52,7 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
                         f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key
                     ),
                     refresh(case),
-                    title="Correct the entry; Argo CD reloads it automatically",
+                    title=f"Correct {failure.key or 'the entry'} in argocd-cm; Argo CD reloads it by itself",
                 ),
                 *_remove_entry(case, failure.key if settings else ""),
             ),
@@ -119,7 +119,8 @@ def _unreported(case: Case) -> Iterator[Finding]:
                     problem.key if problem is not None else "every entry must be valid YAML",
                 ),
                 refresh(case),
-                title="Correct the entry; Argo CD reloads it automatically",
+                title=f"Correct {problem.key if problem is not None else 'the invalid entry'} in argocd-cm;"
+                " Argo CD reloads it by itself",
             ),
             *_remove_entry(case, problem.key if settings is not None and problem is not None else ""),
         ),

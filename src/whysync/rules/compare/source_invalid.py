@@ -25,6 +25,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import SourceSpecInvalid
 from whysync.queries.commands import app_argument, refresh
 from whysync.queries.group_failures import grouped
+from whysync.queries.sources import source_flag
 
 
 @rule(cause="path-not-found", since="0.1")
@@ -45,13 +46,7 @@ def source_invalid(case: Case) -> Iterator[Finding]:
                 *group.cited(says="reported by Argo CD"),
                 cite(case.application, pointer, says="current source"),
             ),
-            fixes=(
-                Fix.run(
-                    f"argocd app edit {app_argument(case)}",
-                    refresh(case),
-                    title="Complete or correct the source of the Application",
-                ),
-            ),
+            fixes=(_fix(case, group.failure),),
         )
 
 
@@ -61,3 +56,29 @@ _TOOLS = {"Plugin": "plugin", "Kustomize": "kustomize-build", "Directory": "", "
 
 def _cause(failure: SourceSpecInvalid) -> str:
     return next((cause for tool, cause in _TOOLS.items() if tool in failure.tools), "")
+
+
+def _fix(case: Case, failure: SourceSpecInvalid) -> Fix:
+    """Sets what the source lacks: its repository, or the path or chart in it."""
+    source = case.app.sources[0] if len(case.app.sources) == 1 else None
+    flags = [
+        flag
+        for flag, is_missing in (
+            ("--repo URL", source is not None and not source.repo_url),
+            ("--path PATH", source is not None and not (source.path or source.chart or source.ref)),
+            ("--revision VERSION", source is not None and bool(source.chart) and not source.target_revision),
+        )
+        if is_missing
+    ]
+    if not flags:
+        edit = f"argocd app edit {app_argument(case)}"
+        title = "Correct the field that the message names in the source"
+        if failure.tools:
+            title = f"Keep one of {', '.join(failure.tools)} in the source, and remove the others"
+        return Fix.run(edit, refresh(case), title=title)
+    names = " and ".join(flag.partition(" ")[0].removeprefix("--") for flag in flags)
+    return Fix.run(
+        f"argocd app set {app_argument(case)}{source_flag(case, source)} {' '.join(flags)}",
+        refresh(case),
+        title=f"Set the {names} of the source, which is missing",
+    )

@@ -61,7 +61,7 @@ def app_not_reconciled(case: Case) -> Iterator[Finding]:
                 kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
                 kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
                 refresh(case),
-                title="Check the application controller, then refresh the app",
+                title="Get the application controller running (restarts, OOMKilled, shards), then refresh",
             ),
         ),
     )
@@ -89,7 +89,7 @@ def _never(case: Case) -> Iterator[Finding]:
             Fix.run(
                 kubectl("get", "pods", "-l", CONTROLLER_PODS, namespace=namespace),
                 kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=namespace),
-                title="Check that the application controller runs, and that a shard serves this cluster",
+                title="Get the application controller running, and a shard to serve this cluster",
             ),
         ),
     )

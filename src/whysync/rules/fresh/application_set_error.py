@@ -24,8 +24,10 @@ from whysync.diagnosis.freshness import failing_application_set
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
 from whysync.messages.patterns.application_sets import ApplicationSetFailed
-from whysync.queries.commands import argocd_namespace, kubectl, on_object
+from whysync.queries.commands import argocd_namespace, kubectl, on_object, with_comment
 from whysync.queries.group_failures import grouped
+
+CONTROLLER_PODS = "app.kubernetes.io/name=argocd-applicationset-controller"
 
 
 @rule(cause="appset-error", since="0.1")
@@ -45,8 +47,13 @@ def application_set_error(case: Case) -> Iterator[Finding]:
         fixes=(
             Fix.run(
                 on_object("describe", troubled.manifest.ref),
-                on_object("edit", troubled.manifest.ref),
-                title="Fix what the message names, in the ApplicationSet",
+                with_comment(
+                    kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=argocd_namespace(case)),
+                    "the error of its generators or template",
+                ),
+                with_comment(on_object("edit", troubled.manifest.ref), "or its manifest, if it is in Git"),
+                title=f"Correct the generators or the template of {troubled.manifest.ref}",
+                risk="a change of its generators can create or delete Applications",
             ),
         ),
     )
@@ -55,7 +62,7 @@ def application_set_error(case: Case) -> Iterator[Finding]:
 def _reported(case: Case) -> Iterator[Finding]:
     """The errors of the ApplicationSet controller; its log has them also for sets that made no app yet."""
     namespace = argocd_namespace(case)
-    logs = ("logs", "-l", "app.kubernetes.io/name=argocd-applicationset-controller", "--tail=100")
+    logs = ("logs", "-l", CONTROLLER_PODS, "--tail=100")
     for group in grouped(case, ApplicationSetFailed, by=lambda failure: (failure.name, failure.detail)):
         name, detail = group.failure.name, one_line(group.failure.detail)
         yield Finding(
@@ -69,7 +76,9 @@ def _reported(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     kubectl("describe", "applicationset", *((name,) if name else ()), namespace=namespace),
                     kubectl(*logs, namespace=namespace),
-                    title="Fix what the message names, in the ApplicationSet or where its generator reads",
+                    title=f"Correct {f'ApplicationSet {name}' if name else 'the ApplicationSet'}, or what its"
+                    " generator reads",
+                    risk="a change of its generators can create or delete Applications",
                 ),
             ),
         )
