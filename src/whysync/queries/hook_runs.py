@@ -157,7 +157,7 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
         yield Fix.run(
             on_object("describe", ref) + "   # why it is not healthy",
             sync(case),
-            title=f"Fix what makes {ref} unhealthy, then sync",
+            title=f"Get {ref} healthy: its events and conditions show what is missing; then sync",
         )
         return
     hook = case.live_of(ref.key) or case.desired_of(ref.key)
@@ -165,7 +165,9 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
     log_command = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
     instruction = (
-        "Fix the error shown in the log" if root_cause is not None else "Read the log, fix the error it shows"
+        f"Correct what the log shows ({root_cause_text(root_cause.failure)})"
+        if root_cause is not None
+        else "Read the log, correct the error it shows"
     )
     if kept:
         yield Fix.run(
@@ -186,7 +188,7 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
         )
         return
     yield Fix.run(
-        log_command if root_cause is None else comment("fix the error shown in the log, then"),
+        log_command if root_cause is None else comment("correct that, commit, then"),
         sync(case),
         title=f"{instruction}, then sync (Argo CD deletes the failed run first)",
     )

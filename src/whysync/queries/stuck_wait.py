@@ -18,7 +18,16 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
 from whysync.messages.patterns.pods import ImagePull
-from whysync.queries.commands import app_argument, comment, on_object, refresh, sync, terminate, with_comment
+from whysync.queries.commands import (
+    app_argument,
+    comment,
+    kubectl,
+    on_object,
+    refresh,
+    sync,
+    terminate,
+    with_comment,
+)
 from whysync.queries.images import registry_reason
 from whysync.queries.sidecars import RunningSidecar, fixes_without_sidecar, sidecar_of_finished_job
 from whysync.queries.timestamps import age_at
@@ -204,6 +213,12 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
         yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
         return
     commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
+    if not stuck.certain and wait.ref.kind in ("Job", "Pod"):
+        commands.append(
+            kubectl(
+                "logs", f"{wait.ref.kind.lower()}/{wait.ref.name}", "--tail=50", namespace=wait.ref.namespace
+            )
+        )
     if stuck.image:
         commands = [
             with_comment(
@@ -225,6 +240,8 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
         sync(case),
         title=f"{stuck.action}; terminate the operation, then sync again"
         if stuck.action
-        else "Terminate the operation, fix what keeps the hook from ending, sync again",
-        risk="" if stuck.action else "what the hook has done so far is not undone; its Pods are deleted",
+        else f"Terminate the operation, correct this in Git ({stuck.reason}), then sync again"
+        if stuck.certain
+        else "Read in its log what it waits for, terminate the operation, end that, then sync again",
+        risk="what the hook has done so far is not undone; its Pods are deleted",
     )

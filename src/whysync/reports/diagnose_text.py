@@ -68,6 +68,7 @@ _STEPS = {
     LayerKind.DIFF: "computing the difference",
 }
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
+_OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision"
 _LONGEST_HEADLINE = 320
 _LONGEST_VALUE = 300
 _LONG_REASON = 40
@@ -408,7 +409,9 @@ def _finding(
 
 def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """From what Argo CD shows down to the root cause."""
-    shown = finding.evidence if wide else _explaining(finding.evidence)[-_LONGEST_CHAIN:]
+    beside = [item for item in finding.evidence if _is_beside(item)]
+    steps = [item for item in finding.evidence if item not in beside]
+    shown = steps if wide else _explaining(steps)[-_LONGEST_CHAIN:]
     for depth, evidence in enumerate(shown):
         yield from terminal.wrap(_evidence(evidence, finding, wide=wide), **_step(depth, terminal))
     mark = f"{terminal.mark('left')} root cause"
@@ -419,6 +422,13 @@ def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]
     else:
         yield terminal.paint(last, "bold")
         yield f"{'':<{_step(len(shown), terminal)['indent']}}{terminal.paint(mark, 'red')}"
+    for evidence in beside:
+        yield from terminal.labeled("evidence", _evidence(evidence, finding, wide=wide))
+
+
+def _is_beside(evidence: Evidence) -> bool:
+    """Is it about the previous version and its commit? That supports the revert: no step to the cause."""
+    return bool(re.fullmatch(_OF_VERSIONS, evidence.pointer))
 
 
 def _explaining(evidence: Sequence[Evidence]) -> Sequence[Evidence]:

@@ -69,6 +69,12 @@ class FailedMount(Failure, frozen=True, kw_only=True):
         """The kubelet's cache of ConfigMaps and Secrets is not filled yet; it tries again."""
         return "failed to sync " in self.detail
 
+    @property
+    def used_by(self) -> str:
+        """The name of the only Pod that still uses the volume; empty if there are several."""
+        used = compiled(r"already used by pod\(s\) ([a-z0-9.-]{1,253})(?![\w, .-]*,)").search(self.detail)
+        return used[1] if used else ""
+
 
 class ProbeFailed(Failure, frozen=True, kw_only=True):
     probe: str = ""
@@ -79,6 +85,17 @@ class ProbeFailed(Failure, frozen=True, kw_only=True):
     def is_refused(self) -> bool:
         """Nothing listens on the port of the probe."""
         return "refused" in self.detail
+
+    @property
+    def is_slow(self) -> bool:
+        """The program did not answer within timeoutSeconds."""
+        return any(words in self.detail for words in ("deadline exceeded", "Client.Timeout", "timed out"))
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that the program answered with; 0 if none."""
+        answered = compiled(r"statuscode: (\d{3})").search(self.detail)
+        return int(answered[1]) if answered else 0
 
 
 class ContainerConfigInvalid(Failure, frozen=True, kw_only=True):

@@ -125,7 +125,9 @@ def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
     yield Fix.run(
         kubectl("describe", "limitrange", namespace=namespace),
         sync(case),
-        title=f"Set {failure.amount} within the bounds in Git, then sync",
+        title=f"Set {failure.amount} in Git to {failure.limit}, {_BOUNDS[failure.bound]}, then sync"
+        if failure.limit and failure.bound in _BOUNDS
+        else f"Set {failure.amount} within the bounds in Git, then sync",
     )
     yield Fix.run(
         kubectl("edit", "limitrange", namespace=namespace),

@@ -39,6 +39,7 @@ from whysync.queries.missing_objects import (
     producer_of_missing,
     reorder_fixes,
 )
+from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.producers import Producer
 from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
 from whysync.queries.references import referenced_keys
@@ -83,6 +84,7 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
     reason, last_ref = last_reason(chain), chain[-1].ref if chain else source
     subject = f"{need.needed_by} needs " if need.needed_by else ""
     reporter = f"{last_ref}: " if last_ref != source else ""
+    created = with_comment(on_object("get", source), "it creates the object once that is fixed")
     return Finding(
         about=need.needed_by or source,
         explains=tuple(dict.fromkeys((*need.explains, *symptoms_on(case, chain)))),
@@ -94,19 +96,19 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
             if producer.certain
             else f"does not exist; by its name it is created from {source}, which is not ready"
         )
-        + (f": {reporter}{both_ends(reason.text)}" if reason is not None else ", and it does not report why"),
+        + (f": {reporter}{in_short(reason.text)}" if reason is not None else ", and it does not report why"),
         root=both_ends(reason.text) if reason is not None else f"{need.what} does not exist",
         evidence=(
             *need.evidence,
             *(chain_evidence(chain) or (cite(producer.manifest, "/spec", says="it is created from this"),)),
         ),
         fixes=(
-            Fix.run(
+            remedy(case, last_ref, reason.text, created, title_end="; do not create the object manually")
+            if reason is not None
+            else Fix.run(
                 on_object("describe", last_ref),
-                with_comment(on_object("get", source), "it creates the object once that is fixed"),
-                title=f"Fix what {last_ref} reports; do not create {need.kind} {need.name} manually"
-                if reason is not None
-                else f"Find out why {source} has not created it; do not create it manually",
+                created,
+                title=f"Find out why {source} has not created it; do not create it manually",
             ),
         ),
     )

@@ -40,6 +40,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import pod_symptoms
+from whysync.queries.log_lines import root_cause_text
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import killed_by_probe
 
@@ -56,7 +57,9 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             explained.update((symptom.id, *below))
             finding = _from_pod(symptom.ref, (symptom.id, *below), *crash)
             if killed_by_probe(case, symptom.ref) is not None:
-                yield replace(finding, because=(symptom.id,))  # the probe is the cause
+                yield replace(
+                    finding, because=(symptom.id,), verdict=_restarted(*crash)
+                )  # the probe is the cause
                 continue
             yield with_revert(case, finding)
     for report in case.failures(CrashLoop):
@@ -78,7 +81,7 @@ def container_crash_loop(case: Case) -> Iterator[Finding]:
             verdict=f"a container of {report.ref} crashes repeatedly{_ending(root_cause)}",
             root=root_cause.failure.text if root_cause else None,
             evidence=(report.cite(says="the kubelet delays its restarts"), *_cited(root_cause)),
-            fixes=(_inspect(report.ref, report.ref.name),),
+            fixes=(_inspect(report.ref, report.ref.name, root_cause=root_cause),),
         )
 
 
@@ -111,7 +114,23 @@ def _from_pod(
             cite(history.pod, container.pointer, says=f"restarted {container.restarts} times"),
             *_cited(root_cause),
         ),
-        fixes=(_inspect(history.pod.ref, container.name, history.pod),),
+        fixes=(
+            _inspect(
+                history.pod.ref,
+                container.name,
+                history.pod,
+                root_cause=root_cause,
+                exit_code=container.exit_code,
+            ),
+        ),
+    )
+
+
+def _restarted(history: PodHistory, container: ContainerHistory) -> str:
+    """A container that the kubelet stops because of a probe does not crash."""
+    return (
+        f"container {container.name} of {history.pod.ref} was restarted {container.restarts} times"
+        " because of its probe"
     )
 
 
@@ -127,9 +146,28 @@ def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
     )
 
 
-def _inspect(ref: Ref, container: str, pod: Manifest | None = None) -> Fix:
+def _title(root_cause: LogRootCause | None, exit_code: int | None) -> str:
+    if root_cause is not None:
+        return (
+            f"Correct what its log shows ({root_cause_text(root_cause.failure)}), or revert the last commit"
+        )
+    if exit_code in (126, 127):
+        return f"Correct command and args in Git: the shell cannot run the program (exit code {exit_code})"
+    if exit_code == 139:
+        return "Use another image: the program crashes in native code (exit code 139)"
+    return "Read its last log, correct the error it shows, or revert the commit that introduced it"
+
+
+def _inspect(
+    ref: Ref,
+    container: str,
+    pod: Manifest | None = None,
+    *,
+    root_cause: LogRootCause | None,
+    exit_code: int | None = None,
+) -> Fix:
     target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
     return Fix.run(
         kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
-        title="Fix the error shown in its log; if the last commit caused it, revert that commit",
+        title=_title(root_cause, exit_code),
     )

@@ -24,11 +24,11 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.container_errors import (
+    ContainerError,
     container_errors,
     env_key_pointer,
     keys_of,
@@ -54,13 +54,19 @@ def create_container_error(case: Case) -> Iterator[Finding]:
             verdict=f"{error.container} cannot be created: {plain_message(error.message) or error.reason}",
             root=plain_message(error.message) or None,
             evidence=error.evidence,
-            fixes=(_inspect(error.pod or error.about),),
+            fixes=(_inspect(error),),
         )
         yield _with_specific_fix(case, finding, error.message)
 
 
-def _inspect(ref: Ref) -> Fix:
-    return Fix.run(on_object("describe", ref), title="Fix what the message names, in the manifest in Git")
+def _inspect(error: ContainerError) -> Fix:
+    message = plain_message(error.message)
+    return Fix.run(
+        on_object("describe", error.pod or error.about),
+        title=f"Correct it in the manifest of {error.about} in Git: {message}"
+        if message
+        else f"Find the runtime's error in the Pod's events, and correct {error.about} in Git",
+    )
 
 
 def _with_specific_fix(case: Case, finding: Finding, message: str) -> Finding:

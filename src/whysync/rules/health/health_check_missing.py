@@ -34,6 +34,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.operator_remedies import remedy
 
 _SUMMARIES = ("Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled")
 _PHASES = ("phase", "state")
@@ -101,7 +102,7 @@ def health_check_missing(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM,
             verdict=f"{row.ref} reports that {failure.says}, but Argo CD has no health check for its kind",
             evidence=(cite(live, failure.pointer, says="its own status"),),
-            fixes=tuple(_fixes(settings, row.ref, live, failure)),
+            fixes=(remedy(case, row.ref, failure.says), *_fixes(settings, row.ref, live, failure)),
             key=EvidenceKey(kind=KeyKind.API, name=f"{row.ref.group}/{row.ref.kind}"),
         )
 
@@ -113,7 +114,8 @@ def _fixes(settings: Manifest, ref: Ref, live: Manifest, failure: _ReportedFailu
     if result is None or result.code is not HealthCode.DEGRADED:
         return
     yield Fix(
-        title=f"Add a health check for {ref.kind}; for {ref.name} it returns Degraded",
+        title=f"So that Argo CD reports it next time: add a health check for {ref.kind}; for {ref.name} it"
+        " returns Degraded",
         kind=FixKind.SETTINGS,
         target=settings.ref,
         edits=(Set(pointer=join(("data", key)), value=failure.script),),

@@ -27,8 +27,9 @@ from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ProbeFailed
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import on_object
+from whysync.queries.commands import kubectl, on_object, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.log_lines import last_log_line
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import (
     also_crashes,
@@ -38,6 +39,9 @@ from whysync.queries.probes import (
     startup_probes,
 )
 
+NOT_FOUND = 404
+NO_LOGIN = (401, 403)
+SERVER_ERROR = 500
 _DOWN = "while it restarts, it is not ready"
 _EITHER = "either it is killed because of the probe, or the probe fails because it is down"
 
@@ -58,6 +62,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         explained.update(explains)
         crashes = also_crashes(case, about, explains)
+        log_line = last_log_line(case, about) if kill is not None else None
         is_consequence = crashes and failure.probe == "readiness"  # a readiness probe restarts nothing
         finding = Finding(
             about=about,
@@ -76,9 +81,13 @@ def probe_failing(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *((kill,) if kill is not None else ()),
+                *((log_line,) if log_line is not None else ()),
                 *group.cited(says="the result of the probe"),
             ),
-            fixes=(*(startup_probes(case, about, failure) if kill is not None else ()), *_fixes(about)),
+            fixes=(
+                *(startup_probes(case, about, failure) if kill is not None else ()),
+                *_fixes(about, ref, failure),
+            ),
         )
         yield finding if is_consequence else _with_port_fix(case, finding, failure)
     if case.synced_recently:
@@ -101,7 +110,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
                     cite(history.pod, pointer, says="running but not ready"),
                     cite(history.pod, probe, says="its readiness probe"),
                 ),
-                fixes=_fixes(history.pod.ref),
+                fixes=_fixes(symptom.ref, history.pod.ref),
             )
             yield with_revert(case, finding)
             break
@@ -136,10 +145,32 @@ def _severity(case: Case, probe: str) -> Severity:
     return Severity.CRITICAL if degraded or probe == "liveness" else Severity.WARNING
 
 
-def _fixes(ref: Ref) -> tuple[Fix, ...]:
+def _fixes(about: Ref, pod: Ref | None, failure: ProbeFailed | None = None) -> tuple[Fix, ...]:
+    named = pod if pod is not None and pod.kind == "Pod" else about
+    target = named.name if named.kind == "Pod" else f"{named.kind.lower()}/{named.name}"
     return (
         Fix.run(
-            on_object("describe", ref),
-            title="Compare port, path and timing of the probe with the program, and correct it in Git",
+            on_object("describe", about),
+            with_comment(
+                kubectl("logs", target, "--tail=50", namespace=named.namespace or "default"),
+                "what the program says, and where it listens",
+            ),
+            title=_title(failure),
         ),
     )
+
+
+def _title(failure: ProbeFailed | None) -> str:
+    if failure is None:
+        return "Compare port, path and timing of the probe with the program, and correct it in Git"
+    if failure.status == NOT_FOUND:
+        return "Correct the path of the probe in Git: the program has no such path (404)"
+    if failure.status in NO_LOGIN:
+        return f"Probe a path that needs no login, in Git: the program answers {failure.status}"
+    if failure.status >= SERVER_ERROR:
+        return f"Correct what the program's log shows: it answers {failure.status} to the probe"
+    if failure.is_slow:
+        return "Raise timeoutSeconds of the probe in Git, or find out in the log why the program is slow"
+    if failure.is_refused:
+        return "Probe the port that the program listens on, in Git; if it does not listen, its log shows why"
+    return "Compare port, path and timing of the probe with the program, and correct it in Git"

@@ -32,6 +32,11 @@ from whysync.queries.commands import sync
 
 SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")
+_HELD_BACK = {
+    "Deployment": "changes synced during the pause are rolled out now: its Pods are replaced",
+    "Job": "the Job runs now",
+    "ScaledObject": "the autoscaler changes the number of Pods again",
+}
 RESUME = {
     ("argoproj.io", "Rollout"): "kubectl argo rollouts -n {namespace} promote {name}",
     ("apps", "Deployment"): "kubectl -n {namespace} rollout resume deployment {name}",
@@ -101,16 +106,17 @@ def _fixes(case: Case, row: ResourceRow, declared_pointer: str, *, removed_from_
     command = command.format(
         namespace=quote(row.namespace or "default"), name=quote(row.name), kind=quote(row.kind.lower())
     )
+    known = (row.group, row.kind) in RESUME
     rollout = (row.group, row.kind) == ("argoproj.io", "Rollout")
     get = f"kubectl argo rollouts -n {quote(row.namespace or 'default')} get rollout {quote(row.name)}"
     check = (get,) if rollout else ()
     yield Fix.run(
         *check,
         command,
-        title="Resume it, if the pause is no longer needed"
+        title=("Resume it, if the pause is no longer needed" if known else "Find the field that suspends it")
         if not rollout
         else "See which step it is at; a pause with a duration ends by itself, otherwise promote it",
-        risk="the new version gets more traffic" if rollout else "",
+        risk="the new version gets more traffic" if rollout else _HELD_BACK.get(row.kind, ""),
     )
 
 

@@ -13,8 +13,9 @@ The claim of a volume that is attached elsewhere is bound, so this is a problem 
 one volume.
 
 ## Fix
-Release the volume: delete the old Pod, or remove the dead node. A Deployment with such a volume needs the
-strategy `Recreate`, because a rolling update runs both Pods at once.
+A Deployment with such a volume needs one replica and the strategy `Recreate`: a rolling update runs both
+Pods at once. Several Pods need a volume each (a StatefulSet) or a `ReadWriteMany` claim. To release the
+volume now, delete the old Pod, or remove the dead node.
 
 ## When it is something else
 A claim without a volume is not bound yet. A Secret or ConfigMap that does not exist is a missing dependency.
@@ -31,6 +32,8 @@ from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 
 ELSEWHERE = "Multi-Attach"
+REPLICAS = "/spec/replicas"
+STRATEGY = "/spec/strategy"
 
 
 @rule(cause="pvc-pending", since="0.1")
@@ -74,8 +77,8 @@ def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) ->
             for evidence in group.cited(says="the event with the reason")
         ),
         fixes=(
-            *_recreate(case, about, attached_elsewhere=attached_elsewhere),
-            _fix(ref or about, attached_elsewhere=attached_elsewhere),
+            *(_one_user(case, about) if attached_elsewhere else ()),
+            _fix(ref or about, failure, attached_elsewhere=attached_elsewhere),
         ),
     )
 
@@ -84,35 +87,64 @@ def _row(case: Case, ref: Ref | None) -> Ref:
     return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
 
 
-def _recreate(case: Case, about: Ref, *, attached_elsewhere: bool) -> Iterator[Fix]:
-    """A rolling update starts the new Pod before the old one has released the volume."""
-    workload = case.desired_of(about.key) or case.live_of(about.key)
-    if not attached_elsewhere or about.kind != "Deployment":
+def _one_user(case: Case, about: Ref) -> Iterator[Fix]:
+    """A volume for one node has room for one Pod: of one replica, and not for two versions at once."""
+    declared = case.desired_of(about.key)
+    workload = declared or case.live_of(about.key)
+    if about.kind != "Deployment" or workload is None:
         return
-    if workload is not None and workload.at("/spec/strategy/type") == "Recreate":
+    edits: list[Set] = []
+    texts: list[str] = []
+    replicas = workload.at(REPLICAS)
+    if isinstance(replicas, int) and replicas > 1:
+        edits.append(Set(pointer=REPLICAS, value=1))
+        texts.append("replicas: 1")
+    if workload.at("/spec/strategy/type") != "Recreate":
+        edits.append(Set(pointer=STRATEGY, value={"type": "Recreate"}))
+        texts.append("strategy Recreate")
+    if not edits:
         return
-    title = "Use the strategy Recreate: a rolling update needs the volume on two nodes at once"
-    risk = "the app is down while its Pod moves"
-    if case.desired_of(about.key) is not None:
-        yield Fix.change(
-            about, Set(pointer="/spec/strategy", value={"type": "Recreate"}), title=title, risk=risk
-        )
-        return
-    yield Fix.run(
-        comment(f"spec.strategy of {about} in Git: type Recreate, without rollingUpdate; commit"),
-        sync(case),
-        title=title,
-        risk=risk,
+    several = isinstance(replicas, int) and replicas > 1
+    title = (
+        f"Run one Pod at a time ({', '.join(texts)}): {replicas} replicas cannot share a volume for one node"
+        if several
+        else "Use the strategy Recreate: a rolling update needs the volume on two nodes at once"
     )
+    risk = "the app is down while its Pod moves" + (f"; {replicas} Pods become one" if several else "")
+    if declared is not None:
+        yield Fix.change(about, *edits, title=title, risk=risk)
+    else:
+        yield Fix.run(
+            comment(f"in the spec of {about} in Git: {', '.join(texts)}, without rollingUpdate; commit"),
+            sync(case),
+            title=title,
+            risk=risk,
+        )
+    if several:
+        yield Fix.run(
+            comment(f"instead of {about}: a StatefulSet with volumeClaimTemplates, one volume for each Pod"),
+            comment("or a new claim with accessModes: [ReadWriteMany], if its storage class supports it"),
+            sync(case),
+            title="If several Pods are needed: one volume for each (a StatefulSet), or a ReadWriteMany claim",
+            risk="the data has to be copied: neither change can be made to the existing claim",
+        )
 
 
-def _fix(pod: Ref, *, attached_elsewhere: bool) -> Fix:
+def _fix(pod: Ref, failure: FailedMount, *, attached_elsewhere: bool) -> Fix:
     commands = (on_object("describe", pod), kubectl("get", "volumeattachments"))
     if attached_elsewhere:
+        user = failure.used_by
         return Fix.run(
-            *commands,
             kubectl("get", "pods", "-o", "wide", namespace=pod.namespace or "default"),
-            title="Delete the Pod that still uses the volume, or remove its dead node",
-            risk="data that the old Pod has not written yet is lost",
+            kubectl("get", "volumeattachments"),
+            kubectl("delete", "pod", user or "POD", namespace=pod.namespace or "default"),
+            title=f"To get it running now: delete Pod {user}, which still uses the volume"
+            if user
+            else "To get it running now: delete the Pod that still uses the volume, or remove its dead node",
+            risk="data that the old Pod has not written yet is lost; its workload may start it again",
         )
-    return Fix.run(*commands, title="Read the storage driver's error, and fix it")
+    why = one_line(failure.detail.lstrip(", "))
+    return Fix.run(
+        *commands,
+        title=f"Solve what the storage driver reports: {why}" if why else "Find the storage driver's error",
+    )

@@ -31,6 +31,7 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
+from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
 
@@ -64,7 +65,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
             + (
-                f"{_reporter(row, chain)}{both_ends(reason)}"
+                f"{_reporter(row, chain)}{in_short(reason)}"
                 if reason
                 else "the facts do not contain a reason"
             ),
@@ -73,7 +74,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
                 case.cited_row(row, says=f"Argo CD reports it as {code}"),
                 *chain_evidence(chain),
             ),
-            fixes=tuple(_fixes(case, row.ref, chain, has_reason=has_reason)),
+            fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
         yield with_revert(case, finding)
 
@@ -96,7 +97,7 @@ def _reporter(row: ResourceRow, chain: tuple[Link, ...]) -> str:
     return f"{chain[-1].ref}: " if len(chain) > 1 and chain[-1].ref.key != row.key else ""
 
 
-def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], reason: str, *, has_reason: bool) -> Iterator[Fix]:
     last_ref = chain[-1].ref if chain else ref
     retry = RETRIES.get((ref.group, ref.kind))
     commands = (
@@ -114,11 +115,14 @@ def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], *, has_reason: bool) -
         yield Fix.run(
             *commands,
             f"{' '.join(retry)} {quote(ref.name)} -n {quote(ref.namespace or 'default')}",
-            title=f"Fix what it reports, then retry: a {ref.kind} does not retry by itself",
+            title=f"If the new version is good: correct what made it fail, then retry the {ref.kind}"
+            if ref.kind == "Rollout"
+            else f"Correct what made it fail, then retry: a {ref.kind} does not retry by itself",
+            risk="the new version gets traffic again, and fails again if its cause is not corrected"
+            if ref.kind == "Rollout"
+            else "its failed steps run again, with their effects",
         )
     elif has_reason:
-        yield Fix.run(
-            *commands, title=f"Fix what {last_ref} reports; its controller then reconciles it again"
-        )
+        yield remedy(case, last_ref, reason)
     else:
         yield Fix.run(*commands, title="Look at its events, the objects that it owns and their logs")
