@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fixes.gitting import git_apply
 from tests.situations import application, case_of, config_map, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Add, Fix, FixKind, Remove, Set
@@ -13,6 +14,7 @@ from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masks import Masks
 from whysync.fixes.case_after_fix import applied
+from whysync.fixes.diffs import unified
 from whysync.fixes.files import FileChange, file_change, moved, secret_lines
 from whysync.fixes.formats import as_commands, as_patch, as_yaml
 from whysync.fixes.patches import file_name, is_usable
@@ -53,7 +55,7 @@ def checkout(tmp_path: Path, **files: str) -> Checkout:
 
 
 def put(change: FileChange, files: Checkout) -> str:
-    files.write(change.path, change.before, change.after)
+    change.write_to(files)
     return (files.root / change.path).read_text()
 
 
@@ -120,7 +122,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(tmp_path: Path) -> None:
     change = file_change(DROP_B, the_case(), files)
     (tmp_path / "deploy" / "cm.yaml").write_text(GIT + "  c: new\n")
     with pytest.raises(Refused, match="changed meanwhile"):
-        files.write(change.path, change.before, change.after)
+        change.write_to(files)
 
 
 # --- new objects ---------------------------------------------------------------------------------------
@@ -147,7 +149,7 @@ def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
     assert load(put(change, files)) == LIMITS
     assert not file_change(fix, the_case(), files).changes, "a second time it is there"
     with pytest.raises(Refused, match="already exists"):
-        files.write(change.path, None, change.after)
+        change.write_to(files)
 
 
 def test_a_new_object_that_is_there_in_other_words(tmp_path: Path) -> None:
@@ -169,7 +171,7 @@ def test_a_new_object_in_a_kustomization_must_be_listed(tmp_path: Path) -> None:
     )
     outside = file_change(Fix.new(LIMITS, title="t"), the_case(), files, only="../r.yaml")
     with pytest.raises(Refused, match="not a regular file of the checkout"):
-        files.write(outside.path, outside.before, outside.after)
+        outside.write_to(files)
     assert not (tmp_path.parent / "r.yaml").exists()
 
 
@@ -278,7 +280,7 @@ def test_edits_of_all_kinds_fit(tmp_path: Path) -> None:
     assert body["data"] == {"a": "live"}
     assert fields(body["metadata"])["annotations"] == {"x/y": "z"}
     assert fields(body["metadata"])["finalizers"] == ["f"]
-    assert "a: live # here" in change.after
+    assert "a: live # here" in (change.after or "")
 
 
 # --- secrets -------------------------------------------------------------------------------------------
@@ -305,12 +307,30 @@ def test_a_manifest_is_cut_out_of_its_file(tmp_path: Path) -> None:
     assert (change.path, put(change, files)) == ("deploy/cm.yaml", OTHER)
 
 
-def test_a_file_is_not_deleted(tmp_path: Path) -> None:
+def test_a_file_with_nothing_else_is_deleted(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__cm=GIT)
-    with pytest.raises(Refused, match=r"deploy/cm\.yaml contains only ConfigMap shop/settings") as caught:
-        file_change(LET_GO, the_case(), files)
-    assert caught.value.next.startswith("git rm deploy/cm.yaml;")
-    assert (tmp_path / "deploy/cm.yaml").read_text() == GIT
+    change = file_change(LET_GO, the_case(), files)
+    assert (change.path, change.before, change.after) == ("deploy/cm.yaml", GIT, None)
+    assert change.place == "delete deploy/cm.yaml"
+    git_apply(tmp_path, unified(change.path, change.before, change.after))
+    assert not (tmp_path / "deploy/cm.yaml").exists()
+
+
+def test_a_file_that_changed_meanwhile_is_not_deleted(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=GIT)
+    with pytest.raises(Refused, match="has changed meanwhile"):
+        files.delete("deploy/cm.yaml", "something else")
+    files.delete("deploy/cm.yaml", GIT)
+    assert not (tmp_path / "deploy/cm.yaml").exists()
+
+
+def test_the_edited_line_is_named(tmp_path: Path) -> None:
+    files = checkout(tmp_path, deploy__cm=f"{OTHER}---\n{GIT}")
+    change = file_change(Fix.remove(SETTINGS, "/data/a", title="t"), the_case(), files)
+    line = (change.before or "").splitlines().index("---") + 2
+    lines = (change.before or "").splitlines()
+    line = next(n for n in range(line, len(lines)) if lines[n].strip().startswith("a:")) + 1
+    assert change.place == f"remove /data/a in deploy/cm.yaml:{line}"
 
 
 def test_part_of_a_list_is_left_to_a_person(tmp_path: Path) -> None:

@@ -33,12 +33,12 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--for-all", action="store_true", help="one fix for all apps that share a cause (see --cause)"
     )
-    checkout = "checkout of the repository: patch its files"
+    checkout = "checkout of the repository: patch its manifests or Helm values"
     verb.add_argument("--checkout", "--local", metavar="DIR", help=checkout)
     verb.add_argument(
         "--file", metavar="PATH", default="", help="file in the checkout, if several are possible"
     )
-    verb.add_argument("--write", action="store_true", help="edit the file in the checkout")
+    verb.add_argument("--write", action="store_true", help="edit or delete the file in the checkout")
     verb.add_argument("--dry-run", action="store_true", help="show what --write would change")
     verb.add_argument(
         "--apply", action="store_true", help="apply to a cluster: not supported in this version"
@@ -208,7 +208,7 @@ def _write(chosen: Chosen, checkout: Checkout, options: argparse.Namespace) -> i
 
     change = file_change(chosen.fix, chosen.case, checkout, only=options.file)
     if change.changes and not options.dry_run:
-        checkout.write(change.path, change.before, change.after)
+        change.write_to(checkout)
     chosen = replace(chosen, change=change, written=change.changes and not options.dry_run)
     exact = not out().is_terminal
     if options.output == "text":

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from whysync.errors import NotFound, Refused
-from whysync.files import check_editable, is_git_name, is_in_git_folder, read_file, write_file
+from whysync.files import check_editable, is_git_name, is_in_git_folder, read_file, remove_file, write_file
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.pointer import join
@@ -105,6 +105,23 @@ class Checkout:
         except OSError as problem:
             raise Refused(
                 what=f"{path} cannot be written",
+                why=problem.strerror or str(problem),
+                next="check the permissions of the folder",
+            ) from problem
+
+    def delete(self, path: str, before: str) -> None:
+        """Delete a file, only if it is unchanged since it was read."""
+        full = self._inside(path)
+        if full is None or full.is_symlink():
+            raise self._outside(path)
+        try:
+            check_editable(full)
+            if self.read(path) != before:
+                raise Refused(what=f"{path} has changed meanwhile", next="run it again")
+            remove_file(full)
+        except OSError as problem:
+            raise Refused(
+                what=f"{path} cannot be deleted",
                 why=problem.strerror or str(problem),
                 next="check the permissions of the folder",
             ) from problem

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from shlex import quote
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Set
+from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masker import Masker
@@ -26,7 +25,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.manifest_places import ManifestPlace, places_in
 from whysync.kubernetes.api.ref import Ref, ref_of
-from whysync.kubernetes.api.yaml import Document, documents, dump
+from whysync.kubernetes.api.yaml import Document, documents, dump, position
 from whysync.kubernetes.api.yaml.errors import Invalid
 from whysync.queries.commands import argocd_namespace
 
@@ -35,16 +34,30 @@ _MARK = re.compile(r"---(?:[ \t].*)?\r?\n?")
 
 
 class FileChange(NamedTuple):
-    """`before` is `None` for a new file; equal texts mean that the file already contains the fix."""
+    """`before` is `None` for a new file, `after` for a deleted one.
+
+    Equal texts mean that the file already contains the fix.
+    """
 
     path: str
     before: str | None
-    after: str
+    after: str | None
     what: str
+    place: str = ""
+    """What to edit, with the line: `set image.tag in charts/shop/values-prod.yaml:4`."""
+    check: str = ""
+    """What rendering the edited source shows."""
 
     @property
     def changes(self) -> bool:
         return self.before != self.after
+
+    def write_to(self, checkout: Checkout) -> None:
+        """Write or delete the file, unless it changed since it was read."""
+        if self.after is not None:
+            checkout.write(self.path, self.before, self.after)
+        elif self.before is not None:
+            checkout.delete(self.path, self.before)
 
     def secret_lines(self) -> set[int]:
         return secret_lines(self.before) if self.before is not None else set()
@@ -72,23 +85,56 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
         return _policy(fix.line, case, checkout, only)
     if fix.target is None:
         raise Refused(what="this fix does not change a file")
+    if fix.kind is FixKind.MANIFEST and fix.edits and not only:
+        from whysync.fixes.rendered_change import rendered_change  # rarely needed, and slow to import
+
+        change = rendered_change(fix, case, checkout)
+        if change is not None:
+            return change
     place = _find(fix, case, checkout, only)
     if fix.drops:
         return _dropped(checkout, place, str(fix.target))
     known = object_of(fix, case)
-    edits = tuple(_fitted(edit, known, place) for edit in fix.edits)
-    return _edited(checkout, place, edited(place.body, edits), str(fix.target))
+    edits = tuple(fitted_edit(edit, known, place) for edit in fix.edits)
+    change = _edited(checkout, place, edited(place.body, edits), str(fix.target))
+    return change._replace(place=_edited_place(change, place, edits))
+
+
+def _edited_place(change: FileChange, place: ManifestPlace, edits: tuple[Edit, ...]) -> str:
+    """`remove /spec/replicas in apps/shop/web.yaml:12`, with the line before the edit."""
+    words: list[str] = []
+    for edit in edits:
+        inside = pointers.join((*place.inside, *pointers.split(edit.pointer)))
+        line = _line(change.before or "", inside, place.document) or place.line
+        words.append(f"{_verb(edit)} {edit.pointer} in {place.path}:{line}")
+    return "; ".join(words)
+
+
+def _verb(edit: Edit) -> str:
+    match edit:
+        case Set():
+            return "set"
+        case Add():
+            return "add to"
+        case Remove():
+            return "remove"
+
+
+def _line(written: str, pointer: str, document: int) -> int | None:
+    """The line of a field, or of the nearest field above it that the file has."""
+    parts = pointers.split(pointer)
+    for length in range(len(parts), 0, -1):
+        line = position(written, pointers.join(parts[:length]), document=document)
+        if line is not None:
+            return line
+    return None
 
 
 def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
-    """Remove the document from its file; whysync does not delete files."""
+    """Remove the document from its file, or the file if it contains nothing else."""
     before = checkout.read(place.path)
     if len(_documents(before)) == 1 and not place.inside:
-        raise Refused(
-            what=f"{place.path} contains only {what}",
-            why="whysync edits files but does not delete them",
-            next=f"git rm {quote(place.path)}; remove it also from kustomizations that list it",
-        )
+        return FileChange(place.path, before, None, what, place=f"delete {place.path}")
     after = without_document(before, place.document) if not place.inside else None
     if after is None:
         raise Refused(
@@ -241,7 +287,7 @@ def _not_found(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
 # --- fit the edits to the file ----------------------------------------------------------------------
 
 
-def _fitted(edit: Edit, known: Manifest | None, place: ManifestPlace) -> Edit:
+def fitted_edit(edit: Edit, known: Manifest | None, place: ManifestPlace) -> Edit:
     """The same edit for the file's object: list elements are found by name, and nothing else may differ."""
     if known is None:
         return edit

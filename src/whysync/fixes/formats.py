@@ -22,6 +22,7 @@ from whysync.fixes.patches import (
     object_of,
     patch_text,
 )
+from whysync.fixes.places import application_set_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import comment, kubectl
@@ -81,6 +82,11 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
         return (*_applied(fix.create), *following(fix, case))
     if fix.kind is FixKind.MANIFEST:
         return (*_in_git(fix, case), *following(fix, case))
+    generator = application_set_of(case) if fix.kind is FixKind.APPLICATION else ""
+    if generator:
+        place = f"spec.template of ApplicationSet {generator}"
+        edits = (comment(f"in Git, in {place}: {_edit_text(edit)}") for edit in fix.edits)
+        return (*edits, *following(fix, case))
     return (_kubectl_patch(fix, case), *following(fix, case))
 
 

@@ -132,6 +132,8 @@ def _head(chosen: Chosen) -> Iterator[str]:
     if chosen.note:
         yield f"# {one_line(chosen.note)}"
     change = chosen.change
+    if change is not None and change.changes:
+        yield from (f"# {one_line(words)}" for words in (change.place, change.check) if words)
     if change is not None and not change.changes:
         yield f"# {one_line(change.path)} has this change already"
     elif change is None and chosen.fix.kind is FixKind.MANIFEST and (chosen.fix.edits or chosen.fix.drops):
@@ -146,7 +148,7 @@ def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
 
 def shown_diff(change: FileChange) -> str:
     """The diff of a file, with as much context as does not show secrets."""
-    context = largest_context(change.before or "", change.after, change.secret_lines())
+    context = largest_context(change.before or "", change.after or "", change.secret_lines())
     if context is None:
         raise Refused(
             what=f"the change of {change.path} cannot be shown",
@@ -163,6 +165,8 @@ def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:
     lines = list(_head(chosen))
     if change.changes:
         verb = "would write" if dry_run else "wrote"
+        if change.after is None:
+            verb = "would delete" if dry_run else "deleted"
         lines.append(f"# {verb} {'new file ' if change.before is None else ''}{one_line(change.path)}")
         try:
             lines += _diff(change, exact=exact)

@@ -52,7 +52,7 @@ def render(
     check_links(tree, tree_kind="chart" if chart else "repository")
     folder = tree.root if chart else app_folder(tree, text(source.get("path")))
     _check_refs(app, source, options)
-    env = _environment(app, source, commit, options)
+    env = environment_of(app, source, commit, options)
     source = with_overrides(source, folder, tree.root, env["ARGOCD_APP_NAME"])
     kind = source_type(source, folder, options.disabled_tools)
     _check_missing(kind, folder, tree)
@@ -125,7 +125,7 @@ def has_several_sources(app: Object) -> bool:
     return spec.get("sourceHydrator") is None and bool(items(spec.get("sources")))
 
 
-def _environment(app: Object, source: Object, commit: str, options: RenderOptions) -> dict[str, str]:
+def environment_of(app: Object, source: Object, commit: str, options: RenderOptions) -> dict[str, str]:
     spec = fields(app.get("spec"))
     return build_environment(
         app_name=options.instance or text(dig(app, "metadata", "name")),

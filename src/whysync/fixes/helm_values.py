@@ -1,0 +1,482 @@
+"""The Helm value that feeds a field of a rendered object, and the file or parameter that sets it.
+
+A candidate is a value that occurs in the field, or a map of the same name. It is marked, the chart is
+rendered, and the field shows what the template makes of it. The edit is then rendered again: only one that
+changes exactly the wanted field is accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.render.problem import RenderProblem
+from whysync.argocd.repo_server.render.rendering import environment_of
+from whysync.argocd.repo_server.render.values_files import ValuesFiles
+from whysync.diagnosis.fix import Remove, Set
+from whysync.errors import Refused
+from whysync.fixes.edit import edited
+from whysync.fixes.rendered_files import Outcome, Rendering
+from whysync.fixes.yaml_edit import Uneditable, rewritten
+from whysync.json_tree import MISSING, Json, Missing, Object, copy_object, fields, items, text
+from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.yaml.errors import Invalid
+
+_MARK = "whysync0mark"
+_NUMBER = 7919
+"""A mark for integers: small enough for any field, and unlikely to be in a chart."""
+_SIMPLE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_ACTION = re.compile(r"[\"']?\{\{[^{}]*\}\}[\"']?(\s*#.*)?")
+_DEEPEST_NEW_FIELD = 3
+
+Path_ = tuple[str, ...]
+
+
+class Layer(NamedTuple):
+    """Values from one place; `path` is a file of the checkout, otherwise `pointer` is in the Application."""
+
+    values: Object
+    path: str = ""
+    pointer: str = ""
+
+
+class ValueEdit(NamedTuple):
+    """Set the value at `key`, or remove it."""
+
+    key: Path_
+    value: Json | Missing
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.key)
+
+    def on(self, values: Object) -> Object:
+        pointer = pointers.join(self.key)
+        if isinstance(self.value, Missing):
+            return edited(values, [Remove(pointer=pointer)])
+        return edited(values, [Set(pointer=pointer, value=self.value)])
+
+
+class FoundValue(NamedTuple):
+    """The edit of one file: what to change on which line, and the whole text after it."""
+
+    path: str
+    sentence: str
+    after: str
+
+
+def layers_of(rendering: Rendering) -> list[Layer]:
+    """The values in Argo CD's order: each layer overrides those before it."""
+    helm = fields(rendering.source.get("helm"))
+    where = _source_pointer(rendering)
+    found = [Layer(_values(rendering.folder / "values.yaml"), path=_relative(rendering, "values.yaml"))]
+    env = environment_of(rendering.app, rendering.source, "", rendering.options)
+    files = ValuesFiles(rendering.folder, rendering.tree.root, env, rendering.options)
+    names = [text(name) for name in items(helm.get("valueFiles"))]
+    try:
+        paths = files.all(names, ignore_missing=helm.get("ignoreMissingValueFiles") is True)
+    except RenderProblem as problem:
+        raise Refused(what="the values files cannot be read", why=problem.text) from problem
+    root = rendering.tree.root
+    found += [Layer(_values(Path(path)), path=str(Path(path).relative_to(root))) for path in paths]
+    if helm.get("valuesObject") is not None:
+        found.append(Layer(fields(helm.get("valuesObject")), pointer=f"{where}/helm/valuesObject"))
+    elif text(helm.get("values")):
+        found.append(Layer(fields(_parsed(text(helm.get("values")))), pointer=f"{where}/helm/values"))
+    for number, parameter in enumerate(map(fields, items(helm.get("parameters")))):
+        values = _parameter(parameter)
+        found.append(Layer(values, pointer=f"{where}/helm/parameters/{number}/value"))
+    if items(helm.get("fileParameters")):
+        raise Refused(
+            what="the Application has file parameters",
+            why="whysync does not trace values through them",
+            next="edit the values manually; without --checkout, whysync fix shows what to change",
+        )
+    return found
+
+
+def _source_pointer(rendering: Rendering) -> str:
+    spec = fields(rendering.app.get("spec"))
+    sources = items(spec.get("sources"))
+    number = next((n for n, source in enumerate(sources) if source is rendering.source), None)
+    return "/spec/source" if number is None else f"/spec/sources/{number}"
+
+
+def _relative(rendering: Rendering, name: str) -> str:
+    return f"{rendering.path}/{name}".lstrip("/")
+
+
+def _values(file: Path) -> Object:
+    return fields(_parsed(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+def _parsed(written: str) -> Json:
+    try:
+        return yaml.load(written)
+    except Invalid as problem:
+        raise Refused(what="the values cannot be read", why=str(problem)) from problem
+
+
+def _parameter(parameter: Object) -> Object:
+    """`image.tag=1.2` as values. Mirrors the types of Helm's `--set`."""
+    name, value = text(parameter.get("name")), text(parameter.get("value"))
+    if not _SIMPLE_NAME.fullmatch(name) or "{" in value or "$" in value:
+        raise Refused(
+            what=f"the Helm parameter {name} of the Application is not a simple value",
+            why="whysync does not trace lists and variables in parameters",
+            next="edit the values manually; without --checkout, whysync fix shows what to change",
+        )
+    typed: Json = value
+    if parameter.get("forceString") is not True:
+        typed = {"true": True, "false": False, "null": None}.get(value, value)
+        typed = int(value) if _INTEGER.fullmatch(value) else typed
+    for part in reversed(name.split(".")):
+        typed = {part: typed}
+    return fields(typed)
+
+
+def merged(layers: list[Layer]) -> Object:
+    result: Object = {}
+    for layer in layers:
+        _merge(result, layer.values)
+    return result
+
+
+def _merge(into: Object, values: Object) -> None:
+    for key, value in values.items():
+        known = into.get(key)
+        if isinstance(known, dict) and isinstance(value, dict):
+            _merge(known, value)
+        else:
+            into[key] = copy_object({"": value})[""]
+
+
+class Tracer:
+    """Finds the values behind one field."""
+
+    def __init__(self, rendering: Rendering) -> None:
+        self.rendering = rendering
+        self.layers = layers_of(rendering)
+        self.values = merged(self.layers)
+        override = next(rendering.folder.glob(".argocd-source*.yaml"), None)
+        if override is not None:
+            raise Refused(
+                what=f"{_relative(rendering, override.name)} overrides the values",
+                why="whysync does not trace values through this file",
+                next="edit it manually; without --checkout, whysync fix shows what to change",
+            )
+        if _bodies(self.with_values(self.values)) != _bodies(rendering.objects):
+            raise Refused(
+                what=f"{rendering.path} is rendered differently each time",
+                next="edit it manually; without --checkout, whysync fix shows what to change",
+            )
+
+    def with_values(self, values: Object) -> tuple[RenderedObject, ...]:
+        """The rendering with exactly these values."""
+        source = self.rendering.source
+        names = ("valueFiles", "values", "parameters", "ignoreMissingValueFiles")
+        helm = {key: value for key, value in fields(source.get("helm")).items() if key not in names}
+        helm |= {"valuesObject": values, "skipSchemaValidation": True}
+        return self.rendering.rendered({**source, "helm": helm})
+
+    def tried(self, edit: ValueEdit, wanted: Object) -> Outcome | None:
+        """`None` if the chart cannot be rendered with it."""
+        try:
+            return self.rendering.outcome(self.with_values(edit.on(self.values)), wanted)
+        except Refused:
+            return None
+
+    def candidates(self, pointer: str, now: Json | Missing, goal: Json | Missing) -> Iterator[ValueEdit]:
+        """Edits of values that may change the field from `now` to `goal`."""
+        if isinstance(now, dict | list | Missing) or isinstance(goal, dict | list):
+            yield from self._by_name(pointer, goal)
+            return
+        for key, leaf in _leaves(self.values):
+            if isinstance(leaf, bool) or leaf in (None, "") or str(leaf) not in str(now):
+                continue
+            if isinstance(goal, Missing):
+                yield ValueEdit(key, MISSING)
+                continue
+            value = self._value_for(key, leaf, pointer, goal)
+            if not isinstance(value, Missing):
+                yield ValueEdit(key, value)
+        yield from self._by_name(pointer, goal)
+
+    def _value_for(self, key: Path_, leaf: Json, pointer: str, goal: Json) -> Json | Missing:
+        """What the value must be for the field to be `goal`, found by rendering with a mark."""
+        mark: Json = _NUMBER if isinstance(leaf, int | float) else _MARK
+        try:
+            objects = self.with_values(ValueEdit(key, mark).on(self.values))
+        except Refused:
+            return MISSING
+        bodies = [rendered.body for rendered in objects if self.rendering.is_target(rendered.body)]
+        shown = pointers.resolve(bodies[0], pointer) if bodies else MISSING
+        if isinstance(shown, Missing | dict | list) or str(mark) not in str(shown):
+            return MISSING
+        before, _, after = str(shown).partition(str(mark))
+        wanted = str(goal)
+        if not (wanted.startswith(before) and wanted.endswith(after)) or len(wanted) <= len(before) + len(
+            after
+        ):
+            return MISSING
+        middle = wanted[len(before) : len(wanted) - len(after)]
+        if isinstance(leaf, int | float):
+            return int(middle) if _INTEGER.fullmatch(middle) else MISSING
+        return middle
+
+    def _by_name(self, pointer: str, goal: Json | Missing) -> Iterator[ValueEdit]:
+        """Keys with the names of the field: `resources.limits.memory` for `/…/resources/limits/memory`."""
+        parts = pointers.split(pointer)
+        keys = [key for key, _ in _all_keys(self.values)]
+        seen: set[Path_] = set()
+        for length in range(1, _DEEPEST_NEW_FIELD + 1):
+            above = parts[-length - 1] if length < len(parts) else ""
+            tail = tuple(parts[-length:])
+            for key in keys:
+                found = (*key, *tail) if above and key[-1].lower().endswith(above.lower()) else ()
+                if length == 1 and key[-1] == tail[0]:
+                    found = key
+                if found and found not in seen:
+                    seen.add(found)
+                    yield ValueEdit(found, goal)
+
+    def trace(self, pointer: str, wanted: Object) -> ValueEdit:
+        """The one value whose edit gives `wanted`, or `Refused`."""
+        now = pointers.resolve(self.rendering.object.body, pointer)
+        goal = pointers.resolve(wanted, pointer)
+        exact: list[ValueEdit] = []
+        wider: list[tuple[ValueEdit, Outcome]] = []
+        for edit in self.candidates(pointer, now, goal):
+            if any(edit == known for known in exact):
+                continue
+            outcome = self.tried(edit, wanted)
+            if outcome is not None and outcome.is_exact:
+                exact.append(edit)
+            elif outcome is not None and outcome.is_wanted:
+                wider.append((edit, outcome))
+        if len(exact) > 1:
+            raise Refused(
+                what=f"several values set {pointer}: {', '.join(edit.name for edit in exact)}",
+                why="whysync does not guess which of them is meant",
+                next="set one of them manually, and compare with whysync plan",
+            )
+        if exact:
+            return exact[0]
+        if wider:
+            edit, outcome = wider[0]
+            others = "; ".join(outcome.others[:3])
+            raise Refused(
+                what=f"{edit.name} ({self.place_of(edit)}) sets {pointer}, but also changes {others}",
+                why="the fix is for one field",
+                next="set it manually if all of them should change, or add a value for this field alone",
+            )
+        raise NoValue
+
+    def layer_of(self, key: Path_) -> Layer:
+        """The layer to edit: the one that sets the key, or the app's last file for a default of the chart."""
+        found = self._setter(key)
+        return self._own_file() if found is None or found is self.layers[0] else found
+
+    def _setter(self, key: Path_) -> Layer | None:
+        """The layer that sets a key now."""
+        pointer = pointers.join(key)
+        for layer in reversed(self.layers):
+            if not isinstance(pointers.resolve(layer.values, pointer), Missing):
+                return layer
+        return None
+
+    def _own_file(self) -> Layer:
+        """The last values file of the app, or the chart's defaults if the app has none."""
+        return [layer for layer in self.layers if layer.path][-1]
+
+    def place_of(self, edit: ValueEdit) -> str:
+        """Where the value is set now."""
+        layer = self._setter(edit.key) or self.layer_of(edit.key)
+        if layer.path:
+            return self.in_words(layer.path, edit.key)
+        return f"{layer.pointer} of the Application"
+
+    def in_words(self, path: str, key: Path_) -> str:
+        """The file with the line of the key, or of the nearest key above it, if it has one."""
+        file = self.rendering.tree.root / path
+        data = file.read_bytes() if file.is_file() else b""
+        for length in range(len(key), 0, -1):
+            line = yaml.position(data, pointers.join(key[:length]))
+            if line is not None:
+                return f"{path}:{line}"
+        return path
+
+    def in_file(self, edit: ValueEdit, wanted: Object) -> FoundValue:
+        """The edit of the file that sets the value; raises `Refused` if it is not a file."""
+        layer = self.layer_of(edit.key)
+        verb = "remove" if isinstance(edit.value, Missing) else "set"
+        if not layer.path:
+            raise InApplication(edit, layer)
+        before = (self.rendering.tree.root / layer.path).read_text(encoding="utf-8")
+        attempts = [edit] if not isinstance(edit.value, Missing) else [edit, ValueEdit(edit.key, None)]
+        problem = "the rendering changes in another way"
+        for attempt in attempts:
+            try:
+                after = self._rewritten(before, layer, attempt)
+            except Uneditable as uneditable:
+                problem = uneditable.reason
+                continue
+            if self.rendering.tried({layer.path: after}, wanted).is_exact:
+                where = self.in_words(layer.path, edit.key)
+                return FoundValue(layer.path, f"{verb} {edit.name} in {where}", after)
+        raise Refused(
+            what=f"{edit.name} cannot be changed in {self.place_of(edit)}",
+            why=problem,
+            next="edit it manually; without --checkout, whysync fix shows what to change",
+        )
+
+    def _rewritten(self, before: str, layer: Layer, edit: ValueEdit) -> str:
+        after = edit.on(layer.values)
+        if not layer.values:
+            return (
+                f"{before}{yaml.dump(after)}"
+                if not before or before.endswith("\n")
+                else before + "\n" + yaml.dump(after)
+            )
+        return rewritten(before, 0, after)
+
+
+class InApplication(Exception):
+    """The Application itself sets the value, with a parameter or inline values."""
+
+    def __init__(self, edit: ValueEdit, layer: Layer) -> None:
+        super().__init__(edit.name)
+        self.edit = edit
+        self.layer = layer
+
+    @property
+    def is_text(self) -> bool:
+        """Is it part of `values`, a text in which YAML is written?"""
+        return self.layer.pointer.endswith("/helm/values")
+
+    @property
+    def pointer(self) -> str:
+        """The field of the Application to change."""
+        if self.layer.pointer.endswith("/valuesObject"):
+            return self.layer.pointer + pointers.join(self.edit.key)
+        return self.layer.pointer
+
+    @property
+    def value(self) -> Json | Missing:
+        value = self.edit.value
+        if "/parameters/" not in self.layer.pointer or isinstance(value, Missing):
+            return value
+        return value if isinstance(value, str) else yaml.dump(value).strip()  # parameters are texts
+
+
+class NoValue(Exception):
+    """No value of the chart feeds the field: the template sets it."""
+
+
+def _bodies(objects: tuple[RenderedObject, ...]) -> list[Object]:
+    return [rendered.body for rendered in objects]
+
+
+def _leaves(values: Object, above: Path_ = ()) -> Iterator[tuple[Path_, Json]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, key))
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                if isinstance(item, dict):
+                    yield from _leaves(item, (*above, key, str(number)))
+                else:
+                    yield (*above, key, str(number)), item
+        else:
+            yield (*above, key), value
+
+
+def _all_keys(values: Object, above: Path_ = ()) -> Iterator[tuple[Path_, Json]]:
+    for key, value in values.items():
+        yield (*above, key), value
+        if isinstance(value, dict):
+            yield from _all_keys(value, (*above, key))
+
+
+# --- fields that the template sets ------------------------------------------------------------------
+
+
+def in_template(rendering: Rendering, pointer: str, wanted: Object) -> FoundValue:
+    """The line of the template that sets a field which no value feeds."""
+    path = rendering.object.origin.path
+    file = rendering.tree.root / path
+    key = pointers.split(pointer)[-1]
+    now = pointers.resolve(rendering.object.body, pointer)
+    goal = pointers.resolve(wanted, pointer)
+    if not file.is_file():
+        raise Refused(
+            what=f"no value of the chart sets {pointer}, and its template is not in the checkout: {path}",
+            next="change the chart, or ask its maintainers for a value",
+        )
+    before = file.read_text(encoding="utf-8")
+    lines = before.splitlines(keepends=True)
+    found = [number for number, line in enumerate(lines) if _sets(line, key, now)]
+    if isinstance(goal, Missing):
+        found = found or [number for number, line in enumerate(lines) if _fills(line, key)]
+    exact: list[FoundValue] = []
+    for number in found:
+        line = "" if isinstance(goal, Missing) else _replaced(lines[number], now, goal)
+        if line == lines[number]:
+            continue
+        after = "".join([*lines[:number], line, *lines[number + 1 :]])
+        try:
+            is_exact = rendering.tried({path: after}, wanted).is_exact
+        except Refused:
+            continue
+        if is_exact:
+            verb = "remove" if isinstance(goal, Missing) else "change"
+            exact.append(FoundValue(path, f"{verb} {key} in {path}:{number + 1}", after))
+    if len(exact) == 1:
+        return exact[0]
+    if isinstance(now, Missing):
+        raise Refused(
+            what=f"no value of the chart sets {pointer}: it has to be added to the template {path}",
+            why="whysync does not add fields to templates",
+            next="add it to the template; without --checkout, whysync fix shows the change",
+        )
+    line = found[0] + 1 if len(found) == 1 else _nearest_line(lines, key)
+    place = f"{path}:{line}" if line else path
+    what = f"no value of the chart removes {pointer}" if isinstance(goal, Missing) else ""
+    raise Refused(
+        what=f"{what or f'no value of the chart sets {pointer}'}: the template sets it, {place}",
+        why="whysync edits a template only where one line alone sets the field",
+        next="edit the template, or add a value; without --checkout, whysync fix shows the change",
+    )
+
+
+def _fills(line: str, key: str) -> bool:
+    """`replicas: {{ .Values.replicaCount }}`: a line of its own, without a block around it."""
+    return (
+        re.fullmatch(rf"\s*{re.escape(key)}:\s*[\"']?\{{\{{[^{{}}]*\}}\}}[\"']?\s*(#.*)?\s*", line)
+        is not None
+    )
+
+
+def _sets(line: str, key: str, value: Json | Missing) -> bool:
+    if isinstance(value, dict | list | Missing):
+        return False
+    written = re.escape(yaml.dump(value).strip().strip("'\""))
+    return re.fullmatch(rf"\s*(- )?{re.escape(key)}:\s*([\"']?){written}\2\s*(#.*)?\s*", line) is not None
+
+
+def _replaced(line: str, now: Json | Missing, goal: Json) -> str:
+    assert not isinstance(now, Missing)
+    old, new = yaml.dump(now).strip().strip("'\""), yaml.dump(goal).strip().strip("'\"")
+    head, colon, rest = line.partition(":")
+    return head + colon + rest.replace(old, new, 1)
+
+
+def _nearest_line(lines: list[str], key: str) -> int:
+    return next(
+        (n for n, line in enumerate(lines, start=1) if re.match(rf"\s*(- )?{re.escape(key)}:", line)), 0
+    )

@@ -1,0 +1,182 @@
+"""Edits of files that Helm or Kustomize reads, tried by rendering again.
+
+An edit is accepted if it changes exactly the fields of the fix. The renderings use a temporary copy of the
+checkout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from whysync.argocd.repo_server.git.tree import Tree, tree_of_folder
+from whysync.argocd.repo_server.render import RefSource, RenderOptions, RenderProblem, render
+from whysync.argocd.repo_server.render.options import with_settings
+from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.tracking import instance_name
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift.raw_difference import differences
+from whysync.errors import Refused, SourceError
+from whysync.facts.checkout import Checkout
+from whysync.files import write_file
+from whysync.json_tree import Object, fields, items, same, text
+from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.queries.commands import argocd_namespace
+
+_MOST_RENDERINGS = 60
+
+
+class NotInSource(Refused):
+    """The source does not render the object."""
+
+
+class Outcome(NamedTuple):
+    """What a rendering with an edit changes: the target object as wanted, and what else."""
+
+    is_wanted: bool
+    others: tuple[str, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return self.is_wanted and not self.others
+
+
+class Rendering:
+    """One source of an Application, rendered from a copy of the checkout, with and without edits."""
+
+    def __init__(self, case: Case, checkout: Checkout, source: Object, target: Ref) -> None:
+        self.case = case
+        self.app = case.application.body
+        self.source = source
+        self.target = target
+        self.path = "/".join(part for part in text(source.get("path")).split("/") if part not in ("", "."))
+        self.tree: Tree = tree_of_folder(checkout.root)
+        self.count = 0
+        try:
+            self.objects = self.rendered(source)
+            self.object = self._object_in(self.objects)
+        except BaseException:
+            self.tree.close()
+            raise
+
+    def __enter__(self) -> Rendering:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.tree.close()
+
+    @property
+    def folder(self) -> Path:
+        return self.tree.root / self.path
+
+    @property
+    def options(self) -> RenderOptions:
+        app = self.case.app
+        options = RenderOptions(instance=instance_name(app.name, app.namespace, argocd_namespace(self.case)))
+        settings = self.case.settings("argocd-cm")
+        options = with_settings(options, settings.body) if settings is not None else options
+        refs = {
+            f"${text(source.get('ref'))}": RefSource(repo=text(source.get("repoURL")), tree=self.tree)
+            for source in map(fields, items(fields(self.app.get("spec")).get("sources")))
+            if source.get("ref")
+        }
+        return RenderOptions(
+            instance=options.instance,
+            refs=refs,
+            disabled_tools=options.disabled_tools,
+            kustomize_build_options=options.kustomize_build_options,
+            value_schemes=options.value_schemes,
+        )
+
+    def rendered(self, source: Object) -> tuple[RenderedObject, ...]:
+        """Raises `Refused` if the source cannot be rendered here."""
+        self.count += 1
+        if self.count > _MOST_RENDERINGS:
+            raise Refused(
+                what=f"{self.target} was rendered {_MOST_RENDERINGS} times without finding the place to edit",
+                next="edit it manually; without --checkout, whysync fix shows what to change",
+            )
+        try:
+            return render(self.app, source, self.tree, commit="", options=self.options).objects
+        except RenderProblem as problem:
+            raise self._cannot_render(problem.text, "check out the commit that Argo CD compared") from problem
+        except SourceError as problem:
+            raise self._cannot_render(f"{problem.what}: {problem.why}", problem.next) from problem
+
+    def _cannot_render(self, why: str, next: str) -> Refused:
+        return Refused(
+            what=f"{self.target} is rendered by Helm in {self.path or 'the source'}, and this fails here",
+            why=why,
+            next=f"{next}; without --checkout, whysync fix shows what to change",
+        )
+
+    def _object_in(self, objects: tuple[RenderedObject, ...]) -> RenderedObject:
+        found = [rendered for rendered in objects if self.is_target(rendered.body)]
+        if len(found) != 1:
+            how_often = "does not contain" if not found else f"contains {len(found)} times"
+            raise NotInSource(
+                what=f"the rendering of {self.path or 'the source'} {how_often} {self.target}",
+                why="the checkout is of another commit, or another source of the app declares it",
+                next="check out the commit that Argo CD compared (whysync get shows it)",
+            )
+        return found[0]
+
+    def is_target(self, body: Object) -> bool:
+        ref = ref_of(body)
+        namespaces = ("", self.case.destination_namespace, self.target.namespace)
+        return (ref.group, ref.kind, ref.name) == (
+            self.target.group,
+            self.target.kind,
+            self.target.name,
+        ) and (ref.namespace == self.target.namespace or ref.namespace in namespaces)
+
+    def outcome(self, objects: tuple[RenderedObject, ...], wanted: Object) -> Outcome:
+        """Compare a rendering with the one of the checkout; `wanted` is the target after the fix."""
+        before = {_key(rendered.body): rendered.body for rendered in self.objects}
+        after = {_key(rendered.body): rendered.body for rendered in objects}
+        target = _key(self.object.body)
+        others: list[str] = []
+        for key in [*before, *(key for key in after if key not in before)]:
+            old, new = before.get(key), after.get(key)
+            goal = wanted if key == target else old
+            if goal is None or new is None:
+                others.append(f"{'adds' if new else 'removes'} {ref_of(new or old or {})}")
+            elif not same(goal, new):
+                pointers = sorted({difference.pointer for difference in differences(goal, new)})
+                others.append(f"{', '.join(pointers[:3])} of {ref_of(new)}")
+        found = after.get(target)
+        fields_differ = found is None or not same(found, wanted)
+        return Outcome(is_wanted=not fields_differ, others=tuple(others))
+
+    def keep(self, changes: Mapping[str, str]) -> None:
+        """Write these files to the copy, for the next edit of the same fix."""
+        for path, content in changes.items():
+            write_file(self.tree.root / path, content.encode())
+        self.objects = self.rendered(self.source)
+        self.object = self._object_in(self.objects)
+
+    def tried(self, changes: Mapping[str, str], wanted: Object) -> Outcome:
+        """The outcome of writing these files."""
+        with self.written(changes):
+            return self.outcome(self.rendered(self.source), wanted)
+
+    @contextmanager
+    def written(self, changes: Mapping[str, str]) -> Generator[None]:
+        before = {path: (self.tree.root / path).read_bytes() for path in changes}
+        try:
+            for path, content in changes.items():
+                write_file(self.tree.root / path, content.encode())
+            yield
+        finally:
+            for path, data in before.items():
+                write_file(self.tree.root / path, data)
+
+
+def _key(body: Object) -> tuple[str, str, str, str]:
+    ref = ref_of(body)
+    return ref.group, ref.kind, ref.namespace, ref.name

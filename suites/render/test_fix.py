@@ -1,0 +1,287 @@
+"""`whysync fix` for objects that Helm renders: the value, its file and line, and nothing else changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.situations import application, bundle, case_of, row
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.errors import Refused
+from whysync.facts.checkout import Checkout
+from whysync.fixes.files import FileChange, file_change
+from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.ref import Ref
+
+pytestmark = pytest.mark.usefixtures("options")
+
+CHART = "charts/shop"
+FILES = {
+    "Chart.yaml": "apiVersion: v2\nname: shop\nversion: 0.1.0\n",
+    "values.yaml": """\
+# defaults
+logLevel: info
+image:
+  repository: registry.example.com/shop
+  tag: "1.0"
+replicaCount: 2
+region: north
+resources: {}
+podAnnotations:
+  team: shop
+""",
+    "values-prod.yaml": """\
+# production
+image:
+  tag: "2.0"   # bumped by the release job
+logLevel: warn
+""",
+    "templates/all.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: settings
+data:
+  level: {{ .Values.logLevel | quote }}
+  mode: fast   # fixed
+  region: {{ .Values.region }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: {{ .Values.replicaCount }}
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web, region: {{ .Values.region }}}
+      annotations: {{- toYaml .Values.podAnnotations | nindent 8 }}
+    spec:
+      containers:
+      - name: web
+        image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
+        resources: {{- toYaml .Values.resources | nindent 10 }}
+""",
+}
+SETTINGS = Ref(version="v1", kind="ConfigMap", namespace="shop", name="settings")
+WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
+CONTAINER = "/spec/template/spec/containers/0"
+
+
+def desired(body: Object) -> Object:
+    meta: Object = {
+        **fields(body["metadata"]),
+        "namespace": "shop",
+        "annotations": {"whysync.dev/role": "desired"},
+    }
+    return {**body, "metadata": meta}
+
+
+def config_map(*, level: str = "warn") -> Object:
+    data: Object = {"level": level, "mode": "fast", "region": "north"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
+
+
+def deployment(*, tag: str = "2.0") -> Object:
+    container: Object = {"name": "web", "image": f"registry.example.com/shop:{tag}", "resources": {}}
+    meta: Object = {"labels": {"app": "web", "region": "north"}, "annotations": {"team": "shop"}}
+    spec: Object = {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": meta, "spec": {"containers": [container]}},
+    }
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+
+
+def app(helm: Object | None = None, *, name: str = "shop") -> Object:
+    body = application(
+        name, sync="OutOfSync", status={"resources": [row("ConfigMap", "settings", "OutOfSync")]}
+    )
+    source: Object = {"repoURL": "https://git.example.com/shop.git", "path": CHART, "targetRevision": "main"}
+    fields(body["spec"])["source"] = {**source, "helm": helm or {"valueFiles": ["values-prod.yaml"]}}
+    return body
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Checkout:
+    for name, content in FILES.items():
+        file = tmp_path / CHART / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    return Checkout(str(tmp_path))
+
+
+def case_with(helm: Object | None = None, *more: Object, level: str = "warn", tag: str = "2.0") -> Case:
+    objects = (desired(config_map(level=level)), desired(deployment(tag=tag)))
+    return case_of(app(helm), *objects, *more)
+
+
+def changed(ref: Ref, edit: Edit, case: Case, checkout: Checkout) -> FileChange:
+    return file_change(Fix.change(ref, edit, title="t"), case, checkout)
+
+
+@pytest.mark.parametrize(
+    ("ref", "edit", "place", "old", "new"),
+    [
+        (
+            SETTINGS,
+            Set(pointer="/data/level", value="debug"),
+            f"set logLevel in {CHART}/values-prod.yaml:4",
+            "logLevel: warn",
+            "logLevel: debug",
+        ),
+        (
+            WEB,
+            Set(pointer=f"{CONTAINER}/image", value="registry.example.com/shop:1.9"),
+            f"set image.tag in {CHART}/values-prod.yaml:3",
+            'tag: "2.0"   # bumped',
+            'tag: "1.9"   # bumped',
+        ),
+        (
+            WEB,
+            Set(pointer="/spec/replicas", value=5),
+            f"set replicaCount in {CHART}/values-prod.yaml",
+            "logLevel: warn\n",
+            "logLevel: warn\nreplicaCount: 5\n",
+        ),
+        (
+            WEB,
+            Set(pointer=f"{CONTAINER}/resources/limits/memory", value="1Gi"),
+            f"set resources.limits.memory in {CHART}/values-prod.yaml",
+            "logLevel: warn\n",
+            "logLevel: warn\nresources:\n  limits:\n    memory: 1Gi\n",
+        ),
+        (
+            SETTINGS,
+            Set(pointer="/data/mode", value="slow"),
+            f"change mode in {CHART}/templates/all.yaml:7",
+            "mode: fast   # fixed",
+            "mode: slow   # fixed",
+        ),
+        (
+            WEB,
+            Remove(pointer="/spec/replicas"),
+            f"remove replicas in {CHART}/templates/all.yaml:15",
+            "  replicas: {{ .Values.replicaCount }}\n",
+            "",
+        ),
+    ],
+    ids=["value", "part-of-a-value", "default-only", "new-field", "template", "template-line-removed"],
+)
+def test_the_place_that_sets_a_field(
+    ref: Ref, edit: Edit, place: str, old: str, new: str, checkout: Checkout
+) -> None:
+    change = changed(ref, edit, case_with(), checkout)
+    assert change.place == place
+    assert change.after == (change.before or "").replace(old, new)
+    assert change.check == f"rendered again with Helm: only {edit.pointer} of {ref} changes"
+
+
+def test_a_value_that_feeds_other_fields_is_refused_with_their_names(checkout: Checkout) -> None:
+    with pytest.raises(Refused) as caught:
+        changed(SETTINGS, Set(pointer="/data/region", value="south"), case_with(), checkout)
+    assert caught.value.what == (
+        f"region ({CHART}/values.yaml:7) sets /data/region, "
+        "but also changes /spec/template/metadata/labels/region of Deployment web"
+    )
+
+
+def test_a_field_that_nothing_sets_names_the_template(checkout: Checkout) -> None:
+    with pytest.raises(Refused, match=f"it has to be added to the template {CHART}/templates/all.yaml"):
+        changed(WEB, Set(pointer=f"{CONTAINER}/imagePullPolicy", value="Always"), case_with(), checkout)
+
+
+@pytest.mark.parametrize(
+    ("helm", "pointer"),
+    [
+        (
+            {"valueFiles": ["values-prod.yaml"], "valuesObject": {"logLevel": "error"}},
+            "valuesObject/logLevel",
+        ),
+        (
+            {"valueFiles": ["values-prod.yaml"], "parameters": [{"name": "logLevel", "value": "error"}]},
+            "parameters/0/value",
+        ),
+    ],
+    ids=["valuesObject", "parameter"],
+)
+def test_the_application_overrides_the_files(helm: Object, pointer: str, checkout: Checkout) -> None:
+    """Argo CD's order: values files, inline values, parameters."""
+    body = app(helm)
+    written = "apiVersion: argoproj.io/v1alpha1\nkind: Application\n"
+    written += "metadata: {name: shop, namespace: argocd}\nspec:\n  source:\n    helm:\n"
+    written += (
+        "      valuesObject:\n        logLevel: error   # loud\n"
+        if "valuesObject" in helm
+        else "      parameters:\n      - name: logLevel\n        value: error   # loud\n"
+    )
+    (checkout.root / "apps.yaml").write_text(written)
+    case = case_of(body, desired(config_map(level="error")), desired(deployment()))
+    change = changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
+    assert change.path == "apps.yaml"
+    assert change.place.startswith(f"set /spec/source/helm/{pointer} in apps.yaml:")
+    assert change.after == written.replace("error   # loud", "debug   # loud")
+
+
+def test_the_set_that_generates_the_application_is_named(checkout: Checkout) -> None:
+    body = app({"parameters": [{"name": "logLevel", "value": "error"}]})
+    fields(body["metadata"])["ownerReferences"] = [{"kind": "ApplicationSet", "name": "shops"}]
+    case = case_of(body, desired(config_map(level="error")), desired(deployment(tag="1.0")))
+    with pytest.raises(Refused) as caught:
+        changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
+    assert caught.value.next == "change the template or the generator of ApplicationSet shops"
+
+
+def test_other_applications_that_read_the_file_are_named(checkout: Checkout) -> None:
+    other = app({"valueFiles": ["values-staging.yaml"]}, name="shop-staging")
+    edit = Set(pointer="/data/mode", value="slow")
+    change = changed(SETTINGS, edit, case_with(None, other), checkout)
+    assert change.check.endswith("changes; it is also read by argocd/shop-staging")
+    level = Set(pointer="/data/level", value="debug")
+    assert "also read" not in changed(SETTINGS, level, case_with(None, other), checkout).check
+
+
+def test_another_commit_is_refused(checkout: Checkout) -> None:
+    with pytest.raises(Refused, match="differs at /data/level from the manifest that was diagnosed"):
+        changed(SETTINGS, Set(pointer="/data/level", value="debug"), case_with(level="trace"), checkout)
+
+
+def test_from_the_command_line(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> None:
+    writer: Object = {
+        "manager": "kubectl-edit",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "time": "2026-03-01T10:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:level": {}}},
+    }
+    meta: Object = {"name": "settings", "namespace": "shop", "managedFields": [writer]}
+    live = {**config_map(level="debug"), "metadata": meta}
+    facts = bundle(
+        tmp_path_factory.mktemp("facts"), app(), desired(config_map()), desired(deployment()), live
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "whysync",
+        "fix",
+        "shop",
+        "--bundle",
+        facts,
+        "--checkout",
+        str(checkout.root),
+    ]
+    shown = subprocess.run([*command, "-o", "json"], capture_output=True, text=True, check=False)
+    assert "values-prod.yaml" in shown.stdout, shown.stderr
+    done = subprocess.run([*command, "--write"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"# set logLevel in {CHART}/values-prod.yaml:4\n" in done.stdout
+    assert "# rendered again with Helm: only /data/level of ConfigMap shop/settings changes\n" in done.stdout
+    after = (checkout.root / CHART / "values-prod.yaml").read_text()
+    assert after == FILES["values-prod.yaml"].replace("warn", "debug")
