@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from whysync.argocd.repo_server.render.origin import RenderedObject
 from whysync.argocd.repo_server.render.problem import RenderProblem
-from whysync.argocd.repo_server.render.rendering import environment_of
-from whysync.argocd.repo_server.render.values_files import ValuesFiles
 from whysync.diagnosis.fix import Remove, Set
 from whysync.errors import Refused
 from whysync.fixes.edit import edited
@@ -74,16 +71,13 @@ def layers_of(rendering: Rendering) -> list[Layer]:
     """The values in Argo CD's order: each layer overrides those before it."""
     helm = fields(rendering.source.get("helm"))
     where = _source_pointer(rendering)
-    found = [Layer(_values(rendering.folder / "values.yaml"), path=_relative(rendering, "values.yaml"))]
-    env = environment_of(rendering.app, rendering.source, "", rendering.options)
-    files = ValuesFiles(rendering.folder, rendering.tree.root, env, rendering.options)
-    names = [text(name) for name in items(helm.get("valueFiles"))]
+    files = rendering.files
+    defaults = f"{rendering.path}/values.yaml".lstrip("/")
     try:
-        paths = files.all(names, ignore_missing=helm.get("ignoreMissingValueFiles") is True)
+        paths = files.values_files(rendering.app, rendering.source, rendering.options)
     except RenderProblem as problem:
         raise Refused(what="the values files cannot be read", why=problem.text) from problem
-    root = rendering.tree.root
-    found += [Layer(_values(Path(path)), path=str(Path(path).relative_to(root))) for path in paths]
+    found = [Layer(fields(_parsed(files.read(path))), path=path) for path in (defaults, *paths)]
     if helm.get("valuesObject") is not None:
         found.append(Layer(fields(helm.get("valuesObject")), pointer=f"{where}/helm/valuesObject"))
     elif text(helm.get("values")):
@@ -105,14 +99,6 @@ def _source_pointer(rendering: Rendering) -> str:
     sources = items(spec.get("sources"))
     number = next((n for n, source in enumerate(sources) if source is rendering.source), None)
     return "/spec/source" if number is None else f"/spec/sources/{number}"
-
-
-def _relative(rendering: Rendering, name: str) -> str:
-    return f"{rendering.path}/{name}".lstrip("/")
-
-
-def _values(file: Path) -> Object:
-    return fields(_parsed(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 def _parsed(written: str) -> Json:
@@ -163,10 +149,11 @@ class Tracer:
         self.rendering = rendering
         self.layers = layers_of(rendering)
         self.values = merged(self.layers)
-        override = next(rendering.folder.glob(".argocd-source*.yaml"), None)
-        if override is not None:
+        names = rendering.files.names_in(rendering.path)
+        override = next((name for name in names if name.startswith(".argocd-source")), "")
+        if override:
             raise Refused(
-                what=f"{_relative(rendering, override.name)} overrides the values",
+                what=f"{rendering.path}/{override} overrides the values",
                 why="whysync does not trace values through this file",
                 next="edit it manually; without --checkout, whysync fix shows what to change",
             )
@@ -303,8 +290,7 @@ class Tracer:
 
     def in_words(self, path: str, key: Path_) -> str:
         """The file with the line of the key, or of the nearest key above it, if it has one."""
-        file = self.rendering.tree.root / path
-        data = file.read_bytes() if file.is_file() else b""
+        data = self.rendering.files.read(path)
         for length in range(len(key), 0, -1):
             line = yaml.position(data, pointers.join(key[:length]))
             if line is not None:
@@ -317,7 +303,7 @@ class Tracer:
         verb = "remove" if isinstance(edit.value, Missing) else "set"
         if not layer.path:
             raise InApplication(edit, layer)
-        before = (self.rendering.tree.root / layer.path).read_text(encoding="utf-8")
+        before = self.rendering.files.read(layer.path)
         attempts = [edit] if not isinstance(edit.value, Missing) else [edit, ValueEdit(edit.key, None)]
         problem = "the rendering changes in another way"
         for attempt in attempts:
@@ -409,16 +395,15 @@ def _all_keys(values: Object, above: Path_ = ()) -> Iterator[tuple[Path_, Json]]
 def in_template(rendering: Rendering, pointer: str, wanted: Object) -> FoundValue:
     """The line of the template that sets a field which no value feeds."""
     path = rendering.object.origin.path
-    file = rendering.tree.root / path
     key = pointers.split(pointer)[-1]
     now = pointers.resolve(rendering.object.body, pointer)
     goal = pointers.resolve(wanted, pointer)
-    if not file.is_file():
+    if not rendering.files.has(path):
         raise Refused(
             what=f"no value of the chart sets {pointer}, and its template is not in the checkout: {path}",
             next="change the chart, or ask its maintainers for a value",
         )
-    before = file.read_text(encoding="utf-8")
+    before = rendering.files.read(path)
     lines = before.splitlines(keepends=True)
     found = [number for number, line in enumerate(lines) if _sets(line, key, now)]
     if isinstance(goal, Missing):

@@ -6,22 +6,19 @@ checkout.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from types import TracebackType
 from typing import NamedTuple
 
-from whysync.argocd.repo_server.git.tree import Tree, tree_of_folder
-from whysync.argocd.repo_server.render import RefSource, RenderOptions, RenderProblem, render
+from whysync.argocd.repo_server.render import RefSource, RenderOptions, RenderProblem
 from whysync.argocd.repo_server.render.options import with_settings
 from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.working_copy import WorkingCopy
 from whysync.argocd.tracking import instance_name
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.errors import Refused, SourceError
 from whysync.facts.checkout import Checkout
-from whysync.files import write_file
 from whysync.json_tree import Object, fields, items, same, text
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.queries.commands import argocd_namespace
@@ -53,13 +50,13 @@ class Rendering:
         self.source = source
         self.target = target
         self.path = "/".join(part for part in text(source.get("path")).split("/") if part not in ("", "."))
-        self.tree: Tree = tree_of_folder(checkout.root)
+        self.files = WorkingCopy(checkout.root)
         self.count = 0
         try:
             self.objects = self.rendered(source)
             self.object = self._object_in(self.objects)
         except BaseException:
-            self.tree.close()
+            self.files.close()
             raise
 
     def __enter__(self) -> Rendering:
@@ -68,11 +65,7 @@ class Rendering:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.tree.close()
-
-    @property
-    def folder(self) -> Path:
-        return self.tree.root / self.path
+        self.files.close()
 
     @property
     def options(self) -> RenderOptions:
@@ -81,7 +74,7 @@ class Rendering:
         settings = self.case.settings("argocd-cm")
         options = with_settings(options, settings.body) if settings is not None else options
         refs = {
-            f"${text(source.get('ref'))}": RefSource(repo=text(source.get("repoURL")), tree=self.tree)
+            f"${text(source.get('ref'))}": RefSource(repo=text(source.get("repoURL")), tree=self.files.tree)
             for source in map(fields, items(fields(self.app.get("spec")).get("sources")))
             if source.get("ref")
         }
@@ -102,7 +95,7 @@ class Rendering:
                 next="edit it manually; without --checkout, whysync fix shows what to change",
             )
         try:
-            return render(self.app, source, self.tree, commit="", options=self.options).objects
+            return self.files.render(self.app, source, self.options)
         except RenderProblem as problem:
             raise self._cannot_render(problem.text, "check out the commit that Argo CD compared") from problem
         except SourceError as problem:
@@ -155,26 +148,14 @@ class Rendering:
 
     def keep(self, changes: Mapping[str, str]) -> None:
         """Write these files to the copy, for the next edit of the same fix."""
-        for path, content in changes.items():
-            write_file(self.tree.root / path, content.encode())
+        self.files.write(changes)
         self.objects = self.rendered(self.source)
         self.object = self._object_in(self.objects)
 
     def tried(self, changes: Mapping[str, str], wanted: Object) -> Outcome:
         """The outcome of writing these files."""
-        with self.written(changes):
+        with self.files.written(changes):
             return self.outcome(self.rendered(self.source), wanted)
-
-    @contextmanager
-    def written(self, changes: Mapping[str, str]) -> Generator[None]:
-        before = {path: (self.tree.root / path).read_bytes() for path in changes}
-        try:
-            for path, content in changes.items():
-                write_file(self.tree.root / path, content.encode())
-            yield
-        finally:
-            for path, data in before.items():
-                write_file(self.tree.root / path, data)
 
 
 def _key(body: Object) -> tuple[str, str, str, str]:
