@@ -5,11 +5,14 @@ from __future__ import annotations
 from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, explain_miss
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Edit, Fix, Set
-from whysync.json_tree import Object
+from whysync.json_tree import Object, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import kubectl, with_comment
 
+_BROAD = frozenset(
+    {"/metadata", "/metadata/annotations", "/metadata/labels", "/spec", "/spec/template", "/data"}
+)
 _KEYS = {MistakeKind.GROUP: "group", MistakeKind.KIND: "kind"}
 
 
@@ -47,9 +50,25 @@ def correction(case: Case, pointer: str, miss: RuleMistake) -> Fix:
     title = f"Correct the rule: {miss.text}"
     edit = _edit(case, pointer, miss)
     if edit is not None:
-        return Fix.application(case.application.ref, edit, title=title)
+        return Fix.application(case.application.ref, edit, title=title, risk=_risk(case, pointer))
     command = kubectl("edit", "application", case.app.name, namespace=case.app.namespace)
     return Fix.run(with_comment(command, pointer), title=title)
+
+
+def _risk(case: Case, pointer: str) -> str:
+    """A rule that never matched may name a whole part of the object, which it ignores once it matches."""
+    broad = [
+        text(selector)
+        for name in ("jsonPointers", "jqPathExpressions")
+        for selector in items(case.application.at(f"{pointer}/{name}"))
+        if text(selector).replace(".", "/").rstrip("/") in _BROAD
+    ]
+    if not broad:
+        return ""
+    return (
+        f"the rule then ignores everything below {', '.join(broad)}, also changes that matter:"
+        " name the fields instead"
+    )
 
 
 def _edit(case: Case, pointer: str, miss: RuleMistake) -> Edit | None:

@@ -27,7 +27,7 @@ def age_at(case: Case, manifest: Manifest | None, pointer: str) -> timedelta | N
 
 
 def age_text(age: timedelta | None) -> str:
-    """An age in the largest unit that stays exact enough: `40 s`, `12 min`, `3 h`, `2 days`."""
+    """An age that is exact enough: `40 s`, `12 min`, `2 h 50 min`, `30 h`, `2 days`."""
     if age is None:
         return "an unknown time"
     if age.total_seconds() < 60:
@@ -35,4 +35,6 @@ def age_text(age: timedelta | None) -> str:
     total = max(0, int(age.total_seconds()) // 60)
     if total < 120:
         return f"{total} min"
+    if total < 720 and total % 60:
+        return f"{total // 60} h {total % 60} min"
     return f"{total // 60} h" if total < 2880 else f"{total // 1440} days"

@@ -366,6 +366,8 @@ def _state_word(report: AppReport) -> str:
         return "deletion hangs"
     if report.side is Side.COMPARE and _is_only_logged(report):
         return "error in the log"
+    if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
+        return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]
 
 

@@ -63,13 +63,13 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
                             ref,
                             Set(pointer=API_VERSION, value=served_version),
                             title=f"Declare {served_version} in Git",
-                            risk="fields may be renamed or moved between the versions",
+                            risk="fields may be renamed or moved between the versions: kubectl explain"
+                            f" {failure.kind or ref.kind} --api-version={served_version} shows the new ones",
                         ),
                     )
                     if desired is not None
-                    else ()
+                    else (move,)
                 ),
-                move,
             ),
             already_fixed=already_fixed(
                 "", move, when=desired is not None and desired.at(API_VERSION) == served_version

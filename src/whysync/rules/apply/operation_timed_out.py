@@ -133,6 +133,7 @@ def _terminating(case: Case) -> Iterator[Finding]:
                     terminate(case),
                     restart(case, CONTROLLER),
                     title="Terminate it again; if it stays, restart the controller",
+                    risk="hooks that still run are deleted; after a restart all apps are compared again",
                 ),
             ),
         )

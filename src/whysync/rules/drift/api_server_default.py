@@ -19,9 +19,11 @@ The defaults of a custom resource come from the CRD's schema. A mutating webhook
 are no defaults.
 """
 
+import json
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Fact, Finding, Mechanism, rule
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Mechanism, rule
+from whysync.json_tree import Missing
 from whysync.queries.drift import declare_live, drift_finding, field_names, server_side_diff
 
 
@@ -33,10 +35,18 @@ def api_server_default(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             *drifts,
             confidence=Confidence.MEDIUM,
-            verdict=f"the API server fills in {names} of {first.ref}, which Git leaves"
-            f" {'out' if all(drift.only_live for drift in drifts) else 'empty'}",
+            verdict=f"the API server fills in {names} of {first.ref}{_in_git(drifts)}",
             fixes=(
                 declare_live(drifts, title="Declare the default in Git"),
                 server_side_diff(case),
             ),
         )
+
+
+def _in_git(drifts: tuple[Drift, ...]) -> str:
+    """`, which Git leaves out`, or `: Git sets it to 0, which counts as not set`."""
+    values = (drift.desired_value for drift in drifts if not drift.only_live)
+    texts = dict.fromkeys(json.dumps(value) for value in values if not isinstance(value, Missing))
+    if not texts:
+        return ", which Git leaves out"
+    return f": Git sets it to {' or '.join(texts)}, which counts as not set"

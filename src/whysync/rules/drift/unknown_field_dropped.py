@@ -19,6 +19,7 @@ An empty or `false` value that the API server omits is equivalent on both sides.
 field by hand, managedFields or the audit log show it.
 """
 
+import json
 from collections.abc import Iterator
 
 from whysync.diagnosis import (
@@ -40,8 +41,8 @@ from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import split
-from whysync.queries.commands import kubectl
-from whysync.queries.drift import both_sides, drift_finding, field_names
+from whysync.queries.commands import kubectl, with_comment
+from whysync.queries.drift import drift_finding, field_names
 from whysync.queries.misspelt_fields import intended_field
 
 
@@ -57,12 +58,17 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
             if proven
             else f"most likely not in the installed schema of {first.ref.kind}"
         )
+        newer = not proven and all(not drift.only_git for drift in drifts)
+        if newer:
+            why = "this cluster's Kubernetes is most likely older than the field"
         yield drift_finding(
             *drifts,
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
             verdict=f"the API server drops {names} of {first.ref}: {why}",
-            evidence=(*both_sides(drifts), *proof),
-            fixes=(
+            evidence=(*_sides(drifts), *proof),
+            fixes=tuple(_of_newer_fields(drifts))
+            if newer
+            else (
                 _corrected(case, drifts)
                 or Fix.run(
                     kubectl("explain", first.ref.kind, f"--api-version={first.ref.api_version}"),
@@ -76,6 +82,42 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _sides(drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
+    """Both sides; a live object without the field has no value, although Argo CD compares with a default."""
+    for drift in drifts:
+        if drift.only_git:
+            yield from drift.cited()
+            continue
+        yield cite(drift.desired, drift.pointer, says="declared in Git")
+        default = "" if isinstance(drift.live_value, Missing) else json.dumps(drift.live_value)
+        yield cite(
+            drift.live, drift.pointer, says=f"not in the cluster; Argo CD compares with the default {default}"
+        )
+
+
+def _of_newer_fields(drifts: tuple[Drift, ...]) -> Iterator[Fix]:
+    """The name is right: Kubernetes 1.36 has the field, and this cluster drops it."""
+    first = drifts[0]
+    path = ".".join(
+        (first.ref.kind.lower(), *(part for part in split(first.pointer) if not part.isdecimal()))
+    )
+    yield Fix.remove(
+        first.ref,
+        *(drift.pointer for drift in drifts),
+        title="Delete the field from Git until the cluster knows it",
+        risk="the intended setting stays unset, as now: declare it again after an upgrade",
+    )
+    yield Fix.run(
+        with_comment(kubectl("version"), "the version of the cluster"),
+        with_comment(
+            kubectl("explain", path, f"--api-version={first.ref.api_version}"),
+            "an error: it does not know the field",
+        ),
+        title="Or upgrade Kubernetes to a version that has the field",
+        risk="an upgrade affects everything in the cluster",
+    )
 
 
 def _corrected(case: Case, drifts: tuple[Drift, ...]) -> Fix | None:

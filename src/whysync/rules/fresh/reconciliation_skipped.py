@@ -23,6 +23,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Severity, 
 from whysync.diagnosis.freshness import SKIP_RECONCILE
 from whysync.diagnosis.symptom import RECONCILIATION_SKIPPED
 from whysync.kubernetes.api.pointer import join
+from whysync.queries.sources import is_commit
 from whysync.queries.timestamps import age_text
 
 POINTER = join(("metadata", "annotations", SKIP_RECONCILE))
@@ -52,10 +53,24 @@ def reconciliation_skipped(case: Case) -> Iterator[Finding]:
                 case.application.ref,
                 Remove(pointer=POINTER),
                 title="Remove the annotation, so that Argo CD reconciles the app",
-                risk="with auto-sync on, everything that changed in the meantime is synced immediately",
+                risk=_risk(case),
             ),
         ),
     )
+
+
+def _risk(case: Case) -> str:
+    """What Argo CD does as soon as it reconciles the app again."""
+    old = case.app.status.sync.revision
+    new = case.app.spec.source.target_revision if case.app.spec.source is not None else ""
+    commits = f" (git log {old[:8]}..{new or 'HEAD'} lists the commits)" if is_commit(old) else ""
+    if case.app.operation is not None:
+        return f"the requested operation starts immediately{commits}"
+    if not case.is_automated:
+        return ""
+    automated = case.app.spec.sync_policy.automated
+    pruned = ", and what Git no longer has is pruned" if automated is not None and automated.prune else ""
+    return f"auto-sync is on: everything that changed in the meantime is synced immediately{pruned}{commits}"
 
 
 def _status_age(case: Case) -> str:
