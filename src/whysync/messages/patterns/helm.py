@@ -21,7 +21,10 @@ from whysync.messages.wrappers import LayerKind
 
 
 class HelmRender(Failure, frozen=True, kw_only=True):
-    """`value_path` as in the template (`.Values.image.tag`); `function` is `required`, `fail`, …"""
+    """`value_path` as in the template (`.Values.image.tag`).
+
+    `function` is the template function that failed; `fail` if the chart itself refuses the values.
+    """
 
     template: str = ""
     line: int | None = None
@@ -45,6 +48,7 @@ class HelmRender(Failure, frozen=True, kw_only=True):
         return ".".join(keys[: keys.index(nil["key"], 3)])
 
 
+_UNKNOWN_REPO = compiled(r"no repository definition for|no cached repo(?:sitory)? ")
 _UNAVAILABLE = compiled(r"(?i)\b50[0234] |timeout|timed out|connection refused|no such host|connection reset")
 
 
@@ -53,6 +57,11 @@ class HelmDependency(Failure, frozen=True, kw_only=True):
     repo: str = ""
     version: str = ""
     detail: str = ""
+
+    @property
+    def repo_is_unknown(self) -> bool:
+        """Helm has no entry for the repository: Argo CD adds one for each registered Helm repository."""
+        return _UNKNOWN_REPO.search(self.detail) is not None
 
     @property
     def repo_is_unavailable(self) -> bool:
@@ -128,6 +137,7 @@ def execution_error(match: re.Match[str], context: Context) -> Failure:
         line=number(match, "line"),
         column=number(match, "column"),
         value_path=path[0].rstrip(".") if path else "",
+        function="fail",
         detail=detail,
     )
 

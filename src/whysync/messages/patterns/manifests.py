@@ -18,6 +18,12 @@ class SourceSpecInvalid(Failure, frozen=True, kw_only=True):
     detail: str = ""
     tools: tuple[str, ...] = ()
 
+    @property
+    def missing_ref(self) -> str:
+        """The `ref` that values files use, but that no source has."""
+        match = compiled(r"source referenced \"(?P<ref>[^\"]{1,100})\", but").search(self.detail)
+        return match["ref"] if match else ""
+
 
 class DestinationSpecInvalid(Failure, frozen=True, kw_only=True):
     """The destination of the Application has no cluster, or both a name and a server."""

@@ -28,6 +28,11 @@ class ClusterAuth(Failure, frozen=True, kw_only=True):
     server: str = ""
     detail: str = ""
 
+    @property
+    def uses_exec_plugin(self) -> bool:
+        """A program such as `argocd-k8s-auth` or `aws` was to obtain the credentials, and failed."""
+        return "exec:" in self.text
+
 
 _USER = r'User "(?P<user>[^"]{1,253})" cannot (?P<verb>[\w-]{1,40}) '
 _WHERE = r'(?: in the namespace "(?P<namespace>[^"]{0,253})"| (?P<cluster>at the cluster scope))?'

@@ -24,7 +24,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
-from whysync.queries.commands import kubectl, refresh, with_comment
+from whysync.queries.commands import kubectl, refresh, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import ROLE_NAME, binding_for, role_for, service_account
 
@@ -46,7 +46,7 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             verdict=f"Kubernetes RBAC does not permit {_user(failure)} to {_requests(group)}",
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server denies the request"),
-            fixes=(*_own_binding(case, group), *_fixes(group)),
+            fixes=(*_own_binding(case, group), *_fixes(case, group)),
         )
 
 
@@ -84,16 +84,22 @@ def _resource(failure: Forbidden) -> str:
     return f"{failure.resource}.{failure.group}" if failure.group else failure.resource
 
 
-def _fixes(group: FailureGroup[Forbidden]) -> Iterator[Fix]:
+def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     failure = group.failure
     if failure.escalation:
         yield Fix.run(
-            "# grant Argo CD's account the permissions that the Role contains (see the message), or:",
+            with_comment("kubectl apply -f ROLE_FILE", "with an account that has these permissions"),
+            sync(case),
+            title="Apply the Role once yourself: an unchanged Role needs no permission to grant it",
+            risk="a later change of its rules is refused again",
+        )
+        yield Fix.run(
             kubectl(
                 "create", "clusterrole", ROLE_NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"
             ),
             *_bind(failure),
-            title="Grant Argo CD's account the same permissions, or let it grant any (bind, escalate)",
+            sync(case),
+            title="Or let Argo CD's account grant any permission (bind, escalate)",
             risk="with bind and escalate it can grant itself any permission",
         )
         return

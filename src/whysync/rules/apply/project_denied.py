@@ -23,7 +23,7 @@ permitted is only hidden (hidden-by-project).
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
@@ -40,6 +40,8 @@ from whysync.queries.project_denials import (
     permitting_command,
     permitting_edits,
 )
+
+NAMESPACE = "/metadata/namespace"
 
 
 @rule(cause="project-denied", since="0.1")
@@ -120,7 +122,7 @@ def _objects(group: FailureGroup[ProjectDenied]) -> str:
     """The objects that were refused: kinds and namespaces of a sync are refused for single objects."""
     if not group.resources:
         return ""
-    return f" ({group.resources[0]}{group.others})"
+    return f", needed by {group.resources[0]}{group.others}"
 
 
 def _denied_by(case: Case, still: tuple[ProjectDenied, ...], *, known: bool) -> str:
@@ -140,9 +142,15 @@ def _move_objects(case: Case, group: FailureGroup[ProjectDenied], *, known: bool
     if not known or not refs or not may_deploy_to_destination(case):
         return
     objects = listed(dict.fromkeys(refs))
+    title = f"If {objects} is meant for namespace {namespace}: move it there in Git"
+    risk = f"what reads it in namespace {refs[0].namespace} does not find it there"
+    desired = case.desired_of(refs[0].key)
+    if desired is not None and len(set(refs)) == 1:
+        yield Fix.change(desired.ref, Set(pointer=NAMESPACE, value=namespace), title=title, risk=risk)
+        return
     yield Fix.run(
         comment(f"set metadata.namespace of {objects} to {namespace}, or remove the line; commit and push"),
         refresh(case),
-        title=f"If {objects} is meant for namespace {namespace}: move it there in Git",
-        risk=f"what reads it in namespace {refs[0].namespace} does not find it there",
+        title=title,
+        risk=risk,
     )

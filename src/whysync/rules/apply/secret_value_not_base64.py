@@ -37,6 +37,7 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, group.failure.resource, group.ref)
         keys = _keys(case, ref)
         name = " or ".join(keys) if 0 < len(keys) <= MOST_KEYS else "the plain value"
+        name += ", whichever is plain text," if 1 < len(keys) <= MOST_KEYS else ""
         what = "a Secret" if ref == case.application.ref else str(ref)
         yield Finding(
             about=ref,

@@ -40,7 +40,7 @@ def cluster_credentials_rejected(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{server or 'the cluster'} rejects Argo CD's credentials, or Argo CD cannot obtain them",
+            verdict=_verdict(failure, server or "the cluster"),
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="why the login failed"),
@@ -50,16 +50,25 @@ def cluster_credentials_rejected(case: Case) -> Iterator[Finding]:
         )
 
 
+def _verdict(failure: ClusterAuth, server: str) -> str:
+    reason = f": {one_line(failure.detail)}" if failure.detail else ""
+    if failure.uses_exec_plugin:
+        return f"Argo CD cannot obtain credentials for {server}{reason}"
+    return f"{server} rejects Argo CD's credentials{reason}"
+
+
 def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
-    uses_exec_plugin = "exec:" in failure.text
-    if uses_exec_plugin:
+    if failure.uses_exec_plugin:
         accounts = kubectl("get", "serviceaccount", "-o", "yaml", namespace=argocd_namespace(case))
         yield Fix.run(
             with_comment(accounts, "the roles of the controller and the API server"),
             refresh(case),
-            title="Fix the login: the role of Argo CD's service accounts and its permissions in the cluster",
+            title="Give Argo CD's service accounts a role that may log in to the cluster, then refresh",
         )
-    name = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings)).name
+    destination = case.app.spec.destination
+    is_destination = failure.server in ("", destination.server) or not destination.server
+    known = cluster_for(destination, known_clusters(case.index.snapshot.settings))
+    name = known.name if is_destination else ""
     register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
     # Applications that name the cluster would not find it under another name.
     look = () if name else (with_comment("argocd cluster list", "keep its NAME"),)
@@ -67,7 +76,7 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
         *look,
         register,
         refresh(case),
-        title=("Or register" if uses_exec_plugin else "Register")
+        title=("Or register" if failure.uses_exec_plugin else "Register")
         + " the cluster again, with a kubeconfig context that has admin access",
         risk="creates the service account argocd-manager with permissions on the whole cluster",
     )

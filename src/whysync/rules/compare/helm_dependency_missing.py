@@ -61,14 +61,18 @@ def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterat
             title="Hard refresh when the chart repository answers again: nothing is wrong in Git",
         )
         return
-    yield Fix.run(
-        f"cd {folder} && helm dependency update && git add Chart.lock",
+    update = Fix.run(
+        f"helm dependency update {folder}",
+        f"git add {folder}/Chart.lock",
         "git commit -m 'Update chart dependencies' && git push",
         hard_refresh(case),
         title="Update the chart's dependencies and commit Chart.lock, then hard refresh",
     )
-    yield Fix.run(
-        f"argocd repo add {repo} --type helm --name NAME   # --username, --password if it is private",
+    register = Fix.run(
+        with_comment(
+            f"argocd repo add {repo} --type helm --name NAME", "--username, --password if it is private"
+        ),
         hard_refresh(case),
-        title="Add the chart's repository to Argo CD",
+        title=f"Add the Helm repository {failure.repo or 'of the dependency'} to Argo CD, then hard refresh",
     )
+    yield from (register, update) if failure.repo_is_unknown else (update, register)

@@ -108,9 +108,17 @@ def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | N
         )
     elif path.startswith(".Values."):
         yield _set_value(case, failure, source, folder)
+    elif failure.function == "fail" and failure.detail:
+        where, _ = _values_place(case, source, folder)
+        yield Fix.run(
+            *_template_line(failure, source, folder),
+            comment(f"set the value that it reads in {where}, commit and push"),
+            hard_refresh(case),
+            title=f"Set what the chart asks for in {where} ({one_line(failure.detail)}), then hard refresh",
+        )
     yield from revert_commit(case, source)
     yield Fix.run(
-        *_template_line(failure, source, folder),
+        *(() if failure.function == "fail" else _template_line(failure, source, folder)),
         *helm_template(case, source, folder, "--debug"),
         title="Render it on your machine to see the whole error; fix the chart or its values, commit",
     )

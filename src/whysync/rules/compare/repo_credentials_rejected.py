@@ -65,7 +65,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says="error of the login"),
-                *_where(case, source, secret),
+                *_where(case, source if source is not None and url == source.repo_url else None, secret),
             ),
             fixes=(_fix(case, url, method, secret, _type_flags(failure, source), failure.anonymous),),
         )
@@ -75,6 +75,8 @@ def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Mani
     repository = url or "the repository"
     if not failure.anonymous:
         credential, _ = CREDENTIALS.get(method, ("credentials", ""))
+        if secret is None and method is AuthMethod.HTTPS:
+            return f"{repository} rejects Argo CD's {credential}, or Argo CD has none for it"
         return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
     why = (
         "none is registered, or its URL does not match"

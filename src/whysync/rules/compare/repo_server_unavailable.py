@@ -56,7 +56,7 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                     f"{pods} -o wide",
                     f"kubectl -n {namespace} describe pods -l app.kubernetes.io/name=argocd-repo-server",
                     refresh(case),
-                    title="Get its Pods running (check for OOMKilled and restarts), then refresh",
+                    title="Get the repo-server's Pods running (see restarts and OOMKilled), then refresh",
                 ),
                 Fix.run(
                     restart(case, REPO_SERVER),

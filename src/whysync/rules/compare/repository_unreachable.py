@@ -83,7 +83,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
                             says="repository of the source",
                         ),
                     )
-                    if source
+                    if source and url == source.repo_url
                     else ()
                 ),
             ),

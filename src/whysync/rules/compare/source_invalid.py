@@ -75,6 +75,9 @@ def _fix(case: Case, failure: SourceSpecInvalid) -> Fix:
         title = "Correct the field that the message names in the source"
         if failure.tools:
             title = f"Keep one of {', '.join(failure.tools)} in the source, and remove the others"
+        if failure.missing_ref:
+            ref = failure.missing_ref
+            title = f"Add a source with ref: {ref} to spec.sources, or correct ${ref} in helm.valueFiles"
         return Fix.run(edit, refresh(case), title=title)
     names = " and ".join(flag.partition(" ")[0].removeprefix("--") for flag in flags)
     return Fix.run(
