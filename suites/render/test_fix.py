@@ -1,4 +1,4 @@
-"""`whysync fix` for objects that Helm renders: the value, its file and line, and nothing else changes."""
+"""`whysync fix` for objects that Helm and Kustomize render: the file, the line, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def test_from_the_command_line(checkout: Checkout, tmp_path_factory: pytest.Temp
         "fieldsV1": {"f:data": {"f:level": {}}},
     }
     meta: Object = {"name": "settings", "namespace": "shop", "managedFields": [writer]}
-    live = {**config_map(level="debug"), "metadata": meta}
+    live: Object = {**config_map(level="debug"), "metadata": meta}
     facts = bundle(
         tmp_path_factory.mktemp("facts"), app(), desired(config_map()), desired(deployment()), live
     )
@@ -285,3 +285,157 @@ def test_from_the_command_line(checkout: Checkout, tmp_path_factory: pytest.Temp
     assert "# rendered again with Helm: only /data/level of ConfigMap shop/settings changes\n" in done.stdout
     after = (checkout.root / CHART / "values-prod.yaml").read_text()
     assert after == FILES["values-prod.yaml"].replace("warn", "debug")
+
+
+# --- Kustomize ---------------------------------------------------------------------------------------
+
+OVERLAY = "overlays/prod"
+KUSTOMIZATION = """\
+# production
+resources:
+- ../../base
+- extra.yaml
+namePrefix: prod-
+images:
+- name: registry.example.com/shop
+  newTag: "2.0"   # bumped by the release job
+replicas:
+- name: web
+  count: 2
+patches:
+- path: level.yaml
+"""
+OVERLAYS = {
+    "base/kustomization.yaml": "resources: [all.yaml]\n",
+    "base/all.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 1
+  minReadySeconds: 5
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "registry.example.com/shop:1.0"}]
+""",
+    f"{OVERLAY}/kustomization.yaml": KUSTOMIZATION,
+    f"{OVERLAY}/extra.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\n",
+    f"{OVERLAY}/level.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  revisionHistoryLimit: 3
+""",
+    "overlays/canary/kustomization.yaml": "resources: [../prod]\n",
+}
+PROD_WEB = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="prod-web")
+
+
+@pytest.fixture
+def overlays(tmp_path: Path) -> Checkout:
+    for name, content in OVERLAYS.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    return Checkout(str(tmp_path))
+
+
+def overlay_app(name: str = "shop", path: str = OVERLAY) -> Object:
+    body = application(name)
+    source: Object = {"repoURL": "https://git.example.com/shop.git", "path": path, "targetRevision": "main"}
+    fields(body["spec"])["source"] = source
+    return body
+
+
+def overlay_case(*more: Object) -> Case:
+    container: Object = {"name": "web", "image": "registry.example.com/shop:2.0"}
+    spec: Object = {
+        "replicas": 2,
+        "minReadySeconds": 5,
+        "revisionHistoryLimit": 3,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}},
+    }
+    web: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "prod-web"},
+        "spec": spec,
+    }
+    return case_of(overlay_app(), desired(web), *more)
+
+
+NEW_PATCH = """\
+patches:
+- target:
+    group: apps
+    kind: Deployment
+    name: web
+  patch: |
+    - op: replace
+      path: /spec/minReadySeconds
+      value: 9
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "place", "old", "new"),
+    [
+        (
+            Set(pointer=f"{CONTAINER}/image", value="registry.example.com/shop:1.9"),
+            f"set newTag of image registry.example.com/shop in {OVERLAY}/kustomization.yaml:8",
+            'newTag: "2.0"',
+            'newTag: "1.9"',
+        ),
+        (
+            Set(pointer="/spec/replicas", value=5),
+            f"set count of replicas web in {OVERLAY}/kustomization.yaml:11",
+            "count: 2",
+            "count: 5",
+        ),
+    ],
+    ids=["image", "replicas"],
+)
+def test_the_overlay_is_edited_and_not_its_base(
+    edit: Edit, place: str, old: str, new: str, overlays: Checkout
+) -> None:
+    change = changed(PROD_WEB, edit, overlay_case(), overlays)
+    assert change.place == place
+    assert change.path == f"{OVERLAY}/kustomization.yaml"
+    assert change.after == KUSTOMIZATION.replace(old, new)
+    assert change.check == f"rendered again with Kustomize: only {edit.pointer} of {PROD_WEB} changes"
+
+
+def test_a_field_of_the_base_gets_a_patch_in_the_overlay(overlays: Checkout) -> None:
+    without = KUSTOMIZATION.partition("patches:")[0]
+    (overlays.root / OVERLAY / "kustomization.yaml").write_text(without)
+    (overlays.root / OVERLAY / "level.yaml").unlink()
+    edit = Set(pointer="/spec/minReadySeconds", value=9)
+    change = changed(PROD_WEB, edit, overlay_case(), overlays)
+    assert change.place == f"add a patch of Deployment web in {OVERLAY}/kustomization.yaml"
+    assert change.after == without + NEW_PATCH
+
+
+def test_a_patch_of_the_overlay_that_sets_the_field_is_edited(overlays: Checkout) -> None:
+    change = changed(PROD_WEB, Set(pointer="/spec/revisionHistoryLimit", value=7), overlay_case(), overlays)
+    assert change.place == f"change /spec/revisionHistoryLimit in {OVERLAY}/level.yaml:5"
+    assert change.after == OVERLAYS[change.path].replace("Limit: 3", "Limit: 7")
+
+
+def test_what_the_application_overrides_is_refused(overlays: Checkout) -> None:
+    case = overlay_case()
+    body = overlay_app()
+    fields(fields(body["spec"])["source"])["kustomize"] = {"replicas": [{"name": "web", "count": 2}]}
+    case = case_of(body, *(manifest.body for manifest in case.desired))
+    with pytest.raises(Refused) as caught:
+        changed(PROD_WEB, Set(pointer="/spec/replicas", value=5), case, overlays)
+    assert caught.value.why.endswith("spec.source.kustomize of the Application sets replicas")
+
+
+def test_overlays_on_the_edited_one_are_named(overlays: Checkout) -> None:
+    case = overlay_case(overlay_app("shop-canary", "overlays/canary"), overlay_app("shop-x", "overlays/x"))
+    change = changed(PROD_WEB, Set(pointer="/spec/replicas", value=5), case, overlays)
+    assert change.check.endswith("changes; it is also read by argocd/shop-canary")

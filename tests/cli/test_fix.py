@@ -239,7 +239,10 @@ def test_data_without_a_fix_is_still_a_document(
 
 
 def test_a_kustomization_is_not_guessed_at(whysync: Whysync, checkout: Path) -> None:
-    (checkout / "apps" / APP / "kustomization.yaml").write_text("resources: [deployment.yaml]\n")
+    """It cannot be rendered, with or without Kustomize on this machine."""
+    (checkout / "apps" / APP / "kustomization.yaml").write_text(
+        "resources: [deployment.yaml, missing.yaml]\n"
+    )
     result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert result.code == 2
     assert "rendered by Kustomize" in result.err

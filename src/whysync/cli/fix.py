@@ -33,7 +33,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--for-all", action="store_true", help="one fix for all apps that share a cause (see --cause)"
     )
-    checkout = "checkout of the repository: patch its manifests or Helm values"
+    checkout = "checkout of the repository: patch manifests, Helm values or overlays"
     verb.add_argument("--checkout", "--local", metavar="DIR", help=checkout)
     verb.add_argument(
         "--file", metavar="PATH", default="", help="file in the checkout, if several are possible"

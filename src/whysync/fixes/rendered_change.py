@@ -1,4 +1,4 @@
-"""A fix of an object that Helm renders, as an edit of a values file or a template in the checkout."""
+"""A fix of an object that Helm or Kustomize renders, as an edit of a file that the tool reads."""
 
 from __future__ import annotations
 
@@ -9,33 +9,45 @@ from whysync.facts.checkout import Checkout
 from whysync.fixes.edit import edited
 from whysync.fixes.files import FileChange, file_change, fitted_edit
 from whysync.fixes.helm_values import FoundValue, InApplication, NoValue, Tracer, in_template
+from whysync.fixes.kustomize_edits import KustomizeEdits, kustomization_in, reached_folders
 from whysync.fixes.origin import Tool, folders_of
 from whysync.fixes.patches import object_of
 from whysync.fixes.places import application_set_of
-from whysync.fixes.rendered_files import NotInSource, Rendering
+from whysync.fixes.rendered_files import FailsHere, NotInSource, Rendering
 from whysync.json_tree import Missing, Object, fields, items, same, text
 from whysync.kubernetes.api.manifest_places import ManifestPlace
 
 
 def rendered_change(fix: Fix, case: Case, checkout: Checkout) -> FileChange | None:
-    """The edit of a values file or template if Helm renders the object; `None` if another tool does."""
+    """The edit of what Helm or Kustomize reads if one of them renders the object; `None` otherwise."""
     folders = {folder.path: folder.tool for folder in folders_of(case, checkout)}
-    helm = [
-        source
+    rendered = [
+        (source, tool)
         for source in sources_in(case.application.body)
-        if not source.get("chart") and folders.get(_clean_path(source)) is Tool.HELM
+        if not source.get("chart")
+        and (tool := folders.get(_clean_path(source))) in (Tool.HELM, Tool.KUSTOMIZE)
     ]
-    if not helm or len(helm) != len(folders):
+    if not rendered or len(rendered) != len(folders):
         return None
     refused: Refused | None = None
-    for source in helm:
+    for source, tool in rendered:
         try:
-            return _helm_change(fix, case, checkout, source)
+            change = _helm_change if tool is Tool.HELM else _kustomize_change
+            return change(fix, case, checkout, source)
         except NotInSource as problem:
             refused = problem
+        except FailsHere as problem:
+            raise _with_origin(problem, fix, checkout, source) from problem
         except InApplication as problem:
             return _application_change(problem, case, checkout)
     raise refused or Refused(what=f"no source renders {fix.target}")
+
+
+def _with_origin(problem: FailsHere, fix: Fix, checkout: Checkout, source: Object) -> Refused:
+    """The refusal, with the file that the tool starts from if one declares the object."""
+    found = checkout.objects(fix.target, _clean_path(source)) if fix.target is not None else []
+    hint = f"{problem.next}; it starts from {found[0]}" if found else problem.next
+    return Refused(what=problem.what, why=problem.why, next=hint)
 
 
 def _application_change(found: InApplication, case: Case, checkout: Checkout) -> FileChange:
@@ -75,7 +87,7 @@ def _helm_change(fix: Fix, case: Case, checkout: Checkout, source: Object) -> Fi
     assert fix.target is not None
     known = object_of(fix, case)
     found: list[FoundValue] = []
-    with Rendering(case, checkout, source, fix.target) as rendering:
+    with Rendering(case, checkout, source, fix.target, Tool.HELM) as rendering:
         for edit in fix.edits:
             place = ManifestPlace(rendering.object.origin.path, 0, (), rendering.object.body, 1)
             fitted = fitted_edit(edit, known, place)
@@ -106,6 +118,47 @@ def _helm_change(fix: Fix, case: Case, checkout: Checkout, source: Object) -> Fi
         place="; ".join(value.sentence for value in found),
         check=check + (f"; it is also read by {', '.join(others)}" if others else ""),
     )
+
+
+def _kustomize_change(fix: Fix, case: Case, checkout: Checkout, source: Object) -> FileChange:
+    assert fix.target is not None
+    known = object_of(fix, case)
+    with Rendering(case, checkout, source, fix.target, Tool.KUSTOMIZE) as rendering:
+        body = rendering.object.body
+        place = ManifestPlace(rendering.path, 0, (), body, 1)
+        edits = [fitted_edit(edit, known, place) for edit in fix.edits]
+        wanted = edited(body, edits)
+        if same(wanted, body):
+            path = kustomization_in(rendering)
+            return FileChange(path, checkout.read(path), checkout.read(path), str(fix.target))
+        found = KustomizeEdits(rendering, checkout, edits, wanted).find()
+    pointer_words = ", ".join(edit.pointer for edit in fix.edits)
+    check = f"rendered again with Kustomize: only {pointer_words} of {fix.target} changes"
+    others = _overlays_on(case, checkout, source)
+    return FileChange(
+        found.path,
+        checkout.read(found.path),
+        found.after,
+        str(fix.target),
+        place=found.sentence,
+        check=check + (f"; it is also read by {', '.join(others)}" if others else ""),
+    )
+
+
+def _overlays_on(case: Case, checkout: Checkout, source: Object) -> list[str]:
+    """Other Applications whose kustomization is this folder or contains it."""
+    folder, found = _clean_path(source), list[str]()
+    for manifest, app in case.index.decoded:
+        if app.qualified_name == case.app.qualified_name:
+            continue
+        paths = [
+            _clean_path(other)
+            for other in sources_in(manifest.body)
+            if other.get("repoURL") == source.get("repoURL") and other.get("path")
+        ]
+        if any(folder in reached_folders(checkout, path) for path in paths):
+            found.append(app.qualified_name)
+    return found
 
 
 def _traced(rendering: Rendering, edit: Edit, wanted: Object) -> FoundValue:

@@ -30,6 +30,10 @@ class NotInSource(Refused):
     """The source does not render the object."""
 
 
+class FailsHere(Refused):
+    """The source cannot be rendered on this machine."""
+
+
 class Outcome(NamedTuple):
     """What a rendering with an edit changes: the target object as wanted, and what else."""
 
@@ -44,11 +48,12 @@ class Outcome(NamedTuple):
 class Rendering:
     """One source of an Application, rendered from a copy of the checkout, with and without edits."""
 
-    def __init__(self, case: Case, checkout: Checkout, source: Object, target: Ref) -> None:
+    def __init__(self, case: Case, checkout: Checkout, source: Object, target: Ref, tool: str) -> None:
         self.case = case
         self.app = case.application.body
         self.source = source
         self.target = target
+        self.tool = tool
         self.path = "/".join(part for part in text(source.get("path")).split("/") if part not in ("", "."))
         self.files = WorkingCopy(checkout.root)
         self.count = 0
@@ -101,9 +106,10 @@ class Rendering:
         except SourceError as problem:
             raise self._cannot_render(f"{problem.what}: {problem.why}", problem.next) from problem
 
-    def _cannot_render(self, why: str, next: str) -> Refused:
-        return Refused(
-            what=f"{self.target} is rendered by Helm in {self.path or 'the source'}, and this fails here",
+    def _cannot_render(self, why: str, next: str) -> FailsHere:
+        return FailsHere(
+            what=f"{self.target} is rendered by {self.tool}"
+            f" in {self.path or 'the source'}, which fails on this machine",
             why=why,
             next=f"{next}; without --checkout, whysync fix shows what to change",
         )
