@@ -17,7 +17,7 @@ _MESSAGE = ("msg", "message")
 _REASON = ("error", "err", "grpc.error", "errorVerbose")
 _LEVEL = ("level", "severity", "lvl")
 _OF_APP = ("application", "app", "app-qualified-name")
-_OF_SET = ("applicationset", "appset", "applicationSet")
+_OF_SET = ("applicationset", "appset", "applicationSet", "ApplicationSet")
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
 _LOUD_PHRASES = (
@@ -86,7 +86,7 @@ def parse_log_line(line: str) -> LogLine:
             # Argo CD logs its events at level info, with the type of the event in a field.
             level="warning" if fields.get("type") == "Warning" else _first(fields, _LEVEL).lower(),
             application=_first(fields, _OF_APP).rpartition("/")[2],
-            application_set=_first(fields, _OF_SET).rpartition("/")[2],
+            application_set=_application_set(fields),
             has_error=bool(reason),
         )
     klog = _klog().match(line)
@@ -97,6 +97,14 @@ def parse_log_line(line: str) -> LogLine:
         level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1].upper()]
         return LogLine(text=line[command.end() :], level=level)
     return LogLine(text=line)
+
+
+def _application_set(fields: dict[str, str]) -> str:
+    """controller-runtime names the controller and the object in fields of their own."""
+    name = _first(fields, _OF_SET)
+    if not name and fields.get("controller") == "applicationset":
+        name = fields.get("name") or "?"
+    return name.rpartition("/")[2]
 
 
 def _first(fields: dict[str, str], names: tuple[str, ...]) -> str:
@@ -115,7 +123,8 @@ def _json_fields(line: str) -> dict[str, str]:
 
 def _as_text(value: object) -> str:
     """A reference to an object, such as `{"Namespace": "argocd", "Name": "shop"}`, as its name."""
-    name = cast("dict[str, object]", value).get("Name") if isinstance(value, dict) else None
+    below = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    name = below.get("Name") or below.get("name")
     return name if isinstance(name, str) else value if isinstance(value, str) else str(value)
 
 

@@ -139,7 +139,7 @@ def _layers_of_log(logged: LogLine) -> tuple[Layer, ...]:
     line = Layer(kind=LayerKind.LOG, text="", code=logged.level)
     if not logged.application_set:
         return (line,)
-    return line, Layer(kind=LayerKind.APPLICATION_SET, text="", subject=logged.application_set)
+    return line, Layer(kind=LayerKind.APPLICATION_SET, text="", subject=logged.application_set.strip("?"))
 
 
 class _Frame(NamedTuple):

@@ -21,6 +21,7 @@ class Scope(StrEnum):
     PLUGIN = "plugin"
     REPO_SERVER = "repo-server"
     CONTROLLER = "controller"  # Argo CD itself, before it asks a repo-server or a cluster
+    HYDRATOR = "hydrator"
     APPLICATION_SET = "application-set"  # the controller that generates Applications
 
 
@@ -59,6 +60,8 @@ def scope_of(layers: Sequence[Layer]) -> Scope:
     """The scope of the innermost wrapper that has one."""
     if any(layer.kind is LayerKind.APPLICATION_SET for layer in layers):
         return Scope.APPLICATION_SET  # whatever it asks, the set is what fails
+    if any(layer.kind is LayerKind.HYDRATOR for layer in layers):
+        return Scope.HYDRATOR
     compared = any(layer.kind in _OF_COMPARISON for layer in layers)
     plugin = any(layer.kind is LayerKind.PLUGIN for layer in layers)
     for layer in reversed(layers):

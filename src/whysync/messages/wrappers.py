@@ -86,6 +86,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"(?:FATA|ERRO|WARN|INFO)\[\d{4}\] ",
         r"finished (?:unary |streaming )?call with code \w{1,40}: ",
         r"Unable to parse updated settings: ",
+        r"Reconciler error: ",
         r"Unable to (?:load data|get app details|save changes|create application): ",
         r"user tried to get application which they do not have access to: ",
     ),
@@ -177,7 +178,11 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"error generating manifests in cmp: ",
         r"CMP processing failed for application \"[^\"]{0,200}\": ",
     ),
-    LayerKind.HYDRATOR: (r"failed to commit hydrated manifests: ",),
+    LayerKind.HYDRATOR: (
+        r"failed to commit hydrated manifests: ",
+        r"[Ff]ailed to hydrate(?: app)?: ",
+        r"failed to validate hydration app: ",
+    ),
     LayerKind.APPLICATION_SET: (
         r"ErrorOccurred: ",
         r"error generating (?:application from )?params(?: from (?:git|apps))?: ",
@@ -196,7 +201,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
     LayerKind.CLUSTER: (
         rf"failed to get cluster (?:info|version) for (?:cluster )?\"(?P<server>{_URL})\": ",
         r"error synchronizing cache state : ",
-        rf"failed to sync cluster (?P<server2>{_URL}): ",
+        rf"[Ff]ailed to sync cluster (?P<server2>{_URL}): ",
         r"[Ff]ailed to get destination cluster: ",
         r"error getting cluster: ",
         r"Unable to get cluster: ",

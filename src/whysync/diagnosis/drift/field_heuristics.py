@@ -125,6 +125,8 @@ def is_injected(drift: Drift) -> bool:
         and isinstance(drift.live_value, dict)
     ):
         return True  # an element that the webhook of a custom resource adds to its lists
+    if drift.only_live and drift.ref.kind == "Service" and drift.last_key == "loadBalancerClass":
+        return True  # the webhook of a cloud's controller selects it for new Services
     if not drift.only_live or drift.ref.kind not in _WORKLOADS:
         return False
     added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in _INJECTED_LISTS
@@ -148,6 +150,8 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
         return True  # a program that registers itself adds its name to a list of a custom resource
     if drift.only_live and (parts[-1] in _HASH_LABELS or _is_of_platform(parts)):
         return True
+    if drift.only_live and _is_of_kind(drift, parts):
+        return True
     if parts[:2] == ("metadata", "finalizers"):
         return True  # who wants to clean up before an object goes puts its own mark on it
     if drift.ref.kind == "ServiceAccount":
@@ -156,6 +160,46 @@ def is_filled_in_by_controller(drift: Drift) -> bool:
         filled = drift.ref.name == _OWN_SECRET or not drift.desired.at(f"/{parts[0]}")
         return parts[0] in ("data", "binaryData") and filled
     return drift.last_key == "replicas"
+
+
+# Fields below these, per kind, that controllers of Kubernetes write.
+_OF_KINDS: dict[str, tuple[str, ...]] = {
+    "Job": ("/spec/selector", "/spec/template/metadata"),
+    "Namespace": ("/spec",),
+    "PersistentVolume": ("/spec/claimRef",),
+}
+# Prefixes of settings that people and deployment tools write.
+_SETTINGS = ("kubectl.kubernetes.io", "app.kubernetes.io", "argocd.argoproj.io", "helm.sh", "meta.helm.sh")
+
+
+def _is_of_kind(drift: Drift, parts: tuple[str, ...]) -> bool:
+    """A field that a controller writes to every object of the kind, or an operator's note on its own kind."""
+    if is_builtin(drift.ref):
+        return any(within(drift.pointer, place) for place in _OF_KINDS.get(drift.ref.kind, ()))
+    if len(parts) != 3 or parts[:2] != ("metadata", "annotations"):
+        return False
+    prefix = parts[2].rpartition("/")[0]
+    return "." in prefix and prefix not in _SETTINGS
+
+
+def is_traffic_weight(drift: Drift) -> bool:
+    """The share of a route between two versions: a rollout controller shifts it step by step."""
+    both = (drift.desired_value, drift.live_value)
+    shares = all(
+        isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 100 for value in both
+    )
+    return drift.last_key == "weight" and shares and any(p.isdecimal() for p in split(drift.pointer))
+
+
+def is_resolved_by_trigger(drift: Drift) -> bool:
+    """OpenShift's image trigger replaces the name in a DeploymentConfig by what the image stream has."""
+    return drift.ref.kind == "DeploymentConfig" and drift.last_key == "image"
+
+
+def is_adjusted_resource(drift: Drift) -> bool:
+    """GKE Autopilot rounds requests and limits at admission, and records it in an annotation."""
+    adjusted = any(name.startswith("autopilot.gke.io/resource-adjustment") for name in drift.live.annotations)
+    return adjusted and ("resources" in split(drift.pointer) or drift.last_key.startswith("autopilot"))
 
 
 def _is_of_platform(parts: tuple[str, ...]) -> bool:

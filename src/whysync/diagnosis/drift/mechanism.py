@@ -34,6 +34,7 @@ from whysync.diagnosis.drift.equivalent_values import (
     reordered_list_of,
 )
 from whysync.diagnosis.drift.field_heuristics import (
+    is_adjusted_resource,
     is_builtin,
     is_ca_bundle,
     is_filled_in_by_controller,
@@ -41,7 +42,9 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_known_default,
     is_late_initialized,
     is_probable_default,
+    is_resolved_by_trigger,
     is_set_by_webhook_owner,
+    is_traffic_weight,
     looks_defaulted,
     looks_generated,
 )
@@ -179,12 +182,21 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.MERGED
     if drift.only_live and parts[:1] == ("metadata",) and drift.live_value in ({}, []):
         return Mechanism.SAME_VALUE
+    if drift.only_live and isinstance(drift.live_value, dict) and _holds_only_null(drift.live_value):
+        return Mechanism.SAME_VALUE
     same = (
         not drift.only_live
         and not _is_lost_entry(drift, parts)
         and equivalence_of(drift.desired_value, drift.live_value)
     )
     return Mechanism.SAME_VALUE if same else None
+
+
+def _holds_only_null(value: Json) -> bool:
+    """`{metadata: {creationTimestamp: null}}`: a Go program wrote a struct without content."""
+    if isinstance(value, dict):
+        return bool(value) and all(_holds_only_null(below) for below in value.values())
+    return value is None
 
 
 def _is_lost_entry(drift: Drift, parts: tuple[str, ...]) -> bool:
@@ -420,6 +432,10 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
     """Fields of which it is known who writes them: the API server, controllers, clouds, admission."""
     if is_known_default(drift):
         return Mechanism.API_DEFAULT
+    if is_adjusted_resource(drift):
+        return Mechanism.INJECTED
+    if is_traffic_weight(drift) or is_resolved_by_trigger(drift):
+        return Mechanism.BY_CONTROLLER
     if is_filled_in_by_controller(drift) or is_late_initialized(drift) or is_set_by_webhook_owner(drift):
         return Mechanism.BY_CONTROLLER
     if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):

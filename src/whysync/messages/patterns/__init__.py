@@ -91,6 +91,7 @@ TABLES: dict[Scope, Table] = {
         *application_sets.TABLE,
         *application_sets.LAST,
     ),
+    Scope.HYDRATOR: Table(*argocd.FIRST, *manifests.HYDRATOR, *manifests.LAST),
     Scope.REPO_SERVER: Table(
         *diffs.OPENAPI,
         *argocd.FIRST,

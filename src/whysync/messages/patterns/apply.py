@@ -334,7 +334,7 @@ _KINDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "namespace",
-        r'namespaces "(?P<namespace>[^"]{1,253})" not found'
+        r'namespaces? "(?P<namespace>[^"]{1,253})" not found'
         r"|error getting namespace (?P<other>[\w.<>-]{1,253}):(?: .{0,600}not found|\s*$)",
         lambda m, c: NamespaceMissing(
             text=c.text, namespace=group_text(m, "namespace") or group_text(m, "other")

@@ -233,6 +233,11 @@ _COMPONENTS: tuple[Pattern, ...] = (
         fill(SettingsMalformed, key="resource.customizations"),
     ),
     Pattern(
+        "resource overrides: ",
+        r"(?:error getting|(?:failed|unable) to get) resource overrides: (?P<detail>.*)",
+        fill(SettingsMalformed, key="resource.customizations"),
+    ),
+    Pattern(
         "uplicate kustomize version",
         r"found duplicate kustomize version: .*",
         fill(SettingsMalformed, whole="detail", key="kustomize.versions"),

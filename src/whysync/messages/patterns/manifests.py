@@ -273,7 +273,7 @@ KUSTOMIZE: tuple[Pattern, ...] = (
     Pattern("is not registered", r"kustomize version \S{1,60} is not registered", only_kustomize),
 )
 
-_HYDRATOR: tuple[Pattern, ...] = (
+HYDRATOR: tuple[Pattern, ...] = (
     Pattern(
         "cannot hydrate because",
         r"cannot hydrate because (?:application (?P<app>\S{1,253}) has an error|.*).*",
@@ -288,7 +288,9 @@ _HYDRATOR: tuple[Pattern, ...] = (
         "ydrat",
         r"(?:app is configured to hydrate to the repository root|app "
         r"(?P<app>\S{1,253}) hydrator uses the same destination|"
-        r"failed to get hydrator credentials|[Ff]ailed to (?:commit|push) hydrated).*",
+        r"failed to get hydrator credentials|[Ff]ailed to (?:commit|push) hydrated|"
+        r"failed to (?:create|encode|retrieve|write) (?:top-level )?hydrator metadata|"
+        r"failed to get (?:hydrated (?:commit|readme)|hydrator commit|sourceHydrator)).*",
         hydrator,
     ),
 )
@@ -425,7 +427,7 @@ _FILES: tuple[Pattern, ...] = (
     Pattern("DeadlineExceeded", r"DeadlineExceeded", rpc_timeout),
 )
 
-TABLE: tuple[Pattern, ...] = (*_HYDRATOR, *PLUGINS, *JSONNET, *_FILES)
+TABLE: tuple[Pattern, ...] = (*HYDRATOR, *PLUGINS, *JSONNET, *_FILES)
 
 
 def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:

@@ -24,9 +24,11 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cit
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.sentences import one_line
+from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import HookFailed
+from whysync.messages.patterns.pods import BackoffLimitExceeded, DeadlineExceeded
 from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import grouped
 from whysync.queries.hook_runs import (
@@ -51,6 +53,7 @@ ENDED = "Terminated"
 @rule(cause="hook-failed", since="0.1")
 def hook_failed(case: Case) -> Iterator[Finding]:
     yield from _at_deletion(case)
+    yield from _of_operation(case)
     for index, result in enumerate(case.results):
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or not is_hook_result(case, result) or was_never_created(result):
@@ -77,6 +80,32 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             already_fixed=longer_deadline_in_git(case, overdue_job),
         )
         yield from _missing_safeguards(case, ref, symptom)
+
+
+def _of_operation(case: Case) -> Iterator[Finding]:
+    """Only the message of the operation reports that a Job of the sync failed."""
+    for group in (*grouped(case, BackoffLimitExceeded), *grouped(case, DeadlineExceeded)):
+        if OPERATION not in group.explains or case.results:
+            continue
+        why = one_line(group.failure.text)
+        yield Finding(
+            about=case.application.ref,
+            explains=group.explains,
+            severity=Severity.CRITICAL,
+            confidence=Confidence.MEDIUM,
+            verdict=f"a Job of the sync, most likely a hook, failed: {why}",
+            root=why,
+            evidence=group.cited(says="the reason that the sync gives"),
+            fixes=(
+                Fix.run(
+                    kubectl("get", "jobs", namespace=case.destination_namespace),
+                    kubectl(
+                        "get", "events", "--sort-by", ".lastTimestamp", namespace=case.destination_namespace
+                    ),
+                    title="Find the Job that failed, and fix the error shown in the log of its Pod",
+                ),
+            ),
+        )
 
 
 def _at_deletion(case: Case) -> Iterator[Finding]:

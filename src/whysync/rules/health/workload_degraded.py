@@ -26,7 +26,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import both_ends
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
@@ -35,6 +35,7 @@ from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
 
+_REPORTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE, SymptomKind.LOG})
 # Kinds that do not try again by themselves, and the command that starts them again.
 RETRIES = {
     ("argoproj.io", "Rollout"): ("kubectl", "argo", "rollouts", "retry", "rollout"),
@@ -44,6 +45,8 @@ RETRIES = {
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
 def workload_degraded(case: Case) -> Iterator[Finding]:
+    # Where an event or a log reports something, that is more than the message of a health check.
+    is_silent = not any(symptom.kind in _REPORTS for symptom in case.symptoms)
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
@@ -52,7 +55,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         if proof_of_current_health(case, row) is not None:
             continue  # the row is out of date
         chain = reason_chain(case, row.ref)
-        if code == "Progressing" and (case.synced_recently or not (chain or message)):
+        if code == "Progressing" and (case.synced_recently or not (chain or (message and is_silent))):
             continue
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
         reason = _reason(chain, message)
