@@ -86,3 +86,33 @@ def test_what_the_app_may_not_grant_itself_is_applied_beside_it() -> None:
         said, *steps = as_commands(fix, the_case("Failed"))
         assert said.startswith("# save it as role-needs.yaml")
         assert steps == ["kubectl apply -f role-needs.yaml", LOOK, SYNC]
+
+
+@pytest.mark.parametrize(
+    ("scope", "namespace", "question"),
+    [
+        ("Cluster", "", "kubectl auth can-i list pods --as=system:serviceaccount:argocd:deployer -A"),
+        ("", "shop", "kubectl -n shop auth can-i list pods --as=system:serviceaccount:argocd:deployer"),
+    ],
+)
+def test_a_granted_permission_is_asked_for(scope: str, namespace: str, question: str) -> None:
+    metadata: Object = {"name": "needs", "namespace": namespace} if namespace else {"name": "needs"}
+    grant: Object = {
+        "kind": "List",
+        "items": [
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": f"{scope}Role",
+                "metadata": metadata,
+                "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}],
+            },
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": f"{scope}RoleBinding",
+                "metadata": metadata,
+                "subjects": [{"kind": "ServiceAccount", "namespace": "argocd", "name": "deployer"}],
+            },
+        ],
+    }
+    steps = following(Fix.new(grant, title="t"), the_case("Failed"))
+    assert steps == (f"{question}   # must print yes", LOOK, SYNC)

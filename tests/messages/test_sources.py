@@ -797,3 +797,28 @@ def test_near_misses(text: str, kind: type[Failure]) -> None:
 def test_which_map_is_nil(path: str, key: str, nil: str) -> None:
     failure = HelmRender(text="", value_path=path, detail=f"nil pointer evaluating interface {{}}.{key}")
     assert failure.nil_map == nil
+
+
+@pytest.mark.parametrize(
+    ("detail", "status"),
+    [
+        ("The requested URL returned error: 503", "503"),
+        ("unexpected status code: 502 Bad Gateway", "502"),
+        ("HTTP/1.1 500 Internal Server Error", "500"),
+        ("dial tcp 10.0.0.1:443: i/o timeout", ""),
+        ("read 503 bytes", ""),
+    ],
+)
+def test_the_http_status_of_a_host(detail: str, status: str) -> None:
+    assert RepoUnreachable(text="", detail=detail).http_status == status
+
+
+def test_a_helm_repository_that_is_not_registered_is_no_outage() -> None:
+    failure = HelmDependency(text="", detail="no repository definition for https://charts.example.com")
+    assert failure.repo_is_unknown
+    assert not failure.repo_is_unavailable
+
+
+def test_the_ref_that_no_source_has() -> None:
+    text = "source referenced \"values\", but no source has a 'ref' field defined"
+    assert SourceSpecInvalid(text="", detail=text).missing_ref == "values"

@@ -62,8 +62,8 @@ def _check_of_permission(manifest: Object) -> Iterator[str]:
     binding = roles.get("ClusterRoleBinding") or roles.get("RoleBinding")
     if role is None or binding is None:
         return
-    rule = next((fields(rule) for rule in items(role.get("rules"))), {})
-    subject = next((fields(subject) for subject in items(binding.get("subjects"))), {})
+    rule = fields(next(iter(items(role.get("rules"))), None))
+    subject = fields(next(iter(items(binding.get("subjects"))), None))
     verb, resource, group = (
         next((text(name) for name in items(rule.get(key))), "") for key in ("verbs", "resources", "apiGroups")
     )
