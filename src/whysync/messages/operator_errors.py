@@ -28,8 +28,11 @@ class OperatorError(msgspec.Struct, frozen=True, kw_only=True):
     who: str = ""
     action: str = ""
     subject: str = ""
+    code: str = ""
+    """The service's own name of the error, such as `AccessDeniedException`."""
 
 
+_CODE = r"\b[A-Za-z]{0,40}(?:AccessDenied|Unauthorized|Forbidden|PermissionDenied)[A-Za-z]{0,40}\b"
 _PATTERNS = (
     (
         Demand.PERMISSION,
@@ -82,6 +85,7 @@ def operator_error(text: str) -> OperatorError | None:
                 who=_identity(found.get("who", "")),
                 action=found.get("action", ""),
                 subject=subject.rstrip(".,;"),
+                code=code[0] if (code := compiled(_CODE).search(flat)) else "",
             )
     return None
 

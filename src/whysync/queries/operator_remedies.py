@@ -50,7 +50,8 @@ def in_short(reason: str) -> str:
     error = operator_error(reason)
     if error is None or error.demand is not Demand.PERMISSION or not (error.who and error.subject):
         return both_ends(reason)
-    return f"{error.who} is not allowed {error.action} on {error.subject}"
+    code = f" ({error.code})" if error.code else ""
+    return f"{error.who} is not allowed {error.action} on {error.subject}{code}"
 
 
 def _title(error: OperatorError, ref: Ref, key: str) -> str:

@@ -7,6 +7,23 @@ from typing import TYPE_CHECKING
 from whysync.golang.quantity import quantity_value
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.pattern import compiled
+
+_CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+# What the scheduler's filters write, and what helps against each.
+_REMEDIES = (
+    (r"Insufficient (?P<name>[\w./-]{0,99}\w)", "request less {name}, or add nodes that have it"),
+    (r"untolerated taint \{(?P<name>[^}]{1,300})\}", "tolerate the taint {name}, or remove it from a node"),
+    (r"had taint \{(?P<name>[^}]{1,300})\}", "tolerate the taint {name}, or remove it from a node"),
+    (r"node affinity/selector", "correct nodeSelector or node affinity, or label a node"),
+    (r"pod anti-affinity", "relax the anti-affinity, or add nodes"),
+    (r"pod affinity rules", "relax the Pod affinity, or start the Pods it refers to"),
+    (r"topology spread constraints", "relax topologySpreadConstraints, or add nodes in other zones"),
+    (r"free ports", "free the hostPort on a node, or remove it"),
+    (r"Too many pods", "add nodes: they run as many Pods as they may"),
+    (r"volume node affinity conflict", "run it in the zone of its volume: no node there has room or matches"),
+    (r"were unschedulable", "uncordon a node (kubectl uncordon)"),
+)
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -19,6 +36,22 @@ def missing_node_label(case: Case, pod: Manifest) -> str:
         if nodes and not any(node.labels.get(label) == value for node in nodes):
             return f"{label}={text(value)}"
     return ""
+
+
+def remedies(message: str) -> list[str]:
+    """What helps against each of the scheduler's reasons: `request less cpu, or add nodes that have it`."""
+    found = {
+        _of_node(match.groupdict().get("name", "")) or remedy.format(**match.groupdict()): match[0]
+        for regex, remedy in _REMEDIES
+        for match in compiled(regex).finditer(message)
+    }
+    usual = [remedy for remedy, reason in found.items() if not any(role in reason for role in _CONTROL_PLANE)]
+    return usual or list(found)
+
+
+def _of_node(taint: str) -> str:
+    """A taint that Kubernetes sets on a node with a problem is not to be tolerated."""
+    return f"get the nodes with the taint {taint} ready" if taint.startswith("node.kubernetes.io/") else ""
 
 
 def why_unschedulable(case: Case, pod: Manifest) -> str:

@@ -108,6 +108,11 @@ class SandboxFailed(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+def is_claim_unbound(text: str) -> bool:
+    """Does the scheduler wait for a claim that is not bound to a volume?"""
+    return "unbound immediate PersistentVolumeClaim" in text
+
+
 class Evicted(Failure, frozen=True, kw_only=True):
     """`resource` is what the node is low on, if the text names it."""
 

@@ -35,6 +35,7 @@ from whysync.queries.commands import kubectl
 from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.previous_revision import with_revert
 
+UNKNOWN = "CONTAINER"
 CONTAINERS = "/spec/template/spec/containers"
 
 
@@ -67,7 +68,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
             verdict=f"a container of {report.ref} is OOM killed",
             root="OOMKilled",
             evidence=(report.cite(says="the node's event"),),
-            fixes=(_inspect(report.ref, report.failure.container or "CONTAINER"),),
+            fixes=(_inspect(report.ref, report.failure.container or UNKNOWN),),
         )
 
 
@@ -75,7 +76,7 @@ def _from_pod(
     case: Case, ref: Ref, explains: tuple[SymptomId, ...], history: PodHistory, killed: ContainerHistory
 ) -> Finding:
     limit = _limit(history.pod, "/spec/containers", killed.name)
-    look = _inspect(history.pod.ref, killed.name)
+    look = _inspect(history.pod.ref, killed.name, limit)
     finding = Finding(
         about=ref,
         explains=explains,
@@ -125,9 +126,12 @@ def _more(case: Case, ref: Ref, container: str, limit: str) -> Iterator[Fix]:
             )
 
 
-def _inspect(ref: Ref, container: str) -> Fix:
+def _inspect(ref: Ref, container: str, limit: str = "") -> Fix:
+    now = f" (now {limit})" if limit else ""
     return Fix.run(
         kubectl("top", "pod", "--containers", namespace=ref.namespace or "default")
         + f" | grep {quote(container)}",
-        title="Raise resources.limits.memory of the container in Git, or reduce its memory use",
+        title=f"Raise resources.limits.memory of container {container} in Git{now}, or reduce its memory use"
+        if container != UNKNOWN
+        else "Raise resources.limits.memory of the container in Git, or reduce its memory use",
     )

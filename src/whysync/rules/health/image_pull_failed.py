@@ -74,7 +74,8 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
                     cite(history.pod, waiting.pointer, says=f"container {waiting.name} waits"),
                     *refusal.evidence,
                 ),
-                fixes=tuple(_credentials(history.pod, refusal)) or _fixes(history.pod.ref, waiting.image),
+                fixes=tuple(_credentials(history.pod, refusal))
+                or _fixes(history.pod.ref, waiting.image, refusal.reason),
                 key=image_key(case, waiting.image, refusal.reason, refusal.secrets),
             )
             yield with_revert(case, _with_running_tag(case, finding, waiting.image, refusal))
@@ -97,7 +98,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             + registry_reason(report.failure.reason, registry_answer(report.failure.text, image)),
             root=report.failure.text,
             evidence=(report.cite(says="the node's event"),),
-            fixes=_fixes(report.ref, image),
+            fixes=_fixes(report.ref, image, report.failure.reason),
         )
 
 
@@ -153,12 +154,26 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
     )
 
 
-def _fixes(ref: Ref, image: str) -> tuple[Fix, ...]:
+_TITLES = {
+    PullProblem.NOT_FOUND: "Set an image that exists, in Git: this one is not in the registry",
+    PullProblem.UNAUTHORIZED: "Add an imagePullSecret that the registry accepts",
+    PullProblem.TOO_MANY_REQUESTS: "Pull with a login or from a mirror: the registry limits pulls",
+    PullProblem.UNREACHABLE: "Make the registry reachable from the nodes (DNS, proxy, firewall)",
+    PullProblem.TLS: "Let the nodes trust the registry's certificate, or renew it",
+    PullProblem.INVALID_NAME: "Correct the image's name in Git: it is not a valid reference",
+    PullProblem.PLATFORM: "Set an image in Git that is built for the nodes' architecture",
+    PullProblem.NEVER_PULLED: "Set imagePullPolicy to IfNotPresent in Git: the node does not have the image",
+}
+
+
+def _fixes(ref: Ref, image: str, reason: PullProblem) -> tuple[Fix, ...]:
     inspect = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and can you read it?")
     return (
         Fix.run(
             *((inspect,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
-            title="Set an image that exists in Git, or add credentials that the registry accepts",
+            title=_TITLES.get(
+                reason, "Set an image that exists in Git, or add credentials that the registry accepts"
+            ),
         ),
     )

@@ -28,11 +28,11 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.patterns.pods import Unschedulable
+from whysync.messages.patterns.pods import Unschedulable, is_claim_unbound
 from whysync.queries.commands import kubectl
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.timestamps import age_at
-from whysync.queries.unschedulable import why_unschedulable
+from whysync.queries.unschedulable import remedies, why_unschedulable
 from whysync.queries.waiting_on import awaited_hook
 
 GRACE = timedelta(minutes=2)
@@ -101,7 +101,7 @@ def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
 
 def _cause(message: str) -> str:
     """A claim that is not bound excludes every node, whatever else the scheduler lists."""
-    return "pvc-pending" if "unbound immediate PersistentVolumeClaim" in message else ""
+    return "pvc-pending" if is_claim_unbound(message) else ""
 
 
 def _waits_for_claim(message: str) -> bool:
@@ -136,8 +136,11 @@ def _inspect(namespace: str, name: str, message: str) -> Fix:
             kubectl("describe", "pvc", namespace=namespace or "default"),
             title="Find the claim that is Pending: its events show why no volume is bound",
         )
+    helps = remedies(_without_preemption(message))
     return Fix.run(
         kubectl("describe", "pod", name, namespace=namespace or "default"),
         "kubectl describe nodes | grep -A6 'Allocated resources'",
-        title="Reduce requests, add nodes, or fix the taint, selector or affinity that the scheduler names",
+        title="; ".join((helps[0][:1].upper() + helps[0][1:], *helps[1:]))
+        if helps
+        else "Reduce requests, add nodes, or change the taint, selector or affinity that the scheduler names",
     )
