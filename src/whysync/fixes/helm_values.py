@@ -83,7 +83,7 @@ def layers_of(rendering: Rendering) -> list[Layer]:
     elif text(helm.get("values")):
         found.append(Layer(fields(_parsed(text(helm.get("values")))), pointer=f"{where}/helm/values"))
     for number, parameter in enumerate(map(fields, items(helm.get("parameters")))):
-        values = _parameter(parameter)
+        values = parameter_values(parameter)
         found.append(Layer(values, pointer=f"{where}/helm/parameters/{number}/value"))
     if items(helm.get("fileParameters")):
         raise Refused(
@@ -108,7 +108,7 @@ def _parsed(written: str) -> Json:
         raise Refused(what="the values cannot be read", why=str(problem)) from problem
 
 
-def _parameter(parameter: Object) -> Object:
+def parameter_values(parameter: Object) -> Object:
     """`image.tag=1.2` as values. Mirrors the types of Helm's `--set`."""
     name, value = text(parameter.get("name")), text(parameter.get("value"))
     if not _SIMPLE_NAME.fullmatch(name) or "{" in value or "$" in value:

@@ -27,6 +27,8 @@ def rendered_change(fix: Fix, case: Case, checkout: Checkout) -> FileChange | No
         if not source.get("chart")
         and (tool := folders.get(_clean_path(source))) in (Tool.HELM, Tool.KUSTOMIZE)
     ]
+    if not rendered:
+        _refuse_chart(fix, case, checkout)
     if not rendered or len(rendered) != len(folders):
         return None
     refused: Refused | None = None
@@ -41,6 +43,27 @@ def rendered_change(fix: Fix, case: Case, checkout: Checkout) -> FileChange | No
         except InApplication as problem:
             return _application_change(problem, case, checkout)
     raise refused or Refused(what=f"no source renders {fix.target}")
+
+
+def _refuse_chart(fix: Fix, case: Case, checkout: Checkout) -> None:
+    """A chart from a registry is not in the checkout, but the values file of the app may be."""
+    sources = sources_in(case.application.body)
+    if any(source.get("path") for source in sources):
+        return
+    for source in sources:
+        if not source.get("chart"):
+            continue
+        files = [text(file) for file in items(fields(source.get("helm")).get("valueFiles"))]
+        own = [file.partition("/")[2] for file in files if file.startswith("$")]
+        own = [file for file in own if checkout.has_file(file)]
+        place = own[-1] if own else f"the Helm values of {case.application.ref}"
+        words = ", ".join(edit.pointer for edit in fix.edits)
+        raise Refused(
+            what=f"{fix.target} is rendered by Helm from the chart {text(source.get('chart'))},"
+            " which is not in the checkout",
+            why="whysync does not fetch charts to trace their values",
+            next=f"set the chart's value for {words} in {place}",
+        )
 
 
 def _with_origin(problem: FailsHere, fix: Fix, checkout: Checkout, source: Object) -> Refused:

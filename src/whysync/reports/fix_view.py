@@ -41,11 +41,17 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileV1(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`diff` is empty if the file has the change already, and if it would show secrets."""
+    """`diff` is empty if the file has the change already, and if it would show secrets.
+
+    `place` names what to edit, with the line; `check` is what rendering the edited source showed.
+    """
 
     path: str
+    place: str
+    check: str
     diff: str
     is_new: bool
+    is_deleted: bool
     changes: bool
     written: bool
 
@@ -187,8 +193,11 @@ def _as_data(chosen: Chosen) -> ChosenV1:
             diff = ""
         file = FileV1(
             path=change.path,
+            place=change.place,
+            check=change.check,
             diff=diff,
             is_new=change.before is None,
+            is_deleted=change.after is None,
             changes=change.changes,
             written=chosen.written,
         )
