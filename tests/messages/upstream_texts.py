@@ -1933,4 +1933,33 @@ GROUPS: tuple[Group, ...] = (
             ("appset-error", "error listing branches for team/shop: 429 Too Many Requests"),
         ),
     ),
+    Group(
+        Place.ARGOCD_LOG,
+        "",
+        "",
+        (
+            (
+                "hydrator-failed",
+                "Failed to hydrate app: failed to commit hydrated manifests: rpc error: code = Unknown "
+                "desc = failed to clone repo: authentication required",
+            ),
+            (
+                "cluster-unreachable",
+                "Failed to sync cluster https://10.4.0.1:6443: error getting API resources: Get "
+                '"https://10.4.0.1:6443/api": dial tcp 10.4.0.1:6443: i/o timeout',
+            ),
+        ),
+    ),
+    Group(
+        Place.CONDITION,
+        "ComparisonError",
+        "",
+        (
+            (
+                "settings-malformed",
+                "error getting resource overrides: error unmarshaling JSON: while decoding JSON: json: cannot "
+                "unmarshal string into Go value of type map[string]v1alpha1.ResourceOverride",
+            ),
+        ),
+    ),
 )

@@ -233,11 +233,6 @@ _COMPONENTS: tuple[Pattern, ...] = (
         fill(SettingsMalformed, key="resource.customizations"),
     ),
     Pattern(
-        "resource overrides: ",
-        r"(?:error getting|(?:failed|unable) to get) resource overrides: (?P<detail>.*)",
-        fill(SettingsMalformed, key="resource.customizations"),
-    ),
-    Pattern(
         "uplicate kustomize version",
         r"found duplicate kustomize version: .*",
         fill(SettingsMalformed, whole="detail", key="kustomize.versions"),
@@ -259,6 +254,11 @@ _COMPONENTS: tuple[Pattern, ...] = (
         r"(?P<key>resource\.customizations(?:\.[\w.]{0,100})?)[ :\"'].{0,60}(?:invalid|error|unmarshal|"
         r"unsupported|does not have).*",
         fill(SettingsMalformed, whole="detail"),
+    ),
+    Pattern(
+        "resource overrides: ",
+        r"(?:error getting|(?:failed|unable) to get) resource overrides: (?P<detail>.*)",
+        fill(SettingsMalformed, key="resource.customizations"),
     ),
 )
 
