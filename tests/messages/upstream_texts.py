@@ -1957,8 +1957,8 @@ GROUPS: tuple[Group, ...] = (
         (
             (
                 "settings-malformed",
-                "error getting resource overrides: error unmarshaling JSON: while decoding JSON: json: cannot "
-                "unmarshal string into Go value of type map[string]v1alpha1.ResourceOverride",
+                "error getting resource overrides: error unmarshaling JSON: while decoding JSON: json: "
+                "cannot unmarshal string into Go value of type map[string]v1alpha1.ResourceOverride",
             ),
         ),
     ),

@@ -123,9 +123,13 @@ def _json_fields(line: str) -> dict[str, str]:
 
 def _as_text(value: object) -> str:
     """A reference to an object, such as `{"Namespace": "argocd", "Name": "shop"}`, as its name."""
-    below = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    name = below.get("Name") or below.get("name")
-    return name if isinstance(name, str) else value if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        below = cast("dict[str, object]", value)
+        name = below.get("Name") or below.get("name")
+        return name if isinstance(name, str) else str(below)
+    return str(value)
 
 
 def _logfmt_fields(line: str) -> dict[str, str]:
