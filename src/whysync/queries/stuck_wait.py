@@ -194,6 +194,10 @@ def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
     return age is not None and age < _GRACE
 
 
+# Kinds whose objects run to an end, so that they can be deleted and run again.
+_RUNS_ONCE = frozenset({"Job", "Pod", "Workflow", "PipelineRun", "TaskRun", "AnalysisRun"})
+
+
 def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fix]:
     """How to end the wait for a hook, and let it run again if it has to."""
     if stuck.succeeded:
@@ -213,6 +217,18 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
         yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
         return
     commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
+    if not stuck.certain and wait.ref.kind not in _RUNS_ONCE:
+        yield Fix.run(
+            *commands,
+            comment(
+                f"remove argocd.argoproj.io/hook from {wait.ref.kind} {wait.ref.name} in Git; commit and push"
+            ),
+            terminate(case),
+            sync(case),
+            title=f"A hook has to become healthy, and {wait.ref.kind} does not finish as a Job does: see what"
+            " it reports, or make it an ordinary resource of an earlier wave",
+        )
+        return
     if not stuck.certain and wait.ref.kind in ("Job", "Pod"):
         commands.append(
             kubectl(

@@ -474,7 +474,7 @@ def _both_sides(desired: Json, live: Json, terminal: Terminal) -> str:
 
 
 def _brief(value: Json, longest: int = 40) -> str:
-    text = "(none)" if value is None else value if isinstance(value, str) else json.dumps(value)
+    text = "(none)" if value is None else value if value and isinstance(value, str) else json.dumps(value)
     return one_line(text, longest)
 
 

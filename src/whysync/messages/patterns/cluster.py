@@ -9,7 +9,7 @@ from whysync.messages.network import api_server_in, dialled, host_of, reason_of,
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.patterns.argocd import repo_server_unreachable
 from whysync.messages.patterns.diffs import OpenApiError
-from whysync.messages.patterns.git import RepoUnreachable, from_source
+from whysync.messages.patterns.git import RepoUnreachable, from_source, repository_url
 from whysync.messages.wrappers import LayerKind
 
 
@@ -113,7 +113,7 @@ def connection(match: re.Match[str], context: Context) -> Failure | None:
         return RepoUnreachable(
             text=context.text,
             host=host or host_of(url),
-            url=url,
+            url=repository_url(url),
             reason=reason_of(text),
             detail=match[0].strip(),
         )
