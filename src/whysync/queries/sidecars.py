@@ -152,15 +152,17 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
             hook,
             Set(pointer=_switch_pointer(switch), value=switch.value),
             title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then lacks what the sidecar provides",
+            risk="the hook then lacks what the sidecar provides, and it runs a second time",
         )
         yield replace(change, afterwards=again)
     elif switch is not None:
         yield Fix.run(
-            comment(f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: {switch.value}; commit"),
+            comment(
+                f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: '{switch.value}'; commit"
+            ),
             *again,
             title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
-            risk="the hook then lacks what the sidecar provides",
+            risk="the hook then lacks what the sidecar provides, and it runs a second time",
         )
     yield Fix.run(
         comment("an init container with restartPolicy: Always (Kubernetes 1.29+) stops with the Job; commit"),

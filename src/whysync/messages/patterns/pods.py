@@ -247,6 +247,9 @@ def missing(match: re.Match[str], context: Context) -> Failure | None:
     namespace, name = group_text(candidate, "namespace"), group_text(candidate, "name")
     if "/" in name:
         namespace, _, name = name.partition("/")
+    elif not namespace:  # failed to get secretproviderclass shop/vault, error: … "vault" not found
+        qualified = compiled(rf"\b([a-z0-9-]{{1,63}})/{re.escape(name)}[,:]").search(context.text[:2000])
+        namespace = qualified[1] if qualified else ""
     forbidden = compiled(
         r'(?P<plural>[a-z]{2,60})(?:\.[a-z0-9.-]{1,200})? "(?P<name>[^"]{1,253})" is forbidden'
     ).search(context.text[:2000])

@@ -69,8 +69,11 @@ def _reported(case: Case) -> Iterator[Finding]:
             case,
             ref,
             explains=group.explains,
-            evidence=group.cited(says="its deletion is blocked"),
-            finalizers=(failure.finalizer,) if failure.finalizer else finalizers_of(case.live_of(ref.key)),
+            evidence=group.cited(says="it is being deleted already, so no finalizer can be added"),
+            # the one in the message could not be added: another one keeps the object
+            finalizers=tuple(
+                name for name in finalizers_of(case.live_of(ref.key)) if name != failure.finalizer
+            ),
         )
 
 
