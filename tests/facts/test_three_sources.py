@@ -113,7 +113,11 @@ AWAY = ("cluster-away", "cluster-token-revoked", "cluster-unknown", "namespace-n
 EMPTY = ("empty-source",)
 # What no cluster tells.
 BEYOND = {
+    "broken-helm-values": "the head of a branch",
     "controller-down": "the head of a branch",
+    "merge-conflict-markers": "the head of a branch",
+    "overlay-without-file": "the head of a branch",
+    "path-moved": "the head of a branch",
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "prune-confirm": "the reclaim policy of a PersistentVolume",
@@ -145,7 +149,11 @@ def test_all_three_name_the_same_causes(name: str) -> None:
 
 # With both at hand: what Git wants from Argo CD, and what only the cluster knows.
 LEFT = {
+    "broken-helm-values": "the head of a branch",
     "controller-down": "the head of a branch",
+    "merge-conflict-markers": "the head of a branch",
+    "overlay-without-file": "the head of a branch",
+    "path-moved": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
     "database-provisioning": "more: the health of a row, which the tree tells",
     "hook-deadline": "more: the health of a row, which the tree tells",
@@ -159,6 +167,7 @@ LEFT = {
     "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "random-password": "what was applied last, of a Secret",
     "retry-holds-old-commit": "more: the health of a row, which the tree tells",
+    "slow-start": "the same line, cited from the log of the previous container",
     "switched-off": "the head of a branch",
     "wave-stalled": "more: the health of a row, which the tree tells",
 }

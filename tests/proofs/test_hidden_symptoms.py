@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.proofs.test_verdict import first, tried, with_fixes
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Add, Fix, FixKind, Proof, ProofStatus, Set
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -139,20 +139,25 @@ def test_a_value_beside_git_has_to_go_or_to_be_gits(now: str, by_hand: bool, hol
 KEY = "/data/resource.customizations.health.db.example.com_Database"
 
 
+def of_settings(finding: Finding) -> Fix:
+    return next(fix for fix in finding.fixes if fix.kind is FixKind.SETTINGS)
+
+
 def check(script: str) -> Fix:
     _, finding = first("crd-without-health-check")
-    (edit,) = finding.fixes[0].edits
+    fix = of_settings(finding)
+    (edit,) = fix.edits
     return Fix(
         title="A check",
         kind=FixKind.SETTINGS,
-        target=finding.fixes[0].target,
+        target=fix.target,
         edits=(Set(pointer=edit.pointer, value=script),),
     )
 
 
 def test_a_check_brings_to_light_what_the_object_says() -> None:
     _, finding = first("crd-without-health-check")
-    found = proof("crd-without-health-check", finding.fixes[0])
+    found = proof("crd-without-health-check", of_settings(finding))
     assert found.status is ProofStatus.PROVEN
     assert "Synced · Degraded" in found.trace[-1]
 
@@ -165,15 +170,17 @@ def test_a_check_that_judges_nothing_is_refuted(script: str) -> None:
 def test_no_claim_about_what_is_not_there() -> None:
     case, finding = first("crd-without-health-check")
     gone = replace(finding, about=replace(finding.about, name="gone"))
-    assert hidden_symptom_of(case, gone, finding.fixes[0]) is None
-    assert hidden_symptom_of(case, replace(finding, severity=Severity.WARNING), finding.fixes[0]) is None
+    fix = of_settings(finding)
+    assert hidden_symptom_of(case, gone, fix) is None
+    assert hidden_symptom_of(case, replace(finding, severity=Severity.WARNING), fix) is None
 
 
 def test_another_setting_claims_nothing_about_health() -> None:
     case, finding = first("crd-without-health-check")
-    other = replace(finding.fixes[0], edits=(Set(pointer="/data/timeout.reconciliation", value="60s"),))
+    fix = of_settings(finding)
+    other = replace(fix, edits=(Set(pointer="/data/timeout.reconciliation", value="60s"),))
     assert hidden_symptom_of(case, finding, other) is None
-    on_the_app = Fix.application(case.application.ref, *finding.fixes[0].edits, title="Not in the settings")
+    on_the_app = Fix.application(case.application.ref, *fix.edits, title="Not in the settings")
     assert hidden_symptom_of(case, finding, on_the_app) is None
 
 
@@ -181,7 +188,8 @@ def test_what_a_check_shows_takes_no_sync() -> None:
     """Nobody is told to sync: so it has to show without one."""
     for name in ("crd-without-health-check", "switched-off"):
         case, finding = first(name)
-        claim = hidden_symptom_of(case, finding, finding.fixes[0])
+        claims = [hidden_symptom_of(case, finding, fix) for fix in finding.fixes]
+        claim = next((claim for claim in claims if claim is not None), None)
         assert claim is not None
         assert not claim.needs_sync
 
