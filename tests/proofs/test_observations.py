@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
@@ -9,14 +12,16 @@ from tests.situations import case_of, row
 from whysync.diagnosis.symptom import APP_DIFFERS, APP_UNHEALTHY, OPERATION, SymptomId, SymptomKind
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.proofs.observations import (
     describe_symptom,
     key_of,
     live_object,
     observable_symptoms,
     observed_symptoms,
+    unobserved_images,
 )
-from whysync.proofs.simulated_case import simulated
+from whysync.proofs.simulated_case import Extra, simulated
 
 WELL: Object = {"status": "Healthy"}
 
@@ -110,3 +115,71 @@ def test_events_of_pods_show_nothing_and_unknown_symptoms_neither() -> None:
     assert observable_symptoms(case, [*events, SymptomId(SymptomKind.LOG, detail="nobody")]) == frozenset()
     unhealthy = SymptomId.unhealthy(Key("apps", "Deployment", "shop", "shop"))
     assert observable_symptoms(case, [unhealthy]) == {unhealthy}
+
+
+# --- images that a proof takes for granted -------------------------------------------------------
+
+
+def migration(image: str, *, policy: str) -> Object:
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": "migrate",
+            "namespace": "shop",
+            "annotations": {
+                "argocd.argoproj.io/hook": "PreSync",
+                "argocd.argoproj.io/hook-delete-policy": policy,
+            },
+        },
+        "spec": {
+            "template": {
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "migrate", "image": image}]}
+            }
+        },
+    }
+
+
+@pytest.mark.parametrize("policy", ["HookSucceeded", "BeforeHookCreation"])
+def test_a_hook_that_was_deleted_after_its_success_did_run(policy: str) -> None:
+    """The sync depends on the migration, whether or not its Job still exists afterwards."""
+    config = settings("settings")
+    case = case_of(
+        bundle(),
+        synced(row("ConfigMap", "settings")),
+        in_git(config),
+        there(config),
+        in_git(migration("migrate:2", policy=policy)),
+    )
+    world = simulated(case, disable_auto_sync=True)
+    assert unobserved_images(world) == []
+    world.sync()
+    world.run(timedelta(minutes=5))
+    assert world.operation["phase"] == "Succeeded"
+    assert any(key.kind == "Pod" for key in world.objects()) == (policy == "BeforeHookCreation")
+    assert unobserved_images(world) == ["migrate:2"]
+
+
+def test_an_image_that_only_fails_in_the_simulation_is_not_relied_on() -> None:
+    """A fix that replaces the image does not depend on the pods that it replaced."""
+    wanted, live = (
+        deployment(image="shop:broken", replicas=1),
+        running(deployment(image="shop:1", replicas=1)),
+    )
+    case = case_of(
+        bundle(), synced(row("Deployment", "shop", "OutOfSync"), sync="OutOfSync"), in_git(wanted), live
+    )
+
+    def broken(behavior: Behavior) -> Behavior:
+        fails = PodBehavior(image="*broken", exit_code=1, ready_seconds=None, runs_seconds=1)
+        return replace(behavior, pods=(fails, *behavior.pods))
+
+    world = simulated(case, disable_auto_sync=True, extra=Extra(behavior=broken))
+    world.sync()
+    world.run(timedelta(minutes=2))
+    assert unobserved_images(world) == ["shop:broken"]
+    world.push([in_git(deployment(image="shop:2", replicas=1))])
+    world.simulation.argocd.refresh(world.app, hard=False)
+    world.sync()
+    world.run(timedelta(minutes=5))
+    assert unobserved_images(world) == ["shop:2"]

@@ -32,6 +32,7 @@ from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.controllers.client import PODS
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.queries.previous_revision import previous_revision_of
@@ -383,10 +384,25 @@ _READY_COUNTS = ("readyReplicas", "numberReady", "succeeded")
 
 
 def unobserved_images(world: SimulatedCase) -> list[str]:
-    """Images of simulated pods that no pod in the facts was seen to run."""
-    pods = [obj for obj in world.simulation.api_server.objects() if obj.get("kind") == "Pod"]
-    images = {image for pod in pods for image in _images(fields(pod.get("spec")))}
-    return sorted(images - _observed_images(world.case) - _previous_images(world))
+    """Images that a result of the simulation depends on and that no pod in the facts was seen to run."""
+    images = _images_of_pods(world) | _images_that_ran(world)
+    return sorted(images - {""} - _observed_images(world.case) - _previous_images(world))
+
+
+def _images_of_pods(world: SimulatedCase) -> set[str]:
+    """Images of the pods that exist now, ready or not."""
+    pods = world.simulation.api_server.store.within(PODS)
+    return {image for _, pod in pods for image in _images(fields(pod.get("spec")))}
+
+
+def _images_that_ran(world: SimulatedCase) -> set[str]:
+    """Images that ran in the simulation: the pods of a hook are deleted with it when it has succeeded."""
+    return {
+        image
+        for change in world.simulation.api_server.store.journal
+        if change.object_key[0] == PODS
+        for image in _running_images(change.obj)
+    }
 
 
 def _previous_images(world: SimulatedCase) -> set[str]:
