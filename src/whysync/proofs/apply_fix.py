@@ -177,13 +177,11 @@ class FixRunner:
     # --- commands --------------------------------------------------------------------------------
 
     def _run(self, commands: tuple[str, ...]) -> None:
+        problem = why_not_executable(commands)
+        if problem:
+            raise NotExecutable(problem)
         lines = command_lines(commands)
-        manual = next((line for line in lines if line.kind is LineKind.MANUAL), None)
-        if manual is not None:
-            raise NotExecutable(manual.why)
         executed = [line for line in lines if line.kind is LineKind.EXECUTED]
-        if all(_is_wait(line) for line in executed):
-            raise NotExecutable("it changes nothing: it only reads or waits")
         self.syncs = any(_is_sync(line) for line in executed)
         self.only_syncs = all(_is_sync(line) or _is_refresh(line) for line in executed)
         for line in (line for line in lines if line.kind in (LineKind.EXECUTED, LineKind.ROLLOUT_STATUS)):
@@ -307,6 +305,16 @@ class CommandLine:
     kind: LineKind
     command: Command | None = None
     why: str = ""
+
+
+def why_not_executable(commands: tuple[str, ...]) -> str:
+    """Why a simulation cannot execute the commands: a step requires a user, or they change nothing."""
+    lines = command_lines(commands)
+    manual = next((line for line in lines if line.kind is LineKind.MANUAL), None)
+    if manual is not None:
+        return manual.why
+    executed = (line for line in lines if line.kind is LineKind.EXECUTED)
+    return "it changes nothing: it only reads or waits" if all(_is_wait(line) for line in executed) else ""
 
 
 def requires_human_decision(commands: tuple[str, ...]) -> bool:

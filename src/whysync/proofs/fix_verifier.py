@@ -22,7 +22,13 @@ from whysync.json_tree import same
 from whysync.kubernetes.api.ref import Key
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import understand
-from whysync.proofs.apply_fix import NotExecutable, StepRefused, only_waits, requires_human_decision
+from whysync.proofs.apply_fix import (
+    NotExecutable,
+    StepRefused,
+    only_waits,
+    requires_human_decision,
+    why_not_executable,
+)
 from whysync.proofs.hidden_symptoms import HiddenSymptom, NotReconciled, hidden_symptom_of
 from whysync.proofs.observations import (
     Observer,
@@ -95,7 +101,7 @@ class FixVerifier:
             return self._verify_hidden(hidden, fix)
         waits = only_waits(fix.commands)
         if finding.severity is Severity.INFO and not waits:
-            return not_run(ProofKind.NOTHING_TO_FIX, "there is no problem to fix")
+            return _not_run_for_notice(fix)
         self._baseline = self._baselines.setdefault(only, BaselineRuns(self._case, only))
         start = self._baseline.no_action.observer
         explained = self._explained_symptoms(finding, start.samples[0].symptoms)
@@ -402,6 +408,16 @@ class FixVerifier:
 
     def _gaps(self, finding: Finding, fix: Fix, run: FixRun) -> list[str]:
         return [*run.gaps, *gaps_of(finding, fix, self._case, run.observer.world)]
+
+
+def _not_run_for_notice(fix: Fix) -> Proof:
+    """A notice has no symptom that a fix must remove; a fix that a user carries out has its own reason."""
+    problem = why_not_executable(fix.commands) if fix.commands else ""
+    if problem:
+        return not_run(ProofKind.NOT_EXECUTABLE, problem)
+    return not_run(
+        ProofKind.NOTHING_TO_FIX, "the finding is a notice, without a failure that a simulation could show"
+    )
 
 
 def _same_failure(message: str, other: str) -> bool:
