@@ -85,12 +85,10 @@ def applications_snapshot(source: FactSource, *, progress: Progress | None = Non
     return snapshot(replace(source, selection=selection), progress=progress)
 
 
-def detailed_snapshot(
-    source: FactSource, names: Sequence[str], *, progress: Progress | None = None
-) -> Snapshot:
+def detailed_snapshot(source: FactSource, names: Sequence[str]) -> Snapshot:
     """All facts about these Applications, refreshed first with `--refresh`."""
     selection = replace(_selection(source), names=tuple(names), every_gap=True)
-    return snapshot(replace(source, selection=selection), progress=progress)
+    return snapshot(replace(source, selection=selection))
 
 
 def _both(source: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:

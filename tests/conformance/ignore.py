@@ -40,9 +40,7 @@ def _overrides(record: Object) -> Mapping[str, ResourceOverride]:
 
 def _normalize(record: Object, expect: Object) -> list[str]:
     try:
-        normalizer = ignore.Normalizer.build(
-            _rules(record.get("rules")), _overrides(record), jq_seconds=_seconds(record)
-        )
+        normalizer = ignore.Normalizer.build(_rules(record.get("rules")), _overrides(record))
     except ignore.BadRule as problem:
         return [] if expect.get("rules_error") else [f"rules do not compile: {problem}"]
     if expect.get("rules_error"):
@@ -64,11 +62,6 @@ def _normalize(record: Object, expect: Object) -> list[str]:
         wanted = text(expect["patch_error_contains"])
         failures += [] if any(wanted in problem for problem in problems) else [f"lacks {wanted}: {problems}"]
     return failures
-
-
-def _seconds(record: Object) -> float:
-    value = record.get("jq_timeout_seconds", 1.0)
-    return float(value) if isinstance(value, int | float) else 1.0
 
 
 def _both(

@@ -8,8 +8,6 @@ from whysync.kubernetes.apiserver.protocol import Answer, Request
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
-_VALIDATION = {"--validate=false": "Ignore", "--validate=warn": "Warn"}
-
 
 def kubectl_apply(model: ApiServer, asked: Object) -> Object:
     """What the record claims of a run: `exit`, `stdout`, `object`."""
@@ -30,8 +28,7 @@ def kubectl_apply(model: ApiServer, asked: Object) -> Object:
     if "--server-side" in args:
         outcome, answer = _server_side(model, manifest, f"{collection}/{ref.name}", args)
     else:
-        validation = next((_VALIDATION[arg] for arg in args if arg in _VALIDATION), "Strict")
-        done = client_side_apply(model, manifest, collection=collection, validation=validation)
+        done = client_side_apply(model, manifest, collection=collection)
         outcome, answer, sent = done.outcome, done.answer, done.sent
         if answer.code in {409, 422} and "--force" in args:
             gone: Json = {"propagationPolicy": "Background"}

@@ -211,7 +211,6 @@ def _app_spec(record: Object, expect: Object) -> list[str]:
         _decoded(record["spec"], Spec),
         _decoded(record["project"], AppProject),
         _clusters(record["clusters"]),
-        lookup_error=text(record.get("cluster_lookup_error")),
     )
     wanted = [fields(one) for one in items(expect["conditions"])]
     failures = mismatch("conditions", len(wanted), len(problems))
@@ -229,7 +228,6 @@ def _destination_cluster(record: Object, expect: Object) -> list[str]:
         found = projects.destination_cluster(
             _decoded(record["destination"], Destination),
             _clusters(record["clusters"]),
-            lookup_error=text(record.get("cluster_lookup_error")),
         )
         server = found.server
     except projects.NoCluster as problem:

@@ -105,7 +105,7 @@ def _validate_window(record: Object, expect: Object) -> list[str]:
 
 def _validate_project(record: Object, expect: Object) -> list[str]:
     project = _decoded(record["project"], AppProject)
-    problem = project_problem(project, window_editing.window_checker())
+    problem = window_editing.windows_problem(project.spec.sync_windows) or project_problem(project)
     failures = mismatch("valid", expect["valid"], problem is None)
     if "error_contains" in expect:
         failures += lacks_fragments("error", expect["error_contains"], problem)

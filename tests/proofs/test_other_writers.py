@@ -74,15 +74,6 @@ def test_two_writers_and_one_field_are_a_loop() -> None:
     assert len(syncs) > 2
 
 
-def test_without_the_others_the_world_is_quiet() -> None:
-    live = running(deployment(replicas=5), managed=[wrote("shop-operator", REPLICAS)])
-    app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync")
-    world = simulated(case_of(bundle(), app, in_git(deployment(replicas=2)), live), other_writers=False)
-    world.sync()
-    world.run(timedelta(minutes=30))
-    assert world.sync_and_health == ("Synced", "Healthy")
-
-
 def test_a_webhook_puts_its_container_into_what_passes() -> None:
     live = running(deployment())
     containers = dig(live, "spec", "template", "spec", "containers")
@@ -126,9 +117,7 @@ def test_a_refusal_stays_one_until_it_is_lifted() -> None:
 def test_a_holder_waits_as_long_as_it_takes(seconds: float) -> None:
     config = settings("a", data={"k": "git"})
     app = synced(row("ConfigMap", "a"))
-    world = simulated(
-        case_of(bundle(), app, in_git(config), there(config)), everything=True, other_writers=False
-    )
+    world = simulated(case_of(bundle(), app, in_git(config), there(config)), everything=True)
     ref = world.ref(Key("", "ConfigMap", "shop", "a"))
     holder = FieldController(
         EnforcedField(ref=ref, pointer="/data/k", value="mine", who="me", seconds=seconds)

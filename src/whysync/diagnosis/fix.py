@@ -139,9 +139,9 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @staticmethod
-    def drop(ref: Ref, *, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+    def drop(ref: Ref, *, title: str, risk: str = "") -> Fix:
         """Delete the whole manifest from Git."""
-        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, drops=True, risk=risk, destroys=destroys)
+        return Fix(title=title, kind=FixKind.MANIFEST, target=ref, drops=True, risk=risk)
 
     @staticmethod
     def application(ref: Ref, *edits: Edit, title: str, risk: str = "") -> Fix:

@@ -28,7 +28,6 @@ _NUMBER = 7919
 """A mark for integers: small enough for any field, and unlikely to be in a chart."""
 _SIMPLE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
-_ACTION = re.compile(r"[\"']?\{\{[^{}]*\}\}[\"']?(\s*#.*)?")
 _DEEPEST_NEW_FIELD = 3
 
 Path_ = tuple[str, ...]

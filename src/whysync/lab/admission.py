@@ -6,9 +6,9 @@ from typing import Final
 
 from whysync.argocd.simulation.commands.merge import merged
 from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, items, text
+from whysync.kubernetes.admission.webhooks import Denied, Unreachable
 from whysync.kubernetes.admission.webhooks import Webhook as Answer
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.cel.evaluate import evaluate
 from whysync.kubernetes.cel.values import CelError, UnknownValue
 from whysync.lab.scenario import Webhook
@@ -38,11 +38,10 @@ class Admission:
         def answer(obj: Object) -> Object:
             problem = self._down[webhook.name] or self._unreachable_reason(webhook)
             if problem:
-                if webhook.ignored_when_down:
-                    return obj
-                raise _unreachable(webhook, problem)
+                raise Unreachable(problem)
             if webhook.denies and not _holds(webhook.unless, obj):
-                raise _denied(webhook, obj)
+                name = f"{text(obj.get('kind'))}/{text(dig(obj, 'metadata', 'name'))}"
+                raise Denied(webhook.denies.replace("OBJECT", name))
             return _changed(webhook, obj)
 
         return answer
@@ -52,20 +51,15 @@ class Admission:
         space, _, name = webhook.service.partition("/")
         if not name:
             return ""
-        post = f'Post "https://{name}.{space}.svc:443/{_path(webhook)}?timeout=10s"'
         if self._api_server.store.get((("", "services"), space, name)) is None:
-            return f'{post}: service "{name}" not found'
+            return f'service "{name}" not found'
         for _, slice in self._api_server.store.within(("discovery.k8s.io", "endpointslices"), space):
             if text(dig(slice, "metadata", "labels", "kubernetes.io/service-name")) == name and any(
                 dig(endpoint, "conditions", "ready") is not False
                 for endpoint in items(slice.get("endpoints"))
             ):
                 return ""
-        return f'{post}: no endpoints available for service "{name}"'
-
-
-def _path(webhook: Webhook) -> str:
-    return "mutate" if webhook.mutates else "validate"
+        return f'no endpoints available for service "{name}"'
 
 
 def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
@@ -90,6 +84,7 @@ def _entry(webhook: Webhook) -> Object:
     space, _, name = webhook.service.partition("/")
     if not name:
         space, name = "webhooks", webhook.name.partition(".")[0]
+    path = "/mutate" if webhook.mutates else "/validate"
     rules: list[Json] = []
     for resource in webhook.resources:
         group, version = _GROUPS.get(resource, ("*", "*"))
@@ -104,7 +99,7 @@ def _entry(webhook: Webhook) -> Object:
     entry: Object = {
         "name": webhook.name,
         "admissionReviewVersions": ["v1"],
-        "clientConfig": {"service": {"namespace": space, "name": name, "path": f"/{_path(webhook)}"}},
+        "clientConfig": {"service": {"namespace": space, "name": name, "path": path}},
         "failurePolicy": "Ignore" if webhook.ignored_when_down else "Fail",
         "rules": rules,
         "sideEffects": "None",
@@ -126,17 +121,6 @@ def _holds(expression: str, obj: Object) -> bool:
         return evaluate(expression, {"object": obj}) is True
     except (CelError, UnknownValue):
         return False
-
-
-def _denied(webhook: Webhook, obj: Object) -> Refused:
-    name = f"{text(obj.get('kind'))}/{text(dig(obj, 'metadata', 'name'))}"
-    why = webhook.denies.replace("OBJECT", name)
-    return Refused(400, "", f'admission webhook "{webhook.name}" denied the request: {why}')
-
-
-def _unreachable(webhook: Webhook, problem: str) -> Refused:
-    why = f'failed calling webhook "{webhook.name}": failed to call webhook: {problem}'
-    return Refused(500, "InternalError", f"Internal error occurred: {why}", {"causes": [{"message": why}]})
 
 
 def _changed(webhook: Webhook, obj: Object) -> Object:

@@ -78,7 +78,7 @@ class CheckedTree:
         self._seen.add(identity)
         ignore = covering(self._ignored(file), located) if file else None
         if ignore is None and item is not None:
-            ignore = covering(ignores_of(item, 0, 1 << 60, self._known)[0], located)
+            ignore = covering(ignores_of(item, self._known)[0], located)
         if ignore is None:
             self.findings.append(located)
         else:

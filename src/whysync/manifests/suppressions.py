@@ -8,6 +8,7 @@ reported.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
@@ -71,15 +72,13 @@ def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[in
     return below, below
 
 
-def ignores_of(
-    item: Item, first: int, last: int, known: Collection[str]
-) -> tuple[list[Ignore], list[BadIgnore]]:
-    """Suppressions in the object's annotation, one per line."""
+def ignores_of(item: Item, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
+    """Suppressions in the object's annotation, one per line; they cover the whole object."""
     good: list[Ignore] = []
     bad: list[BadIgnore] = []
     for entry in text(item.annotations.get(ANNOTATION)).splitlines():
         if entry.strip():
-            _parse_entry(entry.strip(), Ignore((), "", first, last, first, "annotation"), known, good, bad)
+            _parse_entry(entry.strip(), Ignore((), "", 0, sys.maxsize, 0, "annotation"), known, good, bad)
     return good, bad
 
 

@@ -70,7 +70,7 @@ class Operators:
         elif _OBSERVED not in status or integer(status.get(_OBSERVED)) >= generation:
             return False
         new: Object = {**status, _OBSERVED: generation} if _OBSERVED in status else status
-        self._api_server.keep(
+        self._api_server.keep_status(
             object_key, {**obj, "status": new}, manager=f"{text(obj.get('kind')).lower()}-operator"
         )
         return True

@@ -106,17 +106,14 @@ class Writers:
         return RegeneratingRepositories(repositories.all, self.generated) if self.generated else repositories
 
 
-def writers_for(case: Case, scope: Scope, *, active: bool = True, assume_repeats: bool = True) -> Writers:
-    """Infer the other writers; if they are not `active`, only refusals are simulated.
+def writers_for(case: Case, scope: Scope, *, assume_repeats: bool = True) -> Writers:
+    """Infer the other writers.
 
     With `assume_repeats`, writers that wrote once and are not known to write again do so too.
     """
-    refusals = Refusals(case)
     drifts = [drift for drift in case.drifts if drift.key in scope.keys or drift.ref.key in scope.keys]
     mechanisms = [(drift, mechanism_of(case, drift)) for drift in drifts]
     writers = tuple(_writer(case, drift, mechanism) for drift, mechanism in mechanisms)
-    if not active:
-        return Writers(all=writers, refusals=refusals)
     enforced = [
         EnforcedField(
             ref=drift.ref, pointer=drift.pointer, value=drift.live_value, who=manager, seconds=seconds
@@ -135,7 +132,7 @@ def writers_for(case: Case, scope: Scope, *, active: bool = True, assume_repeats
     return Writers(
         all=writers,
         participants=tuple(map(FieldController, enforced)),
-        refusals=refusals,
+        refusals=Refusals(case),
         admission=admission_of(case, admission_changes, drifts),
         generated=tuple(drift for drift, mechanism in mechanisms if mechanism is Mechanism.GENERATED),
     )

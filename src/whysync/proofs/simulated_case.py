@@ -198,7 +198,6 @@ def simulated(
     touched: Iterable[Key] = (),
     only: frozenset[Key] | None = None,
     everything: bool = False,
-    other_writers: bool = True,
     assume_repeats: bool = True,
     disable_auto_sync: bool = False,
     allow_empty: bool = False,
@@ -206,10 +205,9 @@ def simulated(
 ) -> SimulatedCase:
     """The simulation of a Case at its `now`; raises `NotSimulated`.
 
-    The scope is `scope_of(touched, only, everything)`. Without `other_writers`, only Argo CD and Kubernetes
-    write; without `assume_repeats`, writers that were seen once do not write again. With `disable_auto_sync`,
-    Argo CD starts no sync and a running operation does not continue until `enable_auto_sync`. With
-    `allow_empty`, an app without rendered manifests is not a gap.
+    The scope is `scope_of(touched, only, everything)`. Without `assume_repeats`, writers that were seen once
+    do not write again. With `disable_auto_sync`, Argo CD starts no sync and a running operation does not
+    continue until `enable_auto_sync`. With `allow_empty`, an app without rendered manifests is not a gap.
     """
     if not allow_empty:
         _check(case)
@@ -230,7 +228,7 @@ def simulated(
     live += namespaces(case, live, desired)
     live += nodes_for(live, desired)
     repositories = repositories_of(application, desired, clock, pinned_commit(application, desired, live))
-    writers = writers_for(case, scope, active=other_writers, assume_repeats=assume_repeats)
+    writers = writers_for(case, scope, assume_repeats=assume_repeats)
     operators, crd_creators = Operators(case), CrdCreators(case)
     settings = case.index.snapshot.settings
     refusals = writers.refusals.admission

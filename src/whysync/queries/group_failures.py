@@ -51,8 +51,9 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
         """` and 3 more`, for a sentence that names the first resource only."""
         return and_more(len(self.resources) - 1)
 
-    def cited(self, *, says: str, most: int = 3) -> tuple[Evidence, ...]:
-        return tuple(report.cite(says=says) for report in self.reports[:most])
+    def cited(self, *, says: str) -> tuple[Evidence, ...]:
+        """Evidence of the first three reports."""
+        return tuple(report.cite(says=says) for report in self.reports[:3])
 
 
 def grouped(

@@ -105,7 +105,7 @@ def _windows(case: Case) -> str:
     manual = can_sync(windows, case.now, manual=True).allowed
     if automatic:
         return "Sync Allowed"
-    opening = next_allowed(windows, case.now, manual=False)
+    opening = next_allowed(windows, case.now)
     until = f" until {opening:%Y-%m-%dT%H:%M:%SZ}" if opening else ""
     return f"Manual Allowed, auto-sync denied{until}" if manual else f"Sync Denied{until}"
 

@@ -411,23 +411,6 @@ def test_a_cluster_that_does_not_answer() -> None:
     assert world.codes == ("Synced", "Healthy")
 
 
-def test_rollback_goes_to_an_entry_of_the_history() -> None:
-    world = SmallWorld.with_objects([config_map("a", x="1")], application())
-    world.argocd.request_sync("shop")
-    world.minutes(1)
-    world.repo.push({"apps/shop": [config_map("a", x="2")]})
-    world.argocd.refresh("shop")
-    world.argocd.request_sync("shop")
-    world.minutes(1)
-    assert world.data("a", "x") == "2"
-    world.argocd.rollback("shop", 0)
-    world.minutes(1)
-    assert world.data("a", "x") == "1"
-    assert world.codes == ("OutOfSync", "Healthy")
-    with pytest.raises(Denied, match="does not have deployment with id 9"):
-        world.argocd.rollback("shop", 9)
-
-
 def test_settings_that_cannot_be_read_leave_the_app_unknown_without_a_word() -> None:
     world = SmallWorld.with_objects([config_map("a")])
     world.minutes(1)

@@ -63,9 +63,9 @@ def test_a_deletion_time_that_is_none_does_not_count(stamp: str) -> None:
 def test_a_script_comes_before_the_built_in_check() -> None:
     lua = says("Suspended", "as told")
     overrides = {"Pod": ResourceOverride(health_lua="mine", use_open_libs=True)}
-    assert health_of(thing("v1", "Pod"), overrides, lua=lua, now=7) == HealthVerdict(
-        HealthCode.SUSPENDED, "as told"
-    )
+    assessed = assess(thing("v1", "Pod"), overrides, lua=lua, now=7)
+    assert assessed is not None
+    assert assessed.verdict == HealthVerdict(HealthCode.SUSPENDED, "as told")
     assert lua.scripts == ["mine True 7"]
 
 
@@ -84,7 +84,7 @@ def test_the_exact_key_wins_over_globs(api_version: str, kind: str, script: str)
         "a.example.io/Thing": ResourceOverride(health_lua="exact"),
         "*/*": ResourceOverride(),
     }
-    health_of(thing(api_version, kind), overrides, lua=lua)
+    assess(thing(api_version, kind), overrides, lua=lua)
     assert lua.scripts == [f"{script} False None"]
 
 

@@ -77,8 +77,6 @@ class MemoryGround:
     def health(self, obj: Object) -> Assessment | None:
         return assess(obj)
 
-    def established(self, definition: str) -> None: ...
-
     def pause(self, phase: str, wave: int, *, final: bool) -> None: ...
 
     def request(

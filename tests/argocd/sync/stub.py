@@ -45,7 +45,6 @@ class StubClusterOps:
     updates: list[Object] = field(default_factory=list[Object])
     patches: list[list[Json]] = field(default_factory=list[list[Json]])
     pauses: list[tuple[str, int, bool]] = field(default_factory=list[tuple[str, int, bool]])
-    established_definitions: list[str] = field(default_factory=list[str])
 
     def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:  # noqa: ARG002  (of ClusterOps)
         self.discoveries += 1
@@ -102,9 +101,6 @@ class StubClusterOps:
 
     def health(self, obj: Object) -> Assessment | None:
         return self.verdicts.get(ref_of(obj).name) or assess(obj)
-
-    def established(self, definition: str) -> None:
-        self.established_definitions.append(definition)
 
     def pause(self, phase: str, wave: int, *, final: bool) -> None:
         self.pauses.append((phase, wave, final))

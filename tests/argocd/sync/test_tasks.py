@@ -71,7 +71,6 @@ def test_the_definition_may_come_with_the_same_sync() -> None:
     )
     assert state.phase == "Succeeded"
     assert [command.mode.dry_run for command in ground.commands if command.ref.kind == "Widget"] == [False]
-    assert ground.established_definitions == ["widgets"]
 
 
 def test_a_definition_of_another_kind_does_not_help() -> None:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.conformance.unreached.window_editing import window_checker, window_problem
+from tests.conformance.unreached.window_editing import window_problem, windows_problem
 from whysync.argocd.api.application import Application, Destination, Metadata, Spec
-from whysync.argocd.api.project import AppProject, ProjectSpec, SyncWindow
-from whysync.argocd.projects import project_problem
+from whysync.argocd.api.project import SyncWindow
 from whysync.argocd.sync_windows.windows import (
     BadWindow,
     WindowReason,
@@ -72,7 +71,7 @@ def test_one_window_that_cannot_be_read_blocks_all() -> None:
     assert verdict.reason is WindowReason.INVALID
     assert verdict.windows == (broken,)
     assert verdict.error.startswith("invalid sync windows: cannot parse schedule '0 9 * * 7': end of range")
-    assert next_allowed((OFFICE, broken), NOON, manual=True) is None
+    assert next_allowed((OFFICE, broken), NOON) is None
 
 
 def test_a_schedule_that_is_never_due_is_always_open() -> None:
@@ -114,21 +113,21 @@ def test_which_windows_select_an_app(window: SyncWindow, selected: bool) -> None
 
 
 def test_the_next_opening_is_behind_the_deny_and_inside_the_allow() -> None:
-    assert next_allowed((OFFICE, FREEZE), NOON, manual=False) == datetime(2026, 3, 11, 13, tzinfo=UTC)
+    assert next_allowed((OFFICE, FREEZE), NOON) == datetime(2026, 3, 11, 13, tzinfo=UTC)
     evening = datetime(2026, 3, 13, 18, tzinfo=UTC)  # a Friday
-    assert next_allowed((OFFICE, FREEZE), evening, manual=False) == datetime(2026, 3, 16, 9, tzinfo=UTC)
-    assert next_allowed((OFFICE,), NOON, manual=False) == NOON
+    assert next_allowed((OFFICE, FREEZE), evening) == datetime(2026, 3, 16, 9, tzinfo=UTC)
+    assert next_allowed((OFFICE,), NOON) == NOON
 
 
 def test_the_next_opening_follows_the_zone_over_a_change_of_clocks() -> None:
     window = SyncWindow(kind="allow", schedule="0 9 * * 1", duration="1h", time_zone="Europe/Berlin")
     friday = datetime(2026, 3, 27, 12, tzinfo=UTC)
-    assert next_allowed((window,), friday, manual=False) == datetime(2026, 3, 30, 7, tzinfo=UTC)
+    assert next_allowed((window,), friday) == datetime(2026, 3, 30, 7, tzinfo=UTC)
 
 
 def test_a_deny_that_never_ends_has_no_next_opening() -> None:
     always = SyncWindow(kind="deny", schedule="* * * * *", duration="1h")
-    assert next_allowed((always,), NOON, manual=False) is None
+    assert next_allowed((always,), NOON) is None
 
 
 def test_starts_in_a_row_close_once() -> None:
@@ -141,7 +140,7 @@ def test_far_ends_of_the_calendar_are_no_error() -> None:
     window = SyncWindow(kind="deny", schedule="0 0 * * *", duration="24h", time_zone="Asia/Tokyo")
     for moment in (first, last):
         assert can_sync((window,), moment, manual=False).reason in WindowReason
-        next_allowed((window,), moment, manual=False)
+        next_allowed((window,), moment)
 
 
 def test_problems_of_a_window() -> None:
@@ -157,8 +156,7 @@ def test_twins_are_found_whatever_their_description() -> None:
     twin = SyncWindow(
         kind="allow", schedule="0 9 * * 1-5", duration="8h", applications=("*",), description="again"
     )
-    project = AppProject(spec=ProjectSpec(sync_windows=(OFFICE, twin)))
-    assert "already exists" in (project_problem(project, window_checker()) or "")
+    assert "already exists" in (windows_problem((OFFICE, twin)) or "")
 
 
 _SCHEDULES = st.sampled_from(["0 9 * * 1-5", "*/30 * * * *", "0 0 1 * *", "15 22 * * 6", "* 3 * * *"])
@@ -173,17 +171,15 @@ _WINDOWS = st.builds(
 
 
 @settings(deadline=None)
-@given(
-    st.lists(_WINDOWS, max_size=3), st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)), st.booleans()
-)
-def test_the_next_opening_is_one(windows: list[SyncWindow], moment: datetime, manual: bool) -> None:
+@given(st.lists(_WINDOWS, max_size=3), st.datetimes(datetime(2026, 1, 1), datetime(2027, 1, 1)))
+def test_the_next_opening_is_one(windows: list[SyncWindow], moment: datetime) -> None:
     now = moment.replace(tzinfo=UTC)
-    found = next_allowed(windows, now, manual=manual)
-    if can_sync(windows, now, manual=manual).allowed:
-        assert found == now
-    elif found is not None:
-        assert found > now
-        assert can_sync(windows, found + timedelta(microseconds=1), manual=manual).allowed
+    opening = next_allowed(windows, now)
+    if can_sync(windows, now, manual=False).allowed:
+        assert opening == now
+    elif opening is not None:
+        assert opening > now
+        assert can_sync(windows, opening + timedelta(microseconds=1), manual=False).allowed
 
 
 @given(st.text(max_size=30), st.text(max_size=10))

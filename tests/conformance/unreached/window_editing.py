@@ -6,7 +6,7 @@ Argo CD 3.6. Only the API server asks: a window that came by kubectl was never c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -30,18 +30,17 @@ def window_problem(window: SyncWindow) -> str | None:
     return None
 
 
-def window_checker() -> Callable[[SyncWindow], str | None]:
-    """For `project_problem`: judges the windows of one project in turn, and remembers them to find twins."""
+def windows_problem(windows: Sequence[SyncWindow]) -> str | None:
+    """The first problem of the windows of a project, including duplicates."""
     seen: set[SyncWindow] = set()
-
-    def check(window: SyncWindow) -> str | None:
+    for window in windows:
         if identity(window) in seen:
-            told = f"kind '{window.kind}', schedule '{window.schedule}', and duration '{window.duration}'"
-            return f"sync window with {told} already exists (duplicate detected)"
+            key = f"kind '{window.kind}', schedule '{window.schedule}', and duration '{window.duration}'"
+            return f"sync window with {key} already exists (duplicate detected)"
         seen.add(identity(window))
-        return window_problem(window)
-
-    return check
+        if problem := window_problem(window):
+            return problem
+    return None
 
 
 def identity(window: SyncWindow) -> SyncWindow:

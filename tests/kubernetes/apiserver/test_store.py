@@ -141,7 +141,7 @@ def test_a_claim_in_use_waits_for_its_pod(talk: Talk) -> None:
 def test_a_controllers_write_is_owned_and_told(talk: Talk) -> None:
     body = talk.create(deployment()).body or {}
     object_key: ObjectKey = (("apps", "deployments"), "shop", "web")
-    kept = talk.api_server.keep(
+    kept = talk.api_server.keep_status(
         object_key, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager"
     )
     assert talk.get(deployment()).body == kept

@@ -152,9 +152,6 @@ class ApplicationController:
         defaults. Raises `Denied` with the message that the user sees, and records it in the trace."""
         self.server.sync(self._registry.name_of(app), operation or {}, user=user, groups=tuple(groups))
 
-    def rollback(self, app: str, id: int, *, user: str = "admin", prune: bool = False) -> None:
-        self.server.rollback(self._registry.name_of(app), id, user=user, prune=prune)
-
     def terminate(self, app: str, *, user: str = "admin", groups: Iterable[str] = ()) -> None:
         self.server.terminate(self._registry.name_of(app), user=user, groups=tuple(groups))
 

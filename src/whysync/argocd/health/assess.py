@@ -37,11 +37,10 @@ def health_of(
     obj: Object,
     overrides: Overrides = _NO_OVERRIDES,
     *,
-    lua: LuaRunner | None = None,
     now: float | None = None,
 ) -> HealthVerdict | None:
     """`None` if there is no check. `overrides` are from the settings; `now` is the time for scripts."""
-    assessed = assess(obj, overrides, lua=lua, now=now)
+    assessed = assess(obj, overrides, now=now)
     return None if assessed is None else assessed.verdict
 
 

@@ -69,8 +69,6 @@ class Normalizer:
         cls,
         rules: Iterable[IgnoreDifference],
         overrides: Mapping[str, Override] | None = None,
-        *,
-        jq_seconds: float = 1.0,
     ) -> Normalizer:
         """Raises `BadRule`."""
         compiled: list[_Compiled] = []
@@ -78,7 +76,7 @@ class Normalizer:
             deletions: list[Deletion] = []
             for expression in rule.expressions:
                 try:
-                    deletions.append(Deletion(expression, seconds=jq_seconds))
+                    deletions.append(Deletion(expression))
                 except BadExpression as problem:
                     raise BadRule(rule, expression, str(problem)) from problem
             compiled.append(_Compiled(rule, tuple(deletions)))

@@ -17,10 +17,8 @@ class NoCluster(ValueError):
     """The destination cluster is unknown; with Argo CD's message."""
 
 
-def destination_cluster(
-    destination: Destination, clusters: Sequence[Cluster], *, lookup_error: str = ""
-) -> Cluster:
-    """The cluster of a destination; `lookup_error` is the error of reading the clusters."""
+def destination_cluster(destination: Destination, clusters: Sequence[Cluster]) -> Cluster:
+    """The cluster of a destination; raises `NoCluster`. Differs: the clusters can always be read."""
     if destination.name and destination.server:
         problem = "application destination can't have both name and server defined"
         raise NoCluster(f"{problem}: {destination.name} {destination.server}")
@@ -28,13 +26,12 @@ def destination_cluster(
         server = destination.server.rstrip("/")
         matching = next((cluster for cluster in clusters if cluster.server.rstrip("/") == server), None)
         if matching is None:
-            reason = lookup_error or f'cluster "{server}" not found'
-            raise NoCluster(f'error getting cluster by server "{destination.server}": {reason}')
+            raise NoCluster(
+                f'error getting cluster by server "{destination.server}": cluster "{server}" not found'
+            )
         return matching
     if not destination.name:
         raise NoCluster("Destination server missing from app spec")
-    if lookup_error:
-        raise NoCluster(f'error getting cluster by name "{destination.name}": {lookup_error}')
     candidates = [cluster for cluster in clusters if cluster.name == destination.name]
     if not candidates:
         raise NoCluster(f"there are no clusters with this name: {destination.name}")
@@ -44,19 +41,13 @@ def destination_cluster(
     return candidates[0]
 
 
-def spec_problems(
-    spec: Spec,
-    project: AppProject,
-    clusters: Sequence[Cluster],
-    *,
-    lookup_error: str = "",
-) -> tuple[str, ...]:
+def spec_problems(spec: Spec, project: AppProject, clusters: Sequence[Cluster]) -> tuple[str, ...]:
     """The messages of InvalidSpecError conditions."""
     problems, complete = _source_problems(spec, project)
     if not complete:
         return tuple(problems)
     try:
-        cluster = destination_cluster(spec.destination, clusters, lookup_error=lookup_error)
+        cluster = destination_cluster(spec.destination, clusters)
     except NoCluster as problem:
         return (*problems, str(problem))
     project_clusters = [cluster for cluster in clusters if cluster.project == project.metadata.name]

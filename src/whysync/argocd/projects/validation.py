@@ -6,9 +6,9 @@ Mirrors `ValidateProject`, Argo CD 3.6.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from whysync.argocd.api.project import AppProject, ProjectRole, SyncWindow
+from whysync.argocd.api.project import AppProject, ProjectRole
 from whysync.argocd.projects.impersonation import BAD_IN_SERVICE_ACCOUNTS
 from whysync.golang.glob import BadPattern, glob_match_or_raise
 
@@ -19,15 +19,17 @@ _ROLE_NAME = r"[a-zA-Z0-9]([-_a-zA-Z0-9]*[a-zA-Z0-9])?"
 _BAD_IN_GROUPS = r'["\n\r\t]'
 
 
-def project_problem(
-    project: AppProject, window_problem: Callable[[SyncWindow], str | None] | None = None
-) -> str | None:
-    """Argo CD's message for the first problem; sync windows are validated elsewhere."""
+def project_problem(project: AppProject) -> str | None:
+    """Argo CD's message for the first problem.
+
+    Differs: the schedule and duration of a sync window are not checked. Only Argo CD's API server rejects
+    them; the rule `sync_window_without_effect` reports them.
+    """
     problems = (
         _destination_problems(project),
         _list_problems(project),
         _role_problems(project),
-        _window_problems(project, window_problem),
+        _window_problems(project),
         _service_account_problems(project),
     )
     return next((problem for kind in problems for problem in kind), None)
@@ -144,12 +146,8 @@ def group_problem(group: str) -> str | None:
     return None
 
 
-def _window_problems(
-    project: AppProject, window_problem: Callable[[SyncWindow], str | None] | None
-) -> Iterator[str]:
+def _window_problems(project: AppProject) -> Iterator[str]:
     for window in project.spec.sync_windows:
-        if window_problem and (problem := window_problem(window)):
-            yield problem
         if not (window.applications or window.namespaces or window.clusters):
             window_text = f"window '{window.kind}':'{window.schedule}':'{window.duration}'"
             yield f"{window_text} requires one of application, cluster or namespace"

@@ -53,7 +53,6 @@ class GitSources:
         *,
         options: RenderOptions | None = None,
         commit_override: CommitOverride | None = None,
-        namespace: str = "argocd",
         failed: dict[bytes, RepoProblem] | None = None,
     ) -> None:
         """`failed` can be shared by several instances, so that failed renderings are not repeated."""
@@ -62,7 +61,6 @@ class GitSources:
         """By qualified app name: why this machine cannot render its sources."""
         self._repos = {repository_key(repo.url): repo for repo in repos}
         self._commit_override = commit_override
-        self._namespace = namespace
         self._trees: dict[tuple[str, str], Tree] = {}
         self._added_trees: dict[tuple[str, str], Tree] = {}
         self._rendered: dict[bytes, RenderedSource] = {}
@@ -241,7 +239,7 @@ class GitSources:
     def _instance(self, application: Object) -> str:
         meta = fields(application.get("metadata"))
         name, namespace = text(meta.get("name")), text(meta.get("namespace"))
-        return name if namespace in ("", self._namespace) else f"{namespace}_{name}"
+        return name if namespace in ("", "argocd") else f"{namespace}_{name}"
 
 
 def _referenced_sources(source: Object) -> set[str]:

@@ -23,7 +23,7 @@ from whysync.argocd.rbac import Asker, Request, decide, denial_text, read_policy
 from whysync.argocd.repo_server.git_url import normalize_git_url
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.argocd.sync_windows.windows import can_sync, matching
-from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 
 
@@ -78,12 +78,6 @@ class Server:
     def sync(self, name: str, operation: Object, *, user: str, groups: tuple[str, ...] = ()) -> None:
         with self._refusals_kept(name, user, "Sync"):
             self._sync(name, operation, _asker(user, groups))
-
-    def rollback(
-        self, name: str, id: int, *, user: str, prune: bool = False, groups: tuple[str, ...] = ()
-    ) -> None:
-        with self._refusals_kept(name, user, "Rollback"):
-            self._rollback(name, id, _asker(user, groups), prune=prune)
 
     def terminate(self, name: str, *, user: str, groups: tuple[str, ...] = ()) -> None:
         with self._refusals_kept(name, user, "TerminateOperation"):
@@ -161,28 +155,6 @@ class Server:
             if key in operation:
                 new_operation[key] = operation[key]
         self._start(name, new_operation)
-
-    def _rollback(self, name: str, id: int, asker: Asker, *, prune: bool) -> None:
-        app = self._registry.applications[name]
-        own_right = self._context.data("argocd-cm").get("server.rbac.rollback.enforce.enable") == "true"
-        self._admit(name, "rollback" if own_right else "sync", asker)
-        self._check_alive(app)
-        policy = fields(dig(app, "spec", "syncPolicy"))
-        if _is_automated(policy):
-            raise _denied("FailedPrecondition", "rollback cannot be initiated when auto-sync is enabled")
-        history = [fields(entry) for entry in items(dig(app, "status", "history"))]
-        entry = next((entry for entry in history if integer(entry.get("id"), -1) == id), None)
-        if entry is None:
-            raise _denied("InvalidArgument", f"application {name} does not have deployment with id {id}")
-        sync: Object = {
-            key: entry[key] for key in ("revision", "revisions", "source", "sources") if key in entry
-        }
-        sync["syncStrategy"] = {"apply": {}}
-        if prune:
-            sync["prune"] = True
-        if policy.get("syncOptions"):
-            sync["syncOptions"] = policy["syncOptions"]
-        self._start(name, {"sync": sync, "initiatedBy": {"username": asker.subject}})
 
     def _terminate(self, name: str, asker: Asker) -> None:
         app = self._registry.applications[name]

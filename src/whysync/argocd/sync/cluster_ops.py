@@ -65,7 +65,7 @@ class Mode:
 
 
 class ClusterOps(Protocol):
-    """Every method except `health` and `established` may raise `Refused`."""
+    """Every method except `health` may raise `Refused`."""
 
     def discover(self, api_version: str, kind: str, verb: str) -> ApiResource:
         """Discovery information of a kind that supports the verb; otherwise `Refused` with `NOT_FOUND`.
@@ -100,10 +100,6 @@ class ClusterOps(Protocol):
 
     def health(self, obj: Object) -> Assessment | None:
         """`None` if Argo CD has no health check for the kind."""
-        ...
-
-    def established(self, definition: str) -> None:
-        """Waits up to 3 seconds until a CustomResourceDefinition is established; a failure has no effect."""
         ...
 
     def pause(self, phase: str, wave: int, *, final: bool) -> None:

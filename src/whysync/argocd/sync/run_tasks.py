@@ -17,7 +17,6 @@ from whysync.argocd.sync.cluster_ops import ClusterOps, Mode, Reason, Refused
 from whysync.argocd.sync.csa_migration import migrate
 from whysync.argocd.sync.hooks import remove_finalizer
 from whysync.argocd.sync.options import ApplyMethod, PruneDecision, WritePlan, prune_decision, write_plan
-from whysync.argocd.sync.request import is_definition
 from whysync.argocd.sync.results import PHASE_OF, Code
 from whysync.argocd.sync.sync_context import SyncContext
 from whysync.argocd.sync.sync_task import SyncTask
@@ -137,8 +136,6 @@ def apply_object(
         message = _write(cluster_ops, target, live, plan, mode)
     except Refused as problem:
         return Code.SYNC_FAILED, problem.message
-    if is_definition(target) and not dry_run:
-        cluster_ops.established(ref_of(target).name)
     return Code.SYNCED, message
 
 

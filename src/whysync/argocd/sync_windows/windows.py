@@ -181,13 +181,13 @@ def _verdict(windows: Sequence[SyncWindow], at: datetime, *, now: datetime, manu
     return WindowVerdict(reason=WindowReason.DENIES_CLOSED, windows=tuple(windows))
 
 
-def next_allowed(windows: Sequence[SyncWindow], now: datetime, *, manual: bool) -> datetime | None:
-    """The next time at which a sync is allowed; `now` if it is already, `None` if there is none.
+def next_allowed(windows: Sequence[SyncWindow], now: datetime) -> datetime | None:
+    """The next time at which an automatic sync is allowed; `now` if it is already, `None` if there is none.
 
     Checks each opening or closing of a window, up to some hundreds.
     """
     moment = now.astimezone(UTC)
-    verdict = can_sync(windows, moment, manual=manual)
+    verdict = can_sync(windows, moment, manual=False)
     if verdict.reason is WindowReason.INVALID:
         return None
     changes = [next_change(window, moment) for window in windows]
@@ -195,27 +195,22 @@ def next_allowed(windows: Sequence[SyncWindow], now: datetime, *, manual: bool) 
         if verdict.allowed:
             return moment
         following = min((change for change in changes if change is not None), default=None)
-        if following is None or _denied_for_good(windows, changes, verdict, manual=manual):
+        if following is None or _denied_for_good(windows, changes, verdict):
             return None
         moment = following
         for index, change in enumerate(changes):
             if change is not None and change <= moment:
                 changes[index] = next_change(windows[index], moment)
-        verdict = can_sync(windows, moment + _INSTANT, manual=manual)
+        verdict = can_sync(windows, moment + _INSTANT, manual=False)
     return None
 
 
 def _denied_for_good(
-    windows: Sequence[SyncWindow],
-    changes: Sequence[datetime | None],
-    verdict: WindowVerdict,
-    *,
-    manual: bool,
+    windows: Sequence[SyncWindow], changes: Sequence[datetime | None], verdict: WindowVerdict
 ) -> bool:
-    """Is there an open deny window that never closes and has no exception?"""
+    """Is there an open deny window that never closes?"""
     return verdict.reason is WindowReason.DENY_OPEN and any(
-        change is None and not (manual and window.manual_sync) and window in verdict.windows
-        for window, change in zip(windows, changes, strict=True)
+        change is None and window in verdict.windows for window, change in zip(windows, changes, strict=True)
     )
 
 

@@ -28,21 +28,11 @@ _MUTATING, _VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconf
 
 
 class Denied(Exception):
-    """A webhook denies the request, usually with code 403 and reason Forbidden."""
-
-    def __init__(self, why: str = "", *, code: int = 400, reason: str = "") -> None:
-        super().__init__(why)
-        self.why = why
-        self.code = code
-        self.reason = reason
+    """A webhook denies the request, with this reason."""
 
 
 class Unreachable(Exception):
-    """A webhook cannot be called: `context deadline exceeded`, or a whole `Post "https://…": …`."""
-
-    def __init__(self, problem: str = "context deadline exceeded") -> None:
-        super().__init__(problem)
-        self.problem = problem
+    """A webhook cannot be called, with this error: `context deadline exceeded`, or a whole `Post "…": …`."""
 
 
 def mutated(
@@ -115,12 +105,11 @@ def _call(hook: Object, obj: Object, store: Store, webhooks: dict[str, Webhook])
     if name in webhooks:
         try:
             return webhooks[name](obj)
-        except Denied as denial:
-            why = f": {denial.why}" if denial.why else " without explanation"
-            message = f'admission webhook "{name}" denied the request{why}'
-            raise Refused(denial.code, denial.reason, message) from None
-        except Unreachable as silence:
-            problem = silence.problem
+        except Denied as reason:
+            message = f'admission webhook "{name}" denied the request: {reason}'
+            raise Refused(400, "", message) from None
+        except Unreachable as error:
+            problem = str(error)
             if not problem.startswith("Post "):
                 problem = f'Post "{_address(hook)}": {problem}'
     else:

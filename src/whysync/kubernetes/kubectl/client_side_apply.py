@@ -35,7 +35,6 @@ def client_side_apply(
     *,
     collection: str,
     manager: str = MANAGER,
-    validation: str = "Strict",
 ) -> Applied:
     """Apply a manifest; `collection` is the URL path of its kind in its namespace."""
     modified = with_annotation(manifest)
@@ -44,7 +43,7 @@ def client_side_apply(
     if live.code == 404:
         created = without_nulls(modified)
         answer = cluster.send(
-            Request(verb="create", path=collection, body=created, manager=manager, validation=validation)
+            Request(verb="create", path=collection, body=created, manager=manager, validation="Strict")
         )
         return Applied(outcome="created" if answer.ok else "", answer=answer, sent=created)
     if not live.ok or live.body is None:
@@ -53,7 +52,7 @@ def client_side_apply(
     if not patch:
         return Applied(outcome="unchanged", answer=live)
     verb = patch_verb(manifest)
-    answer = cluster.send(Request(verb=verb, path=path, body=patch, manager=manager, validation=validation))
+    answer = cluster.send(Request(verb=verb, path=path, body=patch, manager=manager, validation="Strict"))
     return Applied(outcome="configured" if answer.ok else "", answer=answer, sent=patch)
 
 

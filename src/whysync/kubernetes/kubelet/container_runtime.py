@@ -77,10 +77,10 @@ class ContainerRuntime:
                 container.due = None
         return True
 
-    def stop(self, container: Container, context: PodContext, code: int, reason: str = "") -> None:
+    def stop(self, container: Container, context: PodContext, code: int) -> None:
         """Terminate the container if it is running, without a restart."""
         if container.step == "running":
-            self._terminate(container, context, code, reason)
+            self._terminate(container, context, code, "")
         container.step, container.due = "done", None
 
     # -- images -----------------------------------------------------------------------------------

@@ -151,19 +151,19 @@ def _validate_always_running(spec: Object, kind: str) -> Problems:
         yield forbidden(f"{path}.activeDeadlineSeconds", detail)
 
 
-def _validate_pod_template_spec_for_replica_set(spec: Object, kind: str) -> Problems:
+def _validate_pod_template_spec_for_replica_set(spec: Object) -> Problems:
     if not is_valid(spec.get("selector")):
         yield invalid("spec.selector", printable(spec.get("selector")), "invalid label selector")
         return
     yield from _validate_selector_matches_template(spec)
     yield from validate_pod_template_spec(spec.get("template"), "spec.template")
-    yield from _validate_always_running(spec, kind)
+    yield from _validate_always_running(spec, "ReplicaSet")
 
 
 def _validate_deployment_spec(spec: Object) -> Problems:
     yield from validate_nonnegative_fields(spec, "spec", "replicas")
     yield from _validate_required_selector(spec, "deployment")
-    yield from _validate_pod_template_spec_for_replica_set(spec, "ReplicaSet")
+    yield from _validate_pod_template_spec_for_replica_set(spec)
     yield from _validate_deployment_strategy(fields(spec.get("strategy")))
     yield from validate_nonnegative_fields(spec, "spec", "minReadySeconds", "revisionHistoryLimit")
     deadline = spec.get("progressDeadlineSeconds")
@@ -206,7 +206,7 @@ def _max_unavailable_and_surge(rolling: Object) -> tuple[Json, Json]:
 def _validate_replica_set_spec(spec: Object) -> Problems:
     yield from validate_nonnegative_fields(spec, "spec", "replicas", "minReadySeconds")
     yield from _validate_required_selector(spec, "deployment")  # upstream also prints "deployment" here
-    yield from _validate_pod_template_spec_for_replica_set(spec, "ReplicaSet")
+    yield from _validate_pod_template_spec_for_replica_set(spec)
 
 
 def _validate_daemon_set_spec(spec: Object) -> Problems:

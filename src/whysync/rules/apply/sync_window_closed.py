@@ -71,7 +71,7 @@ def _finding(
     invalid: str,
 ) -> Finding:
     manual = can_sync(windows, case.now, manual=True)
-    next_sync = next_allowed(windows, case.now, manual=False) if not automatic.allowed else None
+    next_sync = next_allowed(windows, case.now) if not automatic.allowed else None
     return Finding(
         about=case.project_manifest.ref if case.project_manifest else case.application.ref,
         field=WINDOWS if case.project_manifest else None,

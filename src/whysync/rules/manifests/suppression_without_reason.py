@@ -33,6 +33,6 @@ def suppression_without_reason(tree: Tree) -> Iterator[Finding]:
         for bad in ignores_in(file, known)[1]:
             yield finding(file, f"the suppression has no effect: {bad.why}", line=bad.line)
     for item in tree.items:
-        for bad in ignores_of(item, 0, 0, known)[1]:
+        for bad in ignores_of(item, known)[1]:
             message = f"the suppression has no effect: {bad.why}"
             yield finding(item, message, field=join(("metadata", "annotations", ANNOTATION)))

@@ -88,7 +88,7 @@ def _combined_windows(item: Item, windows: list[tuple[int, SyncWindow]]) -> Iter
         kinds = {window.kind for _, window in group}
         if "deny" not in kinds:
             continue
-        if next_allowed([window for _, window in group], _START, manual=False) is None:
+        if next_allowed([window for _, window in group], _START) is None:
             number = next(number for number, window in group if window.kind == "deny")
             reason = (
                 "allow and deny windows cancel each other" if "allow" in kinds else "deny windows never close"

@@ -68,19 +68,8 @@ def test_a_definition_that_comes_meanwhile_is_seen() -> None:
         "refused"
     )
     shop.apply(a_definition())
-    shop.cluster_ops.established("widgets.shop.example")
     assert shop.cluster_ops.discover("shop.example/v1", "Widget", "get").namespaced
     assert shop.apply(a_widget(size=1)) == "widget.shop.example/w created"
-
-
-def test_a_definition_that_is_never_established_is_waited_for_three_seconds() -> None:
-    shop = Shop()
-    shop.apply(a_definition())
-    shop.set_status(a_definition(), {"conditions": [{"type": "Established", "status": "False"}]})
-    start = shop.api_server.now()
-    KubectlClusterOps(shop.api_server, wait=shop.api_server.clock.advance).established("widgets.shop.example")
-    assert shop.api_server.now() - start == timedelta(seconds=3)
-    shop.cluster_ops.established("no.such.definition")
 
 
 def test_single_objects() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,17 +25,15 @@ from whysync.kubernetes.merge.merge_patch import without_nulls
 from whysync.kubernetes.merge.strategic import BadPatch
 
 _RETRIES: Final = 5
-_RETRY_SECONDS: Final = 1.0
 TIMED_OUT: Final = "context deadline exceeded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Apply:
-    """One run of `kubectl apply`; `wait` is called for the delay between two attempts."""
+    """One run of `kubectl apply`."""
 
     client: Client
     mode: Mode
-    wait: Callable[[float], None]
 
     def run(self, target: Target, before: str = "") -> str:
         """The output, which is appended to `before`, the output of `kubectl auth reconcile`."""
@@ -84,11 +81,9 @@ class Apply:
         if not patch or self.mode.dry_run:
             return bool(patch), live
         response = self._send(target, patch)
-        for attempt in range(_RETRIES):
+        for _ in range(_RETRIES):
             if response.ok or reason_of(response) != "Conflict":
                 break
-            if attempt:
-                self.wait(_RETRY_SECONDS)
             current = self.client.send("get", target.path)
             if not current.ok:
                 raise refused(current)

@@ -15,18 +15,13 @@ from whysync.argocd.sync.kubectl.replace import create, replace
 from whysync.argocd.sync.kubectl.server_side_apply import apply_server_side
 from whysync.argocd.sync.kubectl.target import target_of
 from whysync.argocd.sync.options import Propagation
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, ServedKind
 
-_POLL: Final = 0.1
-_POLLS: Final = 30
 _TOO_DEEP: Final = "exceeded max depth"
 
 T = TypeVar("T")
-
-
-def _no_wait(seconds: float) -> None: ...
 
 
 class KubectlClusterOps:
@@ -34,11 +29,11 @@ class KubectlClusterOps:
 
     - `user` is the impersonated user (`system:serviceaccount:ns:name`); empty means Argo CD itself.
     - `health` assesses an object; `None` if Argo CD has no check for its kind.
-    - `wait(seconds)` is called while kubectl waits. By default no time passes, so whatever is not created or
-      deleted at once times out.
     - `wave_delay` is `ARGOCD_SYNC_WAVE_DELAY`.
 
-    `pause` does not wait: `not_before` is the earliest time of the next step.
+    No time passes while kubectl waits, so whatever is not created or deleted at once times out.
+    `ensureCRDReady` is left out because the API server establishes a CRD at once. `pause` does not wait:
+    `not_before` is the earliest time of the next step.
     """
 
     def __init__(
@@ -47,7 +42,6 @@ class KubectlClusterOps:
         *,
         user: str = "",
         health: Callable[[Object], Assessment | None] = assess,
-        wait: Callable[[float], None] = _no_wait,
         wave_delay: float = 2,
     ) -> None:
         self.cluster = cluster
@@ -55,7 +49,6 @@ class KubectlClusterOps:
         self.not_before: datetime | None = None
         self._client = Client(cluster, user)
         self._health = health
-        self._wait = wait
         self._wave_delay = wave_delay
 
     # -- discovery ----------------------------------------------------------------------------------
@@ -94,7 +87,7 @@ class KubectlClusterOps:
         before = ""
         if obj.get("apiVersion") == RBAC:
             before = reconcile(self._client, obj, dry_run=mode.dry_run)
-        run = Apply(client=self._client, mode=mode, wait=self._wait)
+        run = Apply(client=self._client, mode=mode)
         return run.run(target_of(self._client, obj), before)
 
     def create(self, obj: Object, mode: Mode) -> str:
@@ -103,7 +96,7 @@ class KubectlClusterOps:
         )
 
     def replace(self, obj: Object, mode: Mode) -> str:
-        return _within_depth(lambda: replace(self._client, target_of(self._client, obj), mode, self._wait))
+        return _within_depth(lambda: replace(self._client, target_of(self._client, obj), mode))
 
     # -- the dynamic client -------------------------------------------------------------------------
 
@@ -142,23 +135,6 @@ class KubectlClusterOps:
     def health(self, obj: Object) -> Assessment | None:
         return self._health(obj)
 
-    def established(self, definition: str) -> None:
-        """Mirrors `ensureCRDReady`: polls every 100 ms for 3 seconds; a failure is only logged."""
-        ref = Ref(
-            group="apiextensions.k8s.io", version="v1", kind="CustomResourceDefinition", name=definition
-        )
-        for _ in range(_POLLS):
-            try:
-                definition_object = self.get(ref)
-            except Refused:
-                return
-            if _is_established(definition_object):
-                return
-            before = self.cluster.now()
-            self._wait(_POLL)
-            if self.cluster.now() == before:
-                return  # no time passes
-
     def pause(self, phase: str, wave: int, *, final: bool) -> None:  # noqa: ARG002  (of ClusterOps)
         if not final:
             self.not_before = self.cluster.now() + timedelta(seconds=self._wave_delay)
@@ -167,14 +143,6 @@ class KubectlClusterOps:
 def _path(kind: ServedKind, ref: Ref) -> str:
     """The URL path; the namespace of a cluster-scoped object is ignored."""
     return kind.path(ref.namespace if kind.namespaced else "", ref.name)
-
-
-def _is_established(definition: Object) -> bool:
-    for raw in items(dig(definition, "status", "conditions")):
-        condition = fields(raw)
-        if condition.get("type") == "Established":
-            return text(condition.get("status")) == "True"
-    return False
 
 
 def _within_depth(act: Callable[[], T]) -> T:

@@ -5,9 +5,6 @@ Neither sets a field manager or a last-applied annotation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from whysync.argocd.sync.cluster_ops import Mode, Refused
 from whysync.argocd.sync.kubectl.apply import TIMED_OUT
 from whysync.argocd.sync.kubectl.client import (
@@ -22,9 +19,6 @@ from whysync.argocd.sync.kubectl.output import add_source_to_err, clean_kubectl_
 from whysync.argocd.sync.kubectl.target import Target
 from whysync.json_tree import Object, fields, text
 
-_DELETE_TIMEOUT: Final = 300
-"""How many seconds `replace --force` waits for the deletion of the old object."""
-
 
 def create(client: Client, target: Target, mode: Mode) -> str:
     if mode.dry_run:
@@ -38,11 +32,11 @@ def create(client: Client, target: Target, mode: Mode) -> str:
     return join_kubectl_output(target.printed("created").replace("<unknown>", name, 1))
 
 
-def replace(client: Client, target: Target, mode: Mode, wait: Callable[[float], None]) -> str:
+def replace(client: Client, target: Target, mode: Mode) -> str:
     if mode.dry_run:
         return target.printed("replaced", dry_run=True)
     if mode.force:
-        return _recreated(client, target, wait)
+        return _recreated(client, target)
     if target.path_problem:
         raise Refused(clean_kubectl_output(add_source_to_err("replacing", target.file, target.path_problem)))
     response = client.send("update", target.path, _versioned(client, target))
@@ -64,8 +58,8 @@ def _versioned(client: Client, target: Target) -> Object:
     return {**target.obj, "metadata": {**meta, "resourceVersion": resource_version(current)}}
 
 
-def _recreated(client: Client, target: Target, wait: Callable[[float], None]) -> str:
-    """`--force`: deletes the object, waits until it is gone, and creates it."""
+def _recreated(client: Client, target: Target) -> str:
+    """`--force`: deletes the object and creates it; times out if it is not deleted at once."""
     if target.path_problem:
         raise Refused(clean_kubectl_output(add_source_to_err("deleting", target.file, target.path_problem)))
     response = client.send("delete", target.path, delete_options("Background"))
@@ -73,22 +67,12 @@ def _recreated(client: Client, target: Target, wait: Callable[[float], None]) ->
         raise refused(
             response, clean_kubectl_output(add_source_to_err("deleting", target.file, message_of(response)))
         )
-    _wait_until_gone(client, target, wait)
+    remaining = client.send("get", target.path)
+    if remaining.ok:
+        raise Refused(TIMED_OUT)
+    if reason_of(remaining) != "NotFound":
+        raise refused(remaining)
     response = client.send("create", target.collection, target.obj)
     if not response.ok:
         raise refused(response, clean_kubectl_output(message_of(response)))
     return join_kubectl_output(f"{target.deleted()}\n{target.printed('replaced')}")
-
-
-def _wait_until_gone(client: Client, target: Target, wait: Callable[[float], None]) -> None:
-    start = client.cluster.now()
-    for _ in range(_DELETE_TIMEOUT):
-        current = client.send("get", target.path)
-        if not current.ok:
-            if reason_of(current) == "NotFound":
-                return
-            raise refused(current)
-        wait(1)
-        if client.cluster.now() == start:
-            break  # no time passes
-    raise Refused(TIMED_OUT)

@@ -67,9 +67,9 @@ def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iter
             yield Document(body=body, line=first_line + line + 1)
 
 
-def load(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Json:
+def load(text: str | bytes) -> Json:
     """The value of the first document, `None` when there is none; `Invalid` when it cannot be read."""
-    for document in documents(text, limits=limits):
+    for document in documents(text):
         if isinstance(document, Broken):
             raise Invalid(document.problem, line=document.line, column=document.column)
         return document.body
