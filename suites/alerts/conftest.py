@@ -1,4 +1,4 @@
-"""One promtool for the whole run; where it cannot be had, the suite is skipped and says why."""
+"""One promtool for the whole run; where it cannot be had, the suite fails and says why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def promtool(pytestconfig: pytest.Config) -> Promtool:
     try:
         program: Path = find_or_build(say)
     except NotAvailable as problem:
-        pytest.skip(str(problem))
+        pytest.fail(str(problem))
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=120)

@@ -1,4 +1,4 @@
-"""The tools, installed once into whysync's cache; where that cannot be, the suite is skipped and says why."""
+"""The tools, installed once into whysync's cache; where that cannot be, the suite fails and says why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def options() -> RenderOptions:
     try:
         install()
     except SourceError as problem:
-        pytest.skip(f"{problem.what}: {problem.why}")
+        pytest.fail(f"{problem.what}: {problem.why}")
     return RenderOptions(tools=tools_folder())
 
 
@@ -56,7 +56,7 @@ def jsonnet() -> str:
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            pytest.skip(f"{_JSONNET} cannot be installed: {done.stderr.strip()[-300:]}")
+            pytest.fail(f"{_JSONNET} cannot be installed: {done.stderr.strip()[-300:]}")
     return str(folder)
 
 
