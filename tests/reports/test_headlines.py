@@ -1,4 +1,4 @@
-"""Headlines: at most four lines of 80 columns, with the reason kept; times are no steps of a chain."""
+"""Headlines: at most three lines of 80 columns, with the reason kept; times are no steps of a chain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.reports.diagnose_text import headline_of, is_shortened, render
 from whysync.reports.terminal import Terminal
 
-LONGEST = 4 * 80
+LONGEST = 240
 REF = Ref(version="v1", kind="Pod", namespace="shop", name="web")
 
 
@@ -44,7 +44,7 @@ def test_of_a_long_error_its_start_and_its_end_are_kept() -> None:
     assert "layer 0 of" in text.partition("in full")[2]
 
 
-@pytest.mark.parametrize("verdict", ["x " * 400, "y" * 400, f"{'z' * 400}: end"])
+@pytest.mark.parametrize("verdict", ["x " * 400, "y" * 400, f"{'z' * 300}: end"])
 def test_a_text_without_parts_is_cut(verdict: str) -> None:
     assert is_shortened(finding(verdict))
     assert len(headline_of(finding(verdict))) <= LONGEST

@@ -69,7 +69,7 @@ _STEPS = {
 }
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision"
-_LONGEST_HEADLINE = 320
+_LONGEST_HEADLINE = 220
 _LONGEST_VALUE = 300
 _LONG_REASON = 40
 _DIFF_COLORS = {"+": "green", "-": "red", "#": "cyan"}
