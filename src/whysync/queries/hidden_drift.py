@@ -189,7 +189,9 @@ def _unrecorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iter
         if drift.only_live and not _is_explained(case, drift):
             yield _hidden_difference(drift)
         elif not drift.only_live and _is_contradiction(case, drift):
-            yield msgspec.structs.replace(_hidden_difference(drift), rule=_hiding_rule(case, drift))
+            rule = _hiding_rule(case, drift)
+            if rule is None or is_broad(rule, drift.pointer):
+                yield msgspec.structs.replace(_hidden_difference(drift), rule=rule)
 
 
 def _is_contradiction(case: Case, drift: Drift) -> bool:
@@ -202,7 +204,7 @@ def _is_contradiction(case: Case, drift: Drift) -> bool:
     mechanism = mechanism_of(case, drift)
     if mechanism is Mechanism.MERGED:
         return True
-    if mechanism is Mechanism.GENERATED:  # what is rendered again is OutOfSync, unless a rule hides it
+    if mechanism is Mechanism.GENERATED:  # what is rendered again is OutOfSync
         return drift.ref.kind == "Secret" and _hiding_rule(case, drift) is None
     return mechanism in _UNCLEAR_MECHANISMS and not drift.only_git and not _is_excluded(drift.pointer)
 
@@ -216,6 +218,16 @@ def _hiding_rule(case: Case, drift: Drift) -> Rule | None:
             if hidden.key == drift.key and pointers.within(drift.pointer, hidden.pointer)
         ),
         None,
+    )
+
+
+def is_broad(rule: Rule, pointer: str) -> bool:
+    """Does the rule hide a whole top-level field, such as `/data`, of every object of a kind?
+
+    It hides every commit as well, which hardly anyone wants; a rule for one field or object is intended.
+    """
+    return not rule.name and any(
+        len(pointers.split(ignored)) == 1 and pointers.within(pointer, ignored) for ignored in rule.pointers
     )
 
 

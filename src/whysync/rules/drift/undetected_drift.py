@@ -3,7 +3,8 @@
 ## What happens
 A three-way diff compares only what Git declares. A manual change of a field that Git never set (an extra
 key of a ConfigMap, a label, `suspend: true`) or that an ignore rule names is not shown. It is lost when the
-cluster is rebuilt from Git.
+cluster is rebuilt from Git. A difference that an ignore rule hides on purpose is not reported here; `-o wide`
+lists it. A rule that hides a whole top-level field of every object of a kind is reported.
 
 ## How whysync knows
 The resource is Synced, the live object has a value that Git does not have, and managedFields name kubectl
@@ -30,7 +31,7 @@ from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import phrase
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.queries.commands import comment, on_object
-from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, undetected
+from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, is_broad, undetected
 
 
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -50,7 +51,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
         first = group[0]
         names = ", ".join(difference.pointer for difference in group[:3])
         origin = f"written with {phrase(first.writer)}" if first.writer else _origin(case, first)
-        why = f"{first.rule.origin} hides it" if first.rule else "Argo CD's diff does not show it"
+        why = _hidden_by(first)
         yield Finding(
             about=first.live.ref,
             field=first.pointer,
@@ -61,11 +62,21 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             verdict=f"{names} of {first.live.ref} {'is' if len(group) == 1 else 'are'} {origin}, but {why}",
             evidence=tuple(_cited(group)),
             fixes=(
+                *_narrow(first),
                 *_commit(group),
                 *_remove(group),
                 *_separate(group),
             ),
         )
+
+
+def _hidden_by(hidden: HiddenDifference) -> str:
+    if hidden.rule is None:
+        return "Argo CD's diff does not show it"
+    if is_broad(hidden.rule, hidden.pointer):
+        everywhere = f"/{split(hidden.pointer)[0]} of every {hidden.live.ref.kind}"
+        return f"{hidden.rule.origin} hides {everywhere}, and so commits that change it"
+    return f"{hidden.rule.origin} hides it"
 
 
 def _origin(case: Case, hidden: HiddenDifference) -> str:
@@ -89,6 +100,17 @@ def _confidence(hidden: HiddenDifference) -> Confidence:
     if hidden.writer is not None or hidden.rule is not None:
         return Confidence.HIGH
     return Confidence.MEDIUM if is_builtin(hidden.live.ref) else Confidence.LOW
+
+
+def _narrow(hidden: HiddenDifference) -> Iterator[Fix]:
+    if hidden.rule is not None and is_broad(hidden.rule, hidden.pointer):
+        yield Fix.run(
+            comment(
+                f"{hidden.rule.origin}: add name: for the {hidden.live.ref.kind} it is meant for, or name "
+                "single fields; the next sync then writes Git's values to the others"
+            ),
+            title="Restrict the ignore rule to the object or the fields it is meant for",
+        )
 
 
 def _commit(group: list[HiddenDifference]) -> Iterator[Fix]:
