@@ -167,7 +167,6 @@ LEFT = {
     "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "random-password": "what was applied last, of a Secret",
     "retry-holds-old-commit": "more: the health of a row, which the tree tells",
-    "slow-start": "the same line, cited from the log of the previous container",
     "switched-off": "the head of a branch",
     "wave-stalled": "more: the health of a row, which the tree tells",
 }

@@ -64,9 +64,13 @@ def _prefix() -> re.Pattern[str]:
     )
 
 
-def last_log_line(case: Case, ref: Ref) -> Evidence | None:
-    """The last line of the log of an object's Pods: the best hint if no object reports a reason."""
-    for log in logs_below(case, ref):
+def last_log_line(case: Case, ref: Ref, *, killed: bool = False) -> Evidence | None:
+    """The last line of the log of an object's Pods: the best hint if no object reports a reason.
+
+    What a container that was killed wrote last is in the log of the previous container.
+    """
+    logs = logs_below(case, ref)
+    for log in sorted(logs, key=lambda log: not log.previous) if killed else logs:
         for number in range(len(log.lines), 0, -1):
             if log.lines[number - 1].strip():
                 return cite_line(log, number, says="the last line of its log")

@@ -68,7 +68,6 @@ LESS_EVIDENCE = {
     "random-password": "what was applied last, of a Secret",
     "retry-holds-old-commit": "events of the runs of a hook before the last one",
     "sidecar-injected": "a webhook's configuration",
-    "slow-start": "the same line, cited from the log of the previous container",
     "stateful-rollback": "ControllerRevisions",
     "switched-off": "the head of a branch",
     "sync-timeout": "argocd-cmd-params-cm",

@@ -62,7 +62,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
         explains = tuple(dict.fromkeys((*group.explains, *others, *symptoms_about(case, about))))
         explained.update(explains)
         crashes = also_crashes(case, about, explains)
-        log_line = last_log_line(case, about) if kill is not None else None
+        log_line = last_log_line(case, about, killed=True) if kill is not None else None
         is_consequence = crashes and failure.probe == "readiness"  # a readiness probe restarts nothing
         finding = Finding(
             about=about,
