@@ -135,7 +135,16 @@ class Case:
 
     def health_of(self, manifest: Manifest) -> HealthVerdict | None:
         """The health that Argo CD would report for this object; `None` if it has no health check."""
-        return health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
+        known = self._health.get(id(manifest))
+        if known is None:
+            verdict = health_of(manifest.body, self.argocd.overrides, now=self.now.timestamp())
+            known = self._health[id(manifest)] = (manifest, verdict)
+        return known[1]
+
+    @cached_property
+    def _health(self) -> dict[int, tuple[Manifest, HealthVerdict | None]]:
+        """By identity; the manifest is kept, so that no other object gets the same one."""
+        return {}
 
     def has(self, fact: Fact) -> bool:
         snapshot = self.index.snapshot

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.failures import cite_text
-from whysync.diagnosis.reported_texts import ReportedText, reported_texts_of
+from whysync.diagnosis.reported_texts import ReportedText
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.failure import Unknown
 from whysync.messages.parse import Message, understand
@@ -68,7 +68,7 @@ def _is_temporary(text: str) -> bool:
 
 
 def _cached(case: Case) -> Iterator[tuple[ReportedText, Message]]:
-    for reported in reported_texts_of(case):
+    for reported in case.reported_texts:
         message = understand(reported.text)
         if message.cached and reported.symptom in case.symptom_ids:
             yield reported, message
