@@ -14,6 +14,8 @@ from whysync.argocd.hooks import SyncPhase
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import Waiting
 from whysync.plan.plan import Item, State, Step
 from whysync.plan.service_callers import needs_of, services_in
 
@@ -71,7 +73,7 @@ def steps_of(
         needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
         if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
             note = _waits(body, needs) or note
-        elif state is State.DONE and not completed and not passed and _is_named(key[1], message):
+        elif state is State.DONE and not completed and not passed and _is_awaited(key[1], message):
             state, note = State.WAITING, "never healthy"
         elif state is State.DONE and not passed and not failed and _is_blamed(key[1], health):
             state, note = State.WAITING, f"stays {text(health.get('status'))}"
@@ -135,8 +137,9 @@ def _waits(hook: Object, needs: tuple[str, ...]) -> str:
     return " … ".join(parts)
 
 
-def _is_named(ref: Ref, message: str) -> bool:
-    return message.startswith("waiting for") and f"{ref.kind}/{ref.name}" in message
+def _is_awaited(ref: Ref, message: str) -> bool:
+    waiting = understand(message).first(Waiting)
+    return waiting is not None and (waiting.kind, waiting.name) == (ref.kind, ref.name)
 
 
 def _is_blamed(ref: Ref, health: Object) -> bool:

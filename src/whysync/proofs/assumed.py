@@ -14,8 +14,9 @@ from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
+from whysync.messages.parse import understand
 from whysync.messages.patterns.apply import NamespaceMissing
-from whysync.messages.patterns.pods import DependencyMissing, FailedMount
+from whysync.messages.patterns.pods import DependencyMissing
 from whysync.proofs.partial_objects import pod_templates
 from whysync.queries.references import Reference, is_absent
 
@@ -110,26 +111,16 @@ def _reported_missing(case: Case) -> set[tuple[str, str]]:
         for failure in case.failures(DependencyMissing)
         if not failure.failure.key
     }
-    for mount in case.failures(FailedMount):
-        missing |= set(_missing_in_message(mount.message.text))
     for pod in case.live_of_kind("Pod"):
         for group in ("initContainerStatuses", "containerStatuses"):
             for raw in items(pod.status.get(group)):
-                missing |= set(_missing_in_message(text(dig(raw, "state", "waiting", "message"))))
+                message = understand(text(dig(raw, "state", "waiting", "message")))
+                missing |= {
+                    (failure.kind, failure.name)
+                    for failure in message.every(DependencyMissing)
+                    if not failure.key
+                }
     return missing
-
-
-def _missing_in_message(message: str) -> Iterator[tuple[str, str]]:
-    """Kind and name of objects that a kubelet's message reports as not found."""
-    for resource, kind in (
-        ("secret", "Secret"),
-        ("configmap", "ConfigMap"),
-        ("serviceaccount", "ServiceAccount"),
-    ):
-        _, found, rest = message.partition(f'{resource} "')
-        name, quote, after = rest.partition('"')
-        if found and quote and "not found" in after:
-            yield kind, name.rpartition("/")[2]
 
 
 def _references(template: Object) -> Iterator[tuple[str, str, str]]:

@@ -17,11 +17,12 @@ from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.controllers.behavior import Behavior, LogLine, Metric, PodBehavior
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ContainerConfigInvalid, DeadlineExceeded, PullProblem, pull_problem
 
 _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
 _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
 _PULL_FAILURES: Final = frozenset({"ImagePullBackOff", "ErrImagePull"})
-_DENIALS: Final = ("unauthorized", "denied", "forbidden", "authentication required", "no basic auth")
 _NETWORK_ERRORS: Final = (
     "refused",
     "no such host",
@@ -34,7 +35,6 @@ _MAX_LOG_LINES: Final = 20
 _FOREVER: Final = 1e9
 _LONG_JOB: Final = 600.0
 """A Job that has run for longer than this is assumed never to finish."""
-_DEADLINE_EXCEEDED: Final = "longer than specified deadline"
 _SYNC_TERMINATED: Final = "Terminated"
 _EXTRA_TIME: Final = 1.5
 """An interrupted Job is assumed to need this multiple of the time it had."""
@@ -171,14 +171,13 @@ class _ObservedPod:
     def _container_behavior(self, name: str, status: Object) -> PodBehavior | None:
         state = fields(status.get("state"))
         waiting = fields(state.get("waiting"))
+        message = text(waiting.get("message"))
         image = self._images.get(name) or text(status.get("image")) or "*"
         if text(waiting.get("reason")) in _PULL_FAILURES:
-            message = text(waiting.get("message")).lower()
-            pull: Literal["missing", "denied"] = (
-                "denied" if any(word in message for word in _DENIALS) else "missing"
-            )
-            return self._behavior(name, image, pull=pull)
-        if "runAsNonRoot and image" in text(waiting.get("message")):
+            denied = pull_problem(message) is PullProblem.UNAUTHORIZED
+            return self._behavior(name, image, pull="denied" if denied else "missing")
+        invalid = understand(message).first(ContainerConfigInvalid)
+        if invalid is not None and invalid.runs_as_root:
             return replace(self._behavior(name, image), image_user="0")
         ended = fields(state.get("terminated")) or fields(dig(status, "lastState", "terminated"))
         code = integer(ended.get("exitCode"))
@@ -344,14 +343,16 @@ def _images(job: Manifest) -> list[str]:
 
 def was_interrupted(result: ResourceResult) -> bool:
     """Was a hook interrupted by its deadline or with its sync? How long it needs is unknown."""
-    return bool(result.hook_type) and (
-        _DEADLINE_EXCEEDED in result.message or result.message == _SYNC_TERMINATED
-    )
+    return bool(result.hook_type) and (_exceeded_deadline(result) or result.message == _SYNC_TERMINATED)
+
+
+def _exceeded_deadline(result: ResourceResult) -> bool:
+    return understand(result.message).first(DeadlineExceeded) is not None
 
 
 def _interrupted_after(case: Case, result: ResourceResult, job: Manifest) -> float | None:
     """Seconds that a hook ran until it was interrupted; `None` if it was not."""
-    if _DEADLINE_EXCEEDED in result.message:
+    if _exceeded_deadline(result):
         live_job = case.live_of(job.key) or job  # the deadline in Git may have changed since
         return float(integer(live_job.spec.get("activeDeadlineSeconds"))) or None
     operation = case.operation

@@ -113,12 +113,8 @@ def _missing_keys(case: Case) -> Iterator[ReportedFailure[DependencyMissing]]:
     return (report for report in case.failures(DependencyMissing) if report.failure.key)
 
 
-def missing_dependencies(message: str) -> Iterator[DependencyMissing]:
-    return (failure for failure in understand(message).failures if isinstance(failure, DependencyMissing))
-
-
 def _lacks_object(message: str) -> bool:
-    return any(not failure.key for failure in missing_dependencies(message))
+    return any(not failure.key for failure in understand(message).every(DependencyMissing))
 
 
 def plain_message(message: str) -> str:

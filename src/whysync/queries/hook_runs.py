@@ -22,6 +22,7 @@ from whysync.messages.patterns.apply import (
     NamespaceTerminating,
 )
 from whysync.messages.patterns.operations import OperationTerminated
+from whysync.messages.patterns.pods import DeadlineExceeded
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.queries.already_fixed import already_fixed
@@ -61,7 +62,7 @@ def job_past_deadline(case: Case, ref: Ref, result: ResourceResult) -> Manifest 
         return None
     conditions = (fields(condition) for condition in items(job.status.get("conditions")))
     exceeded = any(text(condition.get("reason")) == "DeadlineExceeded" for condition in conditions)
-    return job if exceeded or "longer than specified deadline" in result.message else None
+    return job if exceeded or understand(result.message).first(DeadlineExceeded) is not None else None
 
 
 def how_it_ended(

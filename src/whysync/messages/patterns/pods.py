@@ -103,6 +103,11 @@ class ContainerConfigInvalid(Failure, frozen=True, kw_only=True):
 
     detail: str = ""
 
+    @property
+    def runs_as_root(self) -> bool:
+        """Does the image run as root, which runAsNonRoot forbids?"""
+        return "runAsNonRoot and image" in self.detail
+
 
 class SandboxFailed(Failure, frozen=True, kw_only=True):
     detail: str = ""
@@ -221,8 +226,12 @@ def image_pull(match: re.Match[str], context: Context) -> Failure:
     image = group_text(match, "image")
     if not image and (quoted := compiled(r'(?:image|reference) "(?P<image>[^"]{1,300})"').search(text)):
         image = quoted["image"]
-    reason = next((problem for phrase, problem in _PULL if phrase in text), PullProblem.UNKNOWN)
-    return ImagePull(text=context.text, image=image, reason=reason, detail=text)
+    return ImagePull(text=context.text, image=image, reason=pull_problem(text), detail=text)
+
+
+def pull_problem(text: str) -> PullProblem:
+    """Why an image could not be pulled, from the message of a failed pull."""
+    return next((problem for phrase, problem in _PULL if phrase in text), PullProblem.UNKNOWN)
 
 
 def unschedulable(match: re.Match[str], context: Context) -> Failure:

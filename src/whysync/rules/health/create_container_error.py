@@ -24,7 +24,8 @@ from msgspec.structs import replace
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.messages.patterns.pods import DependencyMissing
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import ContainerConfigInvalid, DependencyMissing
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.container_errors import (
@@ -32,13 +33,11 @@ from whysync.queries.container_errors import (
     container_errors,
     env_key_pointer,
     keys_of,
-    missing_dependencies,
     plain_message,
     similar_key,
 )
 from whysync.queries.previous_revision import with_revert
 
-NON_ROOT = "runAsNonRoot and image"
 TEMPLATE = "/spec/template"
 USER = f"{TEMPLATE}/spec/securityContext/runAsUser"
 
@@ -70,12 +69,13 @@ def _inspect(error: ContainerError) -> Fix:
 
 
 def _with_specific_fix(case: Case, finding: Finding, message: str) -> Finding:
-    if any(
-        missing_dependency.key and missing_dependency.name
-        for missing_dependency in missing_dependencies(message)
-    ):
-        return _with_key_fix(case, finding, message)
-    if NON_ROOT in message:
+    parsed = understand(message)
+    missing = next(
+        (failure for failure in parsed.every(DependencyMissing) if failure.key and failure.name), None
+    )
+    if missing is not None:
+        return _with_key_fix(case, finding, missing)
+    if any(failure.runs_as_root for failure in parsed.every(ContainerConfigInvalid)):
         return _with_user_fix(case, finding)
     return with_revert(case, finding)
 
@@ -108,13 +108,8 @@ def _with_user_fix(case: Case, finding: Finding) -> Finding:
 # --- keys ----------------------------------------------------------------------------------------
 
 
-def _with_key_fix(case: Case, finding: Finding, message: str) -> Finding:
+def _with_key_fix(case: Case, finding: Finding, missing: DependencyMissing) -> Finding:
     """Adds the keys that exist, and the one that is probably meant."""
-    missing = next(
-        missing_dependency
-        for missing_dependency in missing_dependencies(message)
-        if missing_dependency.key and missing_dependency.name
-    )
     namespace = missing.namespace or finding.about.namespace
     source = case.live_named(missing.kind, namespace, missing.name)
     keys = keys_of(source) if source is not None else ()
