@@ -72,12 +72,10 @@ class Side:
         body: Json = request.body
         if body is not None:
             body = cast(Json, json.loads(json.dumps(body).replace(NS, self._namespace)))
-        told = None if request.raw is None else request.raw.replace(NS, self._namespace)
         return replace(
             request,
             path=request.path.replace(NS, self._namespace),
             body=body,
-            raw=told,
             user=request.user.replace(NS, self._namespace),
         )
 

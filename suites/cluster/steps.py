@@ -130,14 +130,6 @@ def delete(body: Object, options: str = "", **more: object) -> Step:
     return _step(Request(verb="delete", path=path(body), body=sent), more)
 
 
-def delete_all(body: Object, query: str = "", **more: object) -> Step:
-    return _step(Request(verb="deletecollection", path=collection(body) + query), more)
-
-
-def raw(verb: str, where: str, content: str, kind: str = "", **more: object) -> Step:
-    return _step(Request(verb=verb, path=where, raw=content.replace("NS", NS), content_type=kind), more)
-
-
 def at(verb: str, where: str, body: Json = None, **more: object) -> Step:
     """A request to a path that is written out."""
     return _step(Request(verb=verb, path=where.replace("NS", NS), body=body), more)

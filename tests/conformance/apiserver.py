@@ -78,7 +78,6 @@ def request_of(asked: Object) -> Request:
     manager, force = asked.get("fieldManager"), asked.get("force")
     body: Json = asked.get("body")
     grace = text(fields(asked.get("query")).get("gracePeriodSeconds"))
-    raw = asked.get("rawBody")
     return Request(
         verb=text(asked.get("verb")),
         path=text(asked.get("path")),
@@ -88,8 +87,6 @@ def request_of(asked: Object) -> Request:
         user=text(asked.get("user")),
         dry_run=bool(asked.get("dryRun")),
         validation=text(asked.get("fieldValidation")),
-        raw=raw if isinstance(raw, str) else None,
-        content_type=text(asked.get("contentType")),
         grace=int(grace) if grace.isdecimal() else None,
     )
 

@@ -38,7 +38,7 @@ class ApiServerClient:
         body, kind = _body(request)
         headers = {"Accept": "application/json", "User-Agent": request.agent, **self._identity(request)}
         if body is not None:
-            headers["Content-Type"] = request.content_type or kind
+            headers["Content-Type"] = kind
         return self._exchange(method, _target(request), body, headers)
 
     def kinds(self) -> Sequence[ServedKind]:
@@ -132,8 +132,6 @@ def _target(request: Request) -> str:
 
 def _body(request: Request) -> tuple[bytes | None, str]:
     kind = _PATCHES.get(request.verb, "application/json")
-    if request.raw is not None:
-        return request.raw.encode(), kind
     if request.body is None:
         return None, kind
     return json.dumps(request.body).encode(), kind

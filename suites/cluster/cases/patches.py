@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from suites.cluster.cases.server_side import cm, web
 from suites.cluster.cases.workloads import workload
-from suites.cluster.steps import Case, at, case, create, get, obj, patch, raw
+from suites.cluster.steps import Case, at, case, create, get, obj, patch
 
 _WEB = web(
     "{name: c, image: a, env: [{name: A, value: '1'}, {name: B, value: '2'}], ports: [{containerPort: 80}], args: [x, y], volumeMounts: [{name: v, mountPath: /v}]}, {name: d, image: b}",
@@ -128,7 +128,6 @@ _JSON = (
     "[{op: add, path: /metadata/annotations/a, value: b}]",
     "[{op: replace, path: /spec, value: null}]",
 )
-_ON_WEB = "/apis/apps/v1/namespaces/nsaaaa/deployments/web"
 
 CASES: tuple[Case, ...] = (
     *(
@@ -190,17 +189,6 @@ CASES: tuple[Case, ...] = (
         patch("merge", _WEB, "spec: {replicas: 9}", dry_run=True),
         get(_WEB),
         patch("strategic", _WEB, "spec: {replicas: 9}", dry_run=True, manager="x"),
-    ),
-    case(
-        "broken_bodies",
-        create(_WEB),
-        raw("merge-patch", _ON_WEB, "{"),
-        raw("strategic-patch", _ON_WEB, "{"),
-        raw("json-patch", _ON_WEB, "{"),
-        raw("ssa", _ON_WEB, "{", manager="m"),
-        raw("merge-patch", _ON_WEB, "null"),
-        raw("merge-patch", _ON_WEB, "{}", "application/json"),
-        raw("strategic-patch", _ON_WEB, "5"),
     ),
     case(
         "force_on_patch",

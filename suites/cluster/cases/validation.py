@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from suites.cluster.cases.workloads import LABELS, pod, workload
-from suites.cluster.steps import Case, case, create, edit, get, obj, patch, put, raw
+from suites.cluster.steps import Case, case, create, edit, get, obj, patch, put
 from whysync.json_tree import Object
 
 _C = "containers: [{name: c, image: a}]"
@@ -471,7 +471,6 @@ _UNKNOWN = obj(
     "apps/v1/Deployment web",
     f"{{foo: 1, spec: {{{LABELS}, bar: 2, template: {{metadata: {{labels: {{app: web}}, baz: 3}}, spec: {{containers: [{{name: c, image: a, qux: 4, Image: b}}]}}}}}}}}",
 )
-_RAW = "/api/v1/namespaces/nsaaaa/configmaps"
 
 CASES: tuple[Case, ...] = (
     *(
@@ -529,45 +528,6 @@ CASES: tuple[Case, ...] = (
             ),
         )
         for mode in ("", "Strict", "Warn", "Ignore", "strict")
-    ),
-    case(
-        "raw",
-        raw("create", _RAW, ""),
-        raw("create", _RAW, "null"),
-        raw("create", _RAW, "[]"),
-        raw("create", _RAW, "5"),
-        raw("create", _RAW, "{"),
-        raw("create", _RAW, "{}"),
-        raw("create", _RAW, '{"kind":"ConfigMap"}'),
-        raw("create", _RAW, '{"apiVersion":"v1"}'),
-        raw("create", _RAW, '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}}'),
-        raw("create", _RAW, '{"apiVersion":"apps/v1","kind":"ConfigMap","metadata":{"name":"a"}}'),
-        raw("create", _RAW, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}', "text/plain"),
-        raw(
-            "create",
-            _RAW,
-            '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","name":"b"},"data":{"x":"1","x":"2"}}',
-            validation="Strict",
-        ),
-        raw(
-            "create",
-            _RAW,
-            '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"Data":{"x":"1"}}',
-            validation="Strict",
-        ),
-        raw(
-            "create",
-            _RAW,
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\ndata: {a: 'on'}\n",
-            "application/yaml",
-        ),
-        raw(
-            "create",
-            _RAW,
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: z}\ndata: {a: on}\n",
-            "application/yaml",
-        ),
-        raw("create", _RAW, '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"e"}}trailing'),
     ),
     case(
         "put_wrong",

@@ -14,10 +14,11 @@ from datetime import datetime
 from typing import Final
 
 from whysync.argocd.health.assess import Assessment
-from whysync.argocd.sync.cluster_ops import Refused
+from whysync.argocd.sync.cluster_ops import Mode, Refused
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
+from whysync.argocd.sync.request import is_definition
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer, Cluster, Request, ServedKind
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change, ObjectKey
@@ -216,13 +217,33 @@ class RealClusterOps(KubectlClusterOps):
     def __init__(
         self, twin: Twin, *, user: str, health: Callable[[Object], Assessment | None], wave_delay: float
     ) -> None:
-        super().__init__(twin, user=user, health=health, wait=time.sleep, wave_delay=wave_delay)
+        super().__init__(twin, user=user, health=health, wave_delay=wave_delay)
         self._twin = twin
 
-    def established(self, definition: str) -> None:
-        ref = Ref(
-            group="apiextensions.k8s.io", version="v1", kind="CustomResourceDefinition", name=definition
-        )
+    def apply(self, obj: Object, mode: Mode) -> str:
+        output = super().apply(obj, mode)
+        self._wait_until_served(obj, dry_run=mode.dry_run)
+        return output
+
+    def create(self, obj: Object, mode: Mode) -> str:
+        output = super().create(obj, mode)
+        self._wait_until_served(obj, dry_run=mode.dry_run)
+        return output
+
+    def replace(self, obj: Object, mode: Mode) -> str:
+        output = super().replace(obj, mode)
+        self._wait_until_served(obj, dry_run=mode.dry_run)
+        return output
+
+    def update(self, obj: Object, *, dry_run: bool) -> None:
+        super().update(obj, dry_run=dry_run)
+        self._wait_until_served(obj, dry_run=dry_run)
+
+    def _wait_until_served(self, obj: Object, *, dry_run: bool) -> None:
+        """Mirrors `ensureCRDReady`, which the model leaves out because it establishes a CRD at once."""
+        if dry_run or not is_definition(obj):
+            return
+        ref = ref_of(obj)
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             try:

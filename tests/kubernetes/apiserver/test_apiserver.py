@@ -353,15 +353,3 @@ def test_an_autoscaler_is_read_in_either_version(talk: Talk) -> None:
     assert dig(newer, "spec", "metrics", 0, "resource", "target", "averageUtilization") == 55
     older = talk.api_server.send(Request(verb="get", path=f"{path.format('v1')}/h")).body or {}
     assert dig(older, "spec", "targetCPUUtilizationPercentage") == 55
-
-
-def test_a_user_can_ask_what_they_may_do(talk: Talk) -> None:
-    asked: Object = {
-        "apiVersion": "authorization.k8s.io/v1",
-        "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {"verb": "get", "resource": "pods", "namespace": "shop"}},
-    }
-    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-    for user, allowed in (("", True), ("dev", False)):
-        answer = talk.api_server.send(Request(verb="create", path=path, body=asked, user=user))
-        assert dig(answer.body or {}, "status", "allowed") is allowed

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 # Kind, plural and marks: n namespaced, s status subresource, g metadata.generation, c scale subresource,
-# r a review, which is answered and not stored.
+# r a review, which is not stored; the simulated API server does not serve it.
 _TABLE: Final = {
     "v1": """
         ConfigMap configmaps n|Endpoints endpoints n|Event events n|LimitRange limitranges n

@@ -1,4 +1,4 @@
-"""Handlers of `delete` and `deletecollection`: options, preconditions, grace period, finalizers, propagation.
+"""Handler of `delete`: options, preconditions, grace period, finalizers, propagation.
 
 Mirrors the generic registry's `Delete` and `BeforeDelete`, Kubernetes 1.36. Dependents and the content of a
 namespace are deleted by controllers, see `garbage_collection`.
@@ -13,9 +13,7 @@ from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.policies import check_policies
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
-from whysync.kubernetes.apiserver.custom_resources import CustomResource
-from whysync.kubernetes.apiserver.get_and_list import as_listed, as_served
-from whysync.kubernetes.apiserver.list_selectors import predicate_of_url
+from whysync.kubernetes.apiserver.get_and_list import as_served
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, conflict, forbidden, invalid
 from whysync.kubernetes.apiserver.storage import ObjectKey, Store
@@ -76,35 +74,6 @@ class DeleteHandler:
         if not options.dry_run and new != live:
             new = self._store.put(call.object_key, new)
         return Reply(200, as_served(new, call))
-
-    def delete_all(self, call: RequestContext) -> Reply:
-        """Deletes all selected objects; the response lists them as they were."""
-        options = delete_options(call)
-        predicate = predicate_of_url(call.request.path, call.resource)
-        selected = [
-            (object_key, live)
-            for object_key, live in self._store.within(call.resource.store, call.address.namespace)
-            if predicate is None or predicate(live)
-        ]
-        for object_key, live in selected:
-            new = self._mark_for_deletion(live, options, call.resource)
-            if options.dry_run:
-                continue
-            if new is None:
-                self._store.drop(object_key)
-            elif new != live:
-                self._store.put(object_key, new)
-        meta: Object = {"resourceVersion": self._store.revision}
-        if isinstance(call.served, CustomResource):
-            meta["continue"] = ""
-        listed: list[Json] = [as_listed(live, call) for _, live in selected]
-        body: Object = {
-            "kind": f"{call.resource.kind}List",
-            "apiVersion": call.resource.api_version,
-            "metadata": meta,
-            "items": listed,
-        }
-        return Reply(200, body)
 
     def remove(self, object_key: ObjectKey, resource: Resource, *, policy: str = "Background") -> None:
         """Deletes an object for a controller, without admission."""

@@ -81,7 +81,7 @@ class Discovery:
         if cached is not None:
             return cached
         resource = built_in().get(key)
-        if resource is None:
+        if resource is None or not resource.kept:
             catalogue = self._catalogue()
             custom = catalogue.by_path.get(key)
             if custom is None:
@@ -114,9 +114,6 @@ class Discovery:
 
     def customs(self) -> list[CustomResource]:
         return self._catalogue().customs
-
-    def kinds(self) -> list[Resource]:
-        return self._catalogue().kinds
 
     def served_kinds(self) -> tuple[ServedKind, ...]:
         """The kinds whose objects are stored, as discovery lists them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.discovery import Discovery
-from whysync.kubernetes.apiserver.list_selectors import predicate_of_url
 from whysync.kubernetes.apiserver.request import Reply, RequestContext
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.storage import Store
@@ -25,12 +24,10 @@ class ReadHandlers:
         return Reply(200, as_served(obj, call))
 
     def list(self, call: RequestContext) -> Reply:
+        """Differs: query parameters (selectors, limit) are ignored; the simulated clients send none."""
         resource = call.resource
-        predicate = predicate_of_url(call.request.path, resource)
         listed: list[Json] = [
-            as_listed(obj, call)
-            for _, obj in self._store.within(resource.store, call.address.namespace)
-            if predicate is None or predicate(obj)
+            _as_listed(obj, call) for _, obj in self._store.within(resource.store, call.address.namespace)
         ]
         meta: Object = {"resourceVersion": self._store.revision}
         if isinstance(call.served, CustomResource):
@@ -51,7 +48,7 @@ def as_served(obj: Object, call: RequestContext) -> Object:
     return call.served.read(obj)
 
 
-def as_listed(obj: Object, call: RequestContext) -> Object:
+def _as_listed(obj: Object, call: RequestContext) -> Object:
     """An item of a list; built-in kinds omit apiVersion and kind."""
     served = as_served(obj, call)
     if call.resource.custom:

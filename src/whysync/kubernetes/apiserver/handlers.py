@@ -32,7 +32,6 @@ from whysync.kubernetes.apiserver.object_metadata import (
     with_status_only,
 )
 from whysync.kubernetes.apiserver.patches import patched, unconvertible, undecodable, with_sorted_keys
-from whysync.kubernetes.apiserver.rbac_authorizer import review
 from whysync.kubernetes.apiserver.rbac_escalation import confirm_no_escalation
 from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import (
@@ -99,25 +98,18 @@ class WriteHandlers:
 
     def create(self, call: RequestContext) -> Reply:
         check_options(call, "CreateOptions")
-        body, repeated = read_body(call)
-        obj, unknown_fields = object_in_body(body, call)
-        check_strict_decoding([*repeated, *unknown_fields], call)
-        if not call.resource.kept:
-            return Reply(201, self._create_review(obj, call))
+        obj, unknown_fields = object_in_body(read_body(call), call)
+        check_strict_decoding(unknown_fields, call)
         return Reply(201, self._create(obj, call))
-
-    def _create_review(self, obj: Object, call: RequestContext) -> Object:
-        owned = self._with_ownership(call.served.zero(), obj, call)
-        return review(owned, call, self._store, self._clock.stamp())
 
     def update(self, call: RequestContext) -> Reply:
         check_options(call, "UpdateOptions")
-        body, repeated = read_body(call)
+        body = read_body(call)
         live = self._store.get(call.object_key)
         if call.address.subresource == "scale":
             return self._update_scale(call, body, live)
         obj, unknown_fields = object_in_body(body, call, live)
-        check_strict_decoding([*repeated, *unknown_fields], call)
+        check_strict_decoding(unknown_fields, call)
         require_name(obj, call)
         if live is None:
             if call.resource.kind in _CREATED_BY_UPDATE:
@@ -146,7 +138,7 @@ class WriteHandlers:
     # -- server-side apply ----------------------------------------------------------------------------
 
     def _apply(self, call: RequestContext, live: Object | None) -> Reply:
-        config, _ = read_body(call)
+        config = read_body(call)
         if live is None and call.address.subresource:
             raise call.missing()
         base = call.served.zero() if live is None else call.served.read(live)

@@ -10,7 +10,6 @@ import msgspec
 from whysync.golang.fmt import go_text
 from whysync.json_tree import Json, Object, fields, json_kind, text
 from whysync.kubernetes.apiserver.go_type_names import is_named_string
-from whysync.kubernetes.apiserver.raw_body import parse_patch
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, bad_request, internal, invalid
 from whysync.kubernetes.merge.json_patch import apply_json_patch
@@ -23,8 +22,7 @@ _MAP = "map[string]interface {}"
 
 def patched(current: Object, call: RequestContext, *, schema: Type | None) -> Object:
     """The current object with the patch applied, not decoded yet."""
-    raw = call.request.raw
-    body = call.request.body if raw is None else parse_patch(raw)
+    body = call.request.body
     match call.request.verb:
         case "json-patch":
             if not isinstance(body, list):

@@ -16,8 +16,8 @@ from whysync.json_tree import Json, Object
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     verb: str
-    """`create`, `update`, `get`, `list`, `delete`, `deletecollection`, `merge-patch`, `strategic-patch`,
-    `json-patch`, or `ssa` for server-side apply."""
+    """`create`, `update`, `get`, `list`, `delete`, `merge-patch`, `strategic-patch`, `json-patch`, or `ssa`
+    for server-side apply."""
     path: str
     body: Json = None
     manager: str | None = None
@@ -30,9 +30,6 @@ class Request:
     dry_run: bool = False
     validation: str = ""
     """`Strict`, `Warn` or `Ignore`; empty means the default, `Warn`. No warnings are returned."""
-    raw: str | None = None
-    """The body as text, instead of `body`."""
-    content_type: str = ""
     grace: int | None = None
     """`gracePeriodSeconds` in the URL of a deletion."""
 

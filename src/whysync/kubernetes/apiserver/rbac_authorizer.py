@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from whysync.json_tree import Json, Object, dig, fields, items, text
+from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.request import RequestContext
@@ -49,8 +49,8 @@ class AuthorizationAttributes(NamedTuple):
 
 
 def check_access(call: RequestContext, store: Store) -> None:
-    """Raises `Refused` if the user is not authorized. Access reviews are open to all users."""
-    if not call.request.user or not call.resource.kept:
+    """Raises `Refused` if the user is not authorized."""
+    if not call.request.user:
         return
     attributes = attributes_of(call, _VERBS.get(call.request.verb, call.request.verb))
     if not is_authorized(store, attributes):
@@ -198,44 +198,3 @@ def _refusal(user: str, verb: str, group: str, address: UrlPath, namespace: str,
 def forbidden_path(user: str, path: str) -> Refused:
     """The error for paths that are no resources, which only administrators may read."""
     return Refused(403, "Forbidden", f'forbidden: User "{user}" cannot get path "{path}"', {})
-
-
-def review(obj: Object, call: RequestContext, store: Store, now: str) -> Object:
-    spec = fields(obj.get("spec"))
-    match obj.get("kind"):
-        case "SelfSubjectReview":
-            return _self_subject_review(obj, call, now)
-        case "SubjectAccessReview" | "LocalSubjectAccessReview":
-            groups = tuple(text(group) for group in items(spec.get("groups")))
-            return _with_decision(
-                obj, is_authorized(store, _attributes_of_review(spec, text(spec.get("user")), groups))
-            )
-        case _:
-            return _with_decision(
-                obj, is_authorized(store, _attributes_of_review(spec, call.request.user, call.request.groups))
-            )
-
-
-def _with_decision(obj: Object, allowed: bool) -> Object:
-    return {**obj, "status": {"allowed": allowed}}
-
-
-def _attributes_of_review(spec: Object, user: str, groups: tuple[str, ...]) -> AuthorizationAttributes:
-    requested = fields(spec.get("resourceAttributes"))
-    return AuthorizationAttributes(
-        user=user,
-        groups=groups,
-        verb=text(requested.get("verb")),
-        group=text(requested.get("group")),
-        plural=text(requested.get("resource")),
-        subresource=text(requested.get("subresource")),
-        namespace=text(requested.get("namespace")),
-        name=text(requested.get("name")),
-    )
-
-
-def _self_subject_review(obj: Object, call: RequestContext, now: str) -> Object:
-    groups: list[Json] = [*(call.request.groups or ("system:masters",)), "system:authenticated"]
-    meta: Object = {**fields(obj.get("metadata")), "creationTimestamp": now}
-    info: Object = {"username": call.request.user or "admin", "groups": groups}
-    return {**obj, "metadata": meta, "status": {"userInfo": info}}

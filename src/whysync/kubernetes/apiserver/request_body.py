@@ -10,7 +10,6 @@ from whysync.golang.fmt import quoted
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.patches import bad_patch
-from whysync.kubernetes.apiserver.raw_body import parse_object
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle
 from whysync.kubernetes.apiserver.status_errors import Cause, bad_request, invalid
@@ -48,15 +47,11 @@ def check_options(call: RequestContext, options: str) -> None:
         raise invalid(options, "meta.k8s.io", "", causes)
 
 
-def read_body(call: RequestContext) -> tuple[Object, list[str]]:
-    """The body as an object, and the strict decoding errors of its text."""
-    request = call.request
-    if request.raw is not None:
-        content = "yaml" if request.verb == "ssa" else request.content_type
-        return parse_object(request.raw, content, call.resource.kind)
-    if not isinstance(request.body, dict):
+def read_body(call: RequestContext) -> Object:
+    body = call.request.body
+    if not isinstance(body, dict):
         raise bad_request("the body of the request is no object")
-    return request.body, []
+    return body
 
 
 def object_in_body(

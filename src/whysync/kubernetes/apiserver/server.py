@@ -12,7 +12,6 @@ from whysync.kubernetes.apiserver.custom_resources import established
 from whysync.kubernetes.apiserver.decoding import BadBody
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
-from whysync.kubernetes.apiserver.discovery_documents import document
 from whysync.kubernetes.apiserver.garbage_collection import GarbageCollection
 from whysync.kubernetes.apiserver.get_and_list import ReadHandlers
 from whysync.kubernetes.apiserver.handlers import WriteHandlers
@@ -37,7 +36,6 @@ from whysync.kubernetes.apiserver.status_errors import (
 from whysync.kubernetes.apiserver.storage import ObjectKey, Store, owners_of, uid_of
 from whysync.kubernetes.apiserver.url_paths import (
     check_method,
-    check_query,
     parse_url_path,
     with_effective_verb,
 )
@@ -116,10 +114,6 @@ class ApiServer:
         return answer
 
     def _dispatch(self, request: Request) -> Answer:
-        if request.verb in {"get", "list"}:
-            discovery_document = document(request.path, self.discovery)
-            if discovery_document is not None:
-                return Answer(code=200, body=discovery_document)
         try:
             call = self._call(request)
             code, body = self._answer(call)
@@ -145,7 +139,6 @@ class ApiServer:
             if request.user and not request.path.startswith("/api"):
                 raise forbidden_path(request.user, request.path)
             raise NoSuchPath
-        check_query(request.path)
         try:
             served = self.discovery.served(address)
         except NoSuchPath:
@@ -181,8 +174,6 @@ class ApiServer:
                 return self._writes.patch(call)
             case "delete":
                 return self._deletes.delete(call)
-            case "deletecollection":
-                return self._deletes.delete_all(call)
             case other:
                 raise method_not_allowed(f"unknown verb {other}")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import parse_qs
 
 from whysync.kubernetes.apiserver.protocol import Request
-from whysync.kubernetes.apiserver.status_errors import bad_request, method_not_allowed
+from whysync.kubernetes.apiserver.status_errors import method_not_allowed
 
 
 class UrlPath(NamedTuple):
@@ -36,32 +34,12 @@ def parse_url_path(path: str) -> UrlPath | None:
     return UrlPath(api_version, rest[0], namespace, *rest[1:])
 
 
-def check_query(path: str) -> None:
-    """Raises `Refused` for invalid parameters of a list."""
-    if "?" not in path:
-        return
-    query = parse_qs(path.partition("?")[2])
-    for limit in query.get("limit", ()):
-        if not re.fullmatch(r"-?\d+", limit):
-            raise bad_request(f'strconv.ParseInt: parsing "{limit}": invalid syntax')
-    for version in query.get("resourceVersion", ()):
-        if version and not version.isdecimal():
-            why = f'strconv.ParseUint: parsing "{version}": invalid syntax'
-            raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{version}": {why}')
-
-
 _METHOD_NOT_ALLOWED = "the server does not allow this method on the requested resource"
 
 
 def with_effective_verb(request: Request, address: UrlPath) -> Request:
     """The request with its verb for one object or for a collection, depending on the path."""
-    if address.name:
-        return request
-    if request.verb == "get":
-        return replace(request, verb="list")
-    if request.verb == "delete" and address.plural != "namespaces":
-        return replace(request, verb="deletecollection")
-    return request
+    return replace(request, verb="list") if request.verb == "get" and not address.name else request
 
 
 def check_method(request: Request, address: UrlPath) -> None:
