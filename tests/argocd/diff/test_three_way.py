@@ -10,7 +10,7 @@ from tests.argocd.diff.applied_changes import apply_changes
 from whysync.argocd.diff.changes import ChangeKind, changes_between
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.options import DiffOptions
-from whysync.json_tree import MISSING, Json, Object, copy_object, fields
+from whysync.json_tree import MISSING, Json, Object, copy_object, dig, fields, items
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, last_applied
 from whysync.kubernetes.merge.merge_patch import merge_patch, three_way_merge_patch, trimmed_map
@@ -273,3 +273,46 @@ def test_true_is_not_one_anywhere(wanted: Json, found: Json, applied: Json) -> N
 
 def test_whole_numbers_are_equal_however_written() -> None:
     assert not diff(thing({"a": [1, {"b": 2.0}]}), thing({"a": [1.0, {"b": 2}]})).modified
+
+
+IDENTITY: dict[str, Json] = {
+    "a": {"mountPath": "/identity", "name": "a"},
+    "b": {"mountPath": "/identity", "name": "b"},
+    "o": {"mountPath": "/other", "name": "o"},
+}
+
+
+def mounting(names: str) -> Object:
+    container: Object = {"name": "app", "image": "web:1", "volumeMounts": [IDENTITY[name] for name in names]}
+    template: Object = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}
+    return deployment(template=template)
+
+
+@pytest.mark.parametrize(
+    ("desired", "live", "applied", "predicted"),
+    [
+        ("ab", "a", "ab", "a"),
+        ("ab", "b", "ab", "a"),
+        ("ab", "a", None, "a"),
+        ("ab", "b", None, "a"),
+        ("ab", "a", "a", "a"),
+        ("ab", "a", "b", "a"),
+        ("ba", "a", "a", "b"),
+        ("oab", "oa", "oab", "oa"),
+        ("oab", "ob", "oab", "oa"),
+        ("aob", "ob", None, "ao"),
+        ("aob", "ao", None, "ao"),
+        ("aob", "bo", None, "ao"),
+    ],
+)
+def test_of_two_entries_with_the_same_key_the_first_one_wins(
+    desired: str, live: str, applied: str | None, predicted: str
+) -> None:
+    """Recorded answers of gitops-engine: an app is Synced although one of its volume mounts is missing."""
+    current = mounting(live)
+    if applied is not None:
+        current = with_last_applied(current, mounting(applied))
+    result = diff(mounting(desired), current)
+    assert result.modified == (live != predicted)
+    (container,) = items(dig(result.sides.predicted, "spec", "template", "spec", "containers"))
+    assert dig(container, "volumeMounts") == [IDENTITY[name] for name in predicted]

@@ -3,7 +3,8 @@
 ## What happens
 Two elements of a list, for example two environment variables, have the same name: a chart sets one and the
 values add it again. The API server accepts this with a warning, but an apply merges such lists by name, so
-that only one of the two is stored. Git still has both, and the object stays OutOfSync.
+that only one of the two is stored: in a short list, the first one of Git. If the cluster has the other one,
+the object is OutOfSync; if it has the first one, Argo CD reports Synced although Git has two.
 
 ## How whysync knows
 A list in Git has a name twice. The live list has the same names, each of them once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from whysync.golang.sort import go_sorted
 from whysync.json_tree import Json, Object, same
 from whysync.kubernetes.merge.strategic.apply import combine_patches
 from whysync.kubernetes.merge.strategic.meta import (
@@ -134,9 +135,8 @@ def _diff_keyed_list(
 def _diff_items(
     merge_key: str, element: Type, old: list[Json], new: list[Json], options: _DiffOptions
 ) -> tuple[list[Json], list[Json]]:
-    """Walk both lists by key. Items with the same key (a port with TCP and UDP) are paired in order."""
-    old_items = sorted(old, key=lambda item: go_key_text(key_of(item, merge_key)))
-    new_items = sorted(new, key=lambda item: go_key_text(key_of(item, merge_key)))
+    """Walk both lists by key. Items with the same key (a port with TCP and UDP) are paired in their order."""
+    old_items, new_items = _by_key(old, merge_key), _by_key(new, merge_key)
     changed: list[Json] = []
     removed: list[Json] = []
     old_index, new_index = 0, 0
@@ -161,6 +161,18 @@ def _diff_items(
                 removed.append(delete_directive(merge_key, key_of(old_items[old_index], merge_key)))
             old_index += 1
     return changed, removed
+
+
+def _by_key(items: list[Json], merge_key: str) -> list[Json]:
+    """Sorted by key, as `sortMapsBasedOnField` does it.
+
+    Its `Less` is also true for equal keys, so a short list has items with the same key in reverse order. The
+    last one in the patch wins when the patch is applied: of two volume mounts with the same path, the first.
+    """
+    keyed = [(go_key_text(key_of(item, merge_key)), item) for item in items]
+    if len({key for key, _ in keyed}) == len(keyed):
+        return [item for _, item in sorted(keyed, key=lambda entry: entry[0])]
+    return [item for _, item in go_sorted(keyed, lambda a, b: a[0] <= b[0])]
 
 
 def _diff_scalar_list(
