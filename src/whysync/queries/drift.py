@@ -19,7 +19,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import argocd_namespace, kubectl
 
-_COMPARE_OPTIONS = "/metadata/annotations/argocd.argoproj.io~1compare-options"
+COMPARE_OPTIONS_POINTER = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 _TRACK_BY_ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
 
 
@@ -105,7 +105,7 @@ def server_side_diff(case: Case, *, webhooks: bool = False) -> Fix:
     return Fix.application(
         case.application.ref,
         Set(
-            pointer=_COMPARE_OPTIONS,
+            pointer=COMPARE_OPTIONS_POINTER,
             value="ServerSideDiff=true,IncludeMutationWebhook=true" if webhooks else "ServerSideDiff=true",
         ),
         title="Use server-side diff with mutation webhooks" if webhooks else "Use server-side diff",

@@ -342,14 +342,21 @@ def _under_metadata(pointer: str) -> bool:
     return pointer.startswith("/metadata/") or "/metadata/" in pointer
 
 
-def looks_generated(case: Case, drift: Drift) -> bool:
+def may_be_generated_secret(case: Case, drift: Drift) -> bool:
+    """A value of a Secret differs, which is masked, so only its source tells whether it can be generated."""
+    if drift.only_live or drift.only_git or drift.ref.kind != "Secret":
+        return False
+    if split(drift.pointer)[:1] not in (("data",), ("stringData",)):
+        return False
+    return may_be_rendered_differently(case, drift) and not _is_managed_secret(drift)
+
+
+def looks_generated(drift: Drift) -> bool:
     """Git is at the revision that was synced, and yet a value that charts like to make up differs."""
     if drift.only_live or drift.only_git:
         return False
     key = drift.last_key.lower()
     parts = split(drift.pointer)
-    if drift.ref.kind == "Secret" and parts[:1] in (("data",), ("stringData",)):
-        return may_be_rendered_differently(case, drift) and not _is_managed_secret(drift)
     if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
         return _differ_in_random_words(drift.desired_value, drift.live_value)
     annotated = len(parts) >= 2 and parts[-2] == "annotations"

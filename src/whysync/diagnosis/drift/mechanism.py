@@ -8,7 +8,8 @@
    API server, fields that controllers fill in, certificates, injected elements, admission policies and
    webhooks that match the object, generated values. A deduction from absent managedFields comes after the
    known defaults.
-4. What remains was changed by someone or something. With self-heal a manual change does not last, so it is
+4. What remains was changed by someone or something. In an app whose diff includes webhooks it was a webhook
+   that does not change a dry run in the same way. With self-heal a manual change does not last, so it is
    a program (`CONTESTED`); without it, `UNKNOWN` leaves both readings open. For replicas the two readings
    have a name: `SCALED`.
 """
@@ -47,6 +48,7 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_traffic_weight,
     looks_defaulted,
     looks_generated,
+    may_be_generated_secret,
 )
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.drift.schemas import builtin_has_field, crd_has_field, default_in_schema
@@ -275,7 +277,9 @@ def _is_rewritten(case: Case, drift: Drift, writer: Writer | None) -> bool:
         covered = mutating_webhook(case, drift.ref) is not None
         if covered:
             return synced_at_current_revision(case)
-        return synced_from_current_source(case) and not looks_generated(case, drift)
+        return synced_from_current_source(case) and not (
+            looks_generated(drift) or may_be_generated_secret(case, drift)
+        )
     return pointers.resolve(applied, drift.pointer) == drift.desired_value
 
 
@@ -453,9 +457,11 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.CRD_DEFAULT
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
-    if drift.ref.kind == "Secret" and _shows_mutations(case, drift):
-        return Mechanism.INJECTED
-    if looks_generated(case, drift):
+    if looks_generated(drift):
+        return Mechanism.GENERATED
+    if compares_with_webhooks(case, drift.desired):
+        return None  # the API server's own prediction: its defaults and dropped fields do not differ
+    if may_be_generated_secret(case, drift):
         return Mechanism.GENERATED
     if looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
@@ -471,6 +477,8 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.UNKNOWN  # the loop is the finding
     if drift.pointer == "/spec/replicas":
         return Mechanism.SCALED
+    if compares_with_webhooks(case, drift.desired):
+        return Mechanism.INJECTED
     if case.self_heals and synced_at_current_revision(case):
         by_argocd = drift.writer is not None and drift.writer.kind is WriterKind.ARGOCD
         admitted = by_argocd or mutating_webhook(case, drift.ref) is not None
@@ -518,13 +526,18 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     return not drift.pointer.startswith("/metadata/") and not crd_has_field(case, drift.ref, drift.pointer)
 
 
-def _shows_mutations(case: Case, drift: Drift) -> bool:
-    """The app asks for a server-side diff with the changes of webhooks: what differs then includes them."""
+def compares_with_webhooks(case: Case, desired: Manifest) -> bool:
+    """Is the object compared with a dry run that includes the changes of webhooks?
+
+    Argo CD then compares the live object with what the API server would store now. A webhook still shows if
+    it changes nothing in a dry run (`sideEffects: NoneOnDryRun`) or writes another value each time. Mirrors
+    gitops-engine `serverSideDiff` without `removeWebhookMutation`, Argo CD 3.6.
+    """
     strategy = strategy_for(
         case.application.annotations,
         case.app.spec.sync_policy.sync_options,
         server_side_diff=case.argocd.server_side_diff,
-        target_annotations=drift.desired.annotations,
+        target_annotations=desired.annotations,
     )
     return strategy is Strategy.SERVER_SIDE and not ignores_mutation_webhooks(case.application.annotations)
 

@@ -8,7 +8,8 @@ version, the webhook modifies it again, and the difference stays.
 ## How whysync knows
 The recorded writer is an admission controller; or Argo CD is recorded as the writer of a value that is not in
 the synced commit; or only the live object has a container, a volume or a selector that webhooks usually
-inject; or an image differs only by the digest that replaces its tag.
+inject; or an image differs only by the digest that replaces its tag. In an app whose diff includes webhooks:
+nothing else explains the difference, so the webhook does not change a dry run in the same way.
 
 ## Fix
 Use server-side diff including webhooks: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare in Git
@@ -24,13 +25,21 @@ webhook.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis.drift.mechanism import compares_with_webhooks
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import without_indexes
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
-from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
+from whysync.queries.drift import (
+    COMPARE_OPTIONS_POINTER,
+    both_sides,
+    drift_finding,
+    field_names,
+    live_values,
+    server_side_diff,
+)
 from whysync.queries.ignore_rules import ignore_fields
 
 
@@ -48,18 +57,42 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
             writer=writer,
             confidence=Confidence.HIGH if known or (writer and webhook) else Confidence.MEDIUM,
             verdict=f"{who} {did} {field_names(drifts)} of {first.ref} on admission",
-            evidence=(*both_sides(drifts), *_webhook_evidence(webhook)),
+            evidence=(
+                *both_sides(drifts),
+                *_webhook_evidence(webhook),
+                *_comparison_evidence(case, first),
+            ),
             key=_key(case, first, webhook),
             fixes=(
-                server_side_diff(case, webhooks=True),
-                Fix.change(
-                    first.ref,
-                    *live_values(drifts),
-                    title="Declare in Git what the webhook writes",
-                    risk="Git must be updated whenever the webhook writes another value",
-                ),
+                *_include_webhooks(case, first),
+                *_declare(drifts),
                 *ignore_fields(case, first.ref, *(drift.pointer for drift in drifts)),
             ),
+        )
+
+
+def _include_webhooks(case: Case, drift: Drift) -> Iterator[Fix]:
+    if not compares_with_webhooks(case, drift.desired):
+        yield server_side_diff(case, webhooks=True)
+
+
+def _declare(drifts: list[Drift]) -> Iterator[Fix]:
+    """The live values for Git, except those of a Secret: what a webhook fills in there stays out of Git."""
+    if drifts[0].ref.kind != "Secret":
+        yield Fix.change(
+            drifts[0].ref,
+            *live_values(drifts),
+            title="Declare in Git what the webhook writes",
+            risk="Git must be updated whenever the webhook writes another value",
+        )
+
+
+def _comparison_evidence(case: Case, drift: Drift) -> Iterator[Evidence]:
+    if compares_with_webhooks(case, drift.desired):
+        yield cite(
+            case.application,
+            COMPARE_OPTIONS_POINTER,
+            says="webhooks are part of the diff already: this one does not change a dry run in the same way",
         )
 
 
