@@ -287,12 +287,12 @@ def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
 
 
 def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:
-    """Warn that an ApplicationSet reverts a change to its Application."""
+    """Warn that the template of an ApplicationSet, where the change belongs, has other Applications too."""
     owners = report.case.app.metadata.owner_references
     owner = next((owner.name for owner in owners if owner.kind == "ApplicationSet"), None)
     if owner is None or fix.kind is not FixKind.APPLICATION:
         return fix
-    warning = f"ApplicationSet {owner} generates this app and reverts the change: change its template instead"
+    warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
     return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning)
 
 

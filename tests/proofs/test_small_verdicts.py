@@ -97,17 +97,17 @@ def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
     [
         (
             {"ownerReferences": [{"kind": "ApplicationSet", "name": "fleet", "uid": "1"}]},
-            "ApplicationSet fleet generates the app, and its template may revert it",
+            "its effect on the other apps of ApplicationSet fleet",
         ),
         (
             {"annotations": {"argocd.argoproj.io/tracking-id": "root:argoproj.io/Application:argocd/shop"}},
-            "Application root manages this Application from Git",
+            "whether it lasts: Application root manages this Application from Git",
         ),
     ],
 )
 def test_a_change_of_an_app_that_others_make_may_not_last(meta: Object, why: str) -> None:
     owned = case(meta=meta)
-    assert told(verify(IGNORE, owned)) == (LIKELY, f"not known: whether it lasts: {why}")
+    assert told(verify(IGNORE, owned)) == (LIKELY, f"not known: {why}")
     assert told(verify(INTO_GIT, owned)) == (PROVEN, ""), "of what is in Git nobody makes another"
     set_by_hand = Fix.run("argocd app set shop --sync-option Validate=false", SYNC.commands[0], title="Set")
     assert told(verify(set_by_hand, owned))[0] is not PROVEN

@@ -16,6 +16,7 @@ from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import (
@@ -31,7 +32,7 @@ from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.controllers.client import PODS
 from whysync.kubernetes.controllers.pod_control import is_ready
 from whysync.proofs.simulated_case import SimulatedCase
@@ -361,12 +362,16 @@ def no_comparison(world: SimulatedCase) -> str:
 
 
 def disagreement(world: SimulatedCase) -> list[str]:
-    """Resources whose status differs between the facts and the first comparison of the simulation."""
+    """Resources whose status differs between the facts and the first comparison of the simulation.
+
+    Without those whose differing fields have no effect (`without_effect`): the simulation need not show them.
+    """
     case = world.case
     texts: list[str] = []
+    harmless = {ref.key for ref, _ in without_effect(world)}
     for row in items(world.status.get("resources")):
         reported = case.rows.get(key_of(fields(row)))
-        if reported is None or reported.hook:
+        if reported is None or reported.hook or reported.key in harmless:
             continue
         simulated = text(dig(row, "status"))
         if reported.status == "OutOfSync" and simulated == "Synced":
@@ -378,6 +383,27 @@ def disagreement(world: SimulatedCase) -> list[str]:
     if len(texts) > _MAX_DISAGREEMENTS:
         return [*texts[: _MAX_DISAGREEMENTS - 1], f"and {len(texts) - _MAX_DISAGREEMENTS + 1} more resources"]
     return texts
+
+
+_NO_EFFECT: Final = frozenset(
+    {Mechanism.SAME_VALUE, Mechanism.REORDERED, Mechanism.API_DEFAULT, Mechanism.CRD_DEFAULT}
+)
+"""A sync of these writes what the cluster stores already, or what the API server restores."""
+_DEFAULTS: Final = frozenset({Mechanism.API_DEFAULT, Mechanism.CRD_DEFAULT})
+
+
+def without_effect(world: SimulatedCase) -> list[tuple[Ref, Mechanism]]:
+    """OutOfSync resources that a sync does not change, each with its mechanism; a default only if all are."""
+    case = world.case
+    found: list[tuple[Ref, Mechanism]] = []
+    for row in items(world.status.get("resources")):
+        reported = case.rows.get(key_of(fields(row)))
+        if reported is None or reported.status != "OutOfSync" or dig(row, "status") != "Synced":
+            continue
+        mechanisms = [mechanism_of(case, drift) for drift in case.drifts if drift.key == reported.key]
+        if mechanisms and set(mechanisms) <= _NO_EFFECT:
+            found.append((reported.ref, min(mechanisms, key=_DEFAULTS.__contains__)))
+    return found
 
 
 _READY_COUNTS = ("readyReplicas", "numberReady", "succeeded")

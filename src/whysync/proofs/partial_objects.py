@@ -238,6 +238,8 @@ def with_required_fields(obj: Object) -> Object:
             added = _workload(name, spec)
             if obj.get("kind") == "StatefulSet" and "serviceName" not in spec:
                 added["serviceName"] = name
+        case "Job" if not items(dig(spec, "template", "spec", "containers")):
+            added = _job_template(spec)
         case "Service" if spec.get("type") != "ExternalName" and "ports" not in spec:
             added = {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
         case "PersistentVolumeClaim":
@@ -248,6 +250,13 @@ def with_required_fields(obj: Object) -> Object:
         case _:
             pass
     return {**obj, "spec": {**spec, **added}} if added else obj
+
+
+def _job_template(spec: Object) -> Object:
+    template = fields(spec.get("template"))
+    containers: list[Json] = [{"name": "container-0", "image": "image:unknown"}]
+    pod: Object = {"restartPolicy": "Never", **fields(template.get("spec")), "containers": containers}
+    return {"template": {**template, "spec": pod}}
 
 
 def _workload(name: str, spec: Object) -> Object:

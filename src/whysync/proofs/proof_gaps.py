@@ -112,7 +112,10 @@ def claims_not_in_facts(case: Case, symptoms: SymptomIds) -> list[str]:
 
 
 def owner_gaps(fix: Fix, case: Case) -> list[str]:
-    """A change of the Application may not last if an ApplicationSet or an app of apps creates it."""
+    """A change of the Application may not last if an ApplicationSet or an app of apps creates it.
+
+    In the template of an ApplicationSet it lasts, and concerns its other Applications too.
+    """
     if fix.kind is not FixKind.APPLICATION and not changes_application(fix.commands):
         return []
     application_sets = [
@@ -123,5 +126,7 @@ def owner_gaps(fix: Fix, case: Case) -> list[str]:
     parent = text(case.application.annotations.get(TRACKING_ID)).partition(":")[0]
     if application_sets:
         name = application_sets[0]
+        if fix.kind is FixKind.APPLICATION:  # its place is the template
+            return [f"its effect on the other apps of ApplicationSet {name}"]
         return [f"whether it lasts: ApplicationSet {name} generates the app, and its template may revert it"]
     return [f"whether it lasts: Application {parent} manages this Application from Git"] if parent else []

@@ -43,6 +43,7 @@ from whysync.proofs.partial_objects import (
 from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
 from whysync.proofs.scope import Scope, scope_of
 from whysync.proofs.workload_children import WorkloadChildren
+from whysync.queries.ttl import ttl_pointer
 
 
 class NotSimulated(Exception):
@@ -360,9 +361,16 @@ def _check(case: Case) -> None:
 
 
 def _has_partial_live(case: Case, manifest: Manifest) -> bool:
-    """Is the live object of this manifest partial?"""
+    """Is the live object of this manifest partial, or was it accepted once and deleted by its TTL?
+
+    An object that the API server accepted has all required fields: if they are missing, the facts show only a
+    part of the manifest.
+    """
     live = case.live_of(manifest.key)
-    return live is not None and is_partial(live.body)
+    if live is None:
+        row = case.rows.get(manifest.key)
+        return row is not None and ttl_pointer(manifest) is not None
+    return is_partial(live.body)
 
 
 def _completed_live(body: Object, case: Case, healthy: frozenset[str]) -> Object:

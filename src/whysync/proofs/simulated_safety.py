@@ -14,12 +14,13 @@ from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.proofs.observations import disagreement, no_comparison
+from whysync.proofs.observations import disagreement, no_comparison, without_effect
 from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
 from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, effects_of
 from whysync.proofs.sync_reasons import (
     RankedReason,
     damage_reasons,
+    no_effect_reasons,
     outcome,
     persistence_reasons,
     side_effect_reasons,
@@ -58,6 +59,7 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
             f"in the simulation Argo CD cannot compare the app: {no_comparison(world)}",
         )
     disagreements = disagreement(world)
+    equal = without_effect(world)
     reasons: list[RankedReason] = []
     if is_running(case):
         reasons.append(
@@ -82,12 +84,32 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     if text(world.operation.get("phase")) == "Succeeded":
         result = drift_after_sync(world)
         reasons += persistence_reasons(world, effects, result)
+        reasons += no_effect_reasons(equal)
     reasons += side_effect_reasons(world, effects, result, sure=not disagreements)
     reasons += _doubts(world, disagreements)
-    return _verdict(reasons)
+    return _verdict(case, reasons)
 
 
-def _verdict(reasons: list[RankedReason]) -> Safety:
+def _with_self_heal(case: Case, ranked: list[RankedReason]) -> list[RankedReason]:
+    """Self-heal does the damage too: not to sync does not prevent it."""
+    damage = sum(reason.unsafe for reason in ranked)
+    operation = case.operation
+    failed = operation is not None and operation.phase in ("Failed", "Error")  # then auto-sync has given up
+    loops = any(reason.kind is ReasonKind.SYNC_LOOP for reason in ranked)  # which says it
+    if not damage or loops or failed or is_running(case) or not case.self_heals or not _drifted(case):
+        return ranked
+    words = "self-heal is on, so Argo CD does this by itself"
+    reason = RankedReason(kind=ReasonKind.SELF_HEALS, text=words)
+    return [*ranked[:damage], reason, *ranked[damage:]]
+
+
+def _drifted(case: Case) -> bool:
+    """Is something OutOfSync that a sync without prune writes?"""
+    rows = case.app.status.resources
+    return any(row.status == "OutOfSync" and not row.requires_pruning and not row.hook for row in rows)
+
+
+def _verdict(case: Case, reasons: list[RankedReason]) -> Safety:
     kinds = {reason.kind for reason in reasons}
     if ReasonKind.MODEL_DIFFERS in kinds:  # then the simulated update is not what a sync would do
         reasons = [reason for reason in reasons if reason.kind is not ReasonKind.UPDATES]
@@ -102,6 +124,7 @@ def _verdict(reasons: list[RankedReason]) -> Safety:
         ranked.sort(key=lambda reason: not reason.unknown)
     else:
         sync = SyncSafety.SAFE
+    ranked = _with_self_heal(case, ranked)
     shown = tuple(ranked_reason.reason for ranked_reason in ranked[:_MAX_REASONS])
     return Safety(sync=sync, outcome=_outcome(kinds), reasons=shown)
 

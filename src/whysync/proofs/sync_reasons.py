@@ -27,6 +27,7 @@ from whysync.proofs.restarts import restart_of
 from whysync.proofs.simulated_case import SimulatedCase
 from whysync.proofs.sync_effects import WORKLOADS, DriftAfterSync, Effects, FieldChange, data_loss_text
 from whysync.proofs.sync_safety import failed_before_text
+from whysync.queries.pod_security import ENFORCE, is_stricter, newly_refused
 from whysync.queries.sync_options import has_option
 
 _MAX_TEXT: Final = 240
@@ -268,6 +269,24 @@ def persistence_reasons(
         yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=text, refs=refs, weight=62)
 
 
+def no_effect_reasons(found: Sequence[tuple[Ref, Mechanism]]) -> Iterator[RankedReason]:
+    """Differences that remain after a sync, because it changes nothing about them."""
+    if not found:
+        return
+    ref, mechanism = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    defaults = mechanism in (Mechanism.API_DEFAULT, Mechanism.CRD_DEFAULT)
+    why = (
+        "the API server sets its default again in" if defaults else "Git and the cluster have equal values in"
+    )
+    yield RankedReason(
+        kind=ReasonKind.DOES_NOT_HELP,
+        text=f"it does not help: {why} {ref}{more}",
+        refs=tuple(ref for ref, _ in found),
+        weight=62,
+    )
+
+
 def _looping_restarts(world: SimulatedCase, effects: Effects, result: DriftAfterSync) -> tuple[Ref, ...]:
     """Workloads whose pods are restarted by each sync of the loop."""
     if not result.is_loop:
@@ -326,10 +345,11 @@ def side_effect_reasons(
         when = f" {ago(change.age)}" if change.age is not None else ""
         words = f"it overwrites {change.pointer} of {change.ref}, which {who} wrote{when}"
         yield RankedReason(kind=ReasonKind.OVERWRITES, text=words, refs=(change.ref,), weight=36)
+    jobs = bool(effects.created) and all(ref.kind == "Job" for ref in effects.created)
     if effects.created:
         yield RankedReason(
             kind=ReasonKind.CREATES,
-            text=f"it creates {listed(effects.created)}",
+            text=f"it creates {'and runs ' if jobs else ''}{listed(effects.created)}",
             refs=effects.created,
             weight=20,
         )
@@ -341,6 +361,11 @@ def side_effect_reasons(
         *(ref for ref, _, _ in effects.scaled),
     }
     updated = [ref for ref in changed if ref not in described]
+    policy = [ref for ref in updated if ref.kind == "Namespace" and world.case.desired_of(ref.key) is None]
+    if policy:
+        words = f"it writes the labels and annotations of {listed(policy)} from the sync policy"
+        yield RankedReason(kind=ReasonKind.UPDATES, text=words, refs=tuple(policy), weight=20)
+    updated = [ref for ref in updated if ref not in policy]
     if updated:
         yield RankedReason(
             kind=ReasonKind.UPDATES,
@@ -441,6 +466,7 @@ def _is_scale(change: FieldChange) -> bool:
 
 # --- damage --------------------------------------------------------------------------------------
 
+_ENFORCE_POINTER: Final = "/metadata/labels/" + ENFORCE.replace("/", "~1")
 RECENT: Final = timedelta(hours=1)
 """A manual change within this time is assumed to be part of handling an incident."""
 _MAX_DETAILED: Final = 2
@@ -450,6 +476,7 @@ def damage_reasons(world: SimulatedCase, effects: Effects) -> Iterator[RankedRea
     yield from _deleted(world, effects)
     yield from _recreated(world, effects)
     yield from _dropped_pods(effects)
+    yield from _refused_pods(world, effects)
     yield from _manual_changes(effects)
     yield from _generated(effects)
 
@@ -540,6 +567,30 @@ def _dropped_pods(effects: Effects) -> Iterator[RankedReason]:
         )
         text = f"{effect} of {ref} ({detail})"
         yield RankedReason(kind=ReasonKind.DROPS_PODS, text=text, refs=(ref,), weight=93, unsafe=True)
+
+
+def _refused_pods(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]:
+    """A stricter Pod Security level: the workloads of the namespace cannot replace their Pods."""
+    enforced = [
+        change
+        for change in effects.overwritten
+        if change.ref.kind == "Namespace" and change.pointer == _ENFORCE_POINTER
+    ]
+    for change in enforced:
+        level, before = (value if isinstance(value, str) else "" for value in (change.after, change.before))
+        if not is_stricter(level, before):
+            continue
+        reported = {live.key: live.body for live in world.case.index.snapshot.live}  # the scope is smaller
+        objects = [obj for _, obj in sorted({**reported, **world.objects()}.items())]
+        refused = list(newly_refused(objects, change.ref.name, level=level, before=before))
+        if not refused:
+            continue
+        refs = tuple(ref for ref, _ in refused)
+        words = (
+            f"it makes namespace {change.ref.name} refuse new Pods of {listed(refs)}, which violate"
+            f" PodSecurity {level}; running Pods stay until they are replaced"
+        )
+        yield RankedReason(kind=ReasonKind.REFUSES_PODS, text=words, refs=refs, weight=91, unsafe=True)
 
 
 def _dropped_count(effects: Effects, ref: Ref, before: int, after: int) -> int:

@@ -49,6 +49,8 @@ def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "
             yield from _comparison_checks(cause, case)
         case Side.DRIFT:
             yield f"argocd app diff {app}"
+            if about is None:  # nothing explains it: the comparison may be stale
+                yield f"argocd app get {app} --hard-refresh"
         case Side.APPLY:
             yield f"argocd app get {app} --show-operation"
         case Side.HEALTH:

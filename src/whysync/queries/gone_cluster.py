@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.diagnosis import Case, Fix
 from whysync.queries.commands import app_argument
+
+OWN_NAME: Final = "in-cluster"
 
 
 def is_in_deletion(case: Case) -> bool:
@@ -14,12 +18,26 @@ def is_in_deletion(case: Case) -> bool:
     return failed or case.app.metadata.deletion_timestamp is not None
 
 
+def is_own_cluster(case: Case) -> bool:
+    """Is the destination the cluster that Argo CD runs in? That one exists as long as Argo CD runs."""
+    destination = case.app.spec.destination
+    return destination.server.rstrip("/") == IN_CLUSTER or destination.name == OWN_NAME
+
+
 def delete_without_resources(case: Case) -> Iterator[Fix]:
     """Argo CD's API removes the resources finalizer with `--cascade=false`, also during a deletion.
 
     Mirrors `Server.Delete` in Argo CD 3.2 (server/application/application.go).
     """
     if not is_in_deletion(case):
+        return
+    if is_own_cluster(case):
+        yield Fix.run(
+            f"argocd app delete {app_argument(case)} --cascade=false",
+            title="Last resort: delete the Application without its resources",
+            risk="its resources keep running in this cluster, and no Application manages them",
+            destroys=("the Application: its finalizer is removed, and its resources are not deleted",),
+        )
         return
     yield Fix.run(
         f"argocd app delete {app_argument(case)} --cascade=false",

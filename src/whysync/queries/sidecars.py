@@ -20,7 +20,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import comment, on_object, sync, terminate
+from whysync.queries.commands import comment, kubectl, on_object, sync, terminate, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -32,6 +32,12 @@ class InjectionSwitch(msgspec.Struct, frozen=True, kw_only=True):
     part: str
     name: str
     value: str
+
+    @property
+    def text(self) -> str:
+        """`label sidecar.istio.io/inject: 'false'`, quoted where YAML would read another type."""
+        value = f"'{self.value}'" if self.value in ("true", "false") else self.value
+        return f"{self.part[:-1]} {self.name}: {value}"
 
 
 # By the container name that the injector uses.
@@ -57,6 +63,13 @@ _QUIT = {
 }
 
 
+# How to make it a native sidecar, where its injector decides that.
+_NATIVE = {
+    "istio-proxy": "ENABLE_NATIVE_SIDECARS=true in the environment of istiod (Istio 1.19+, Kubernetes 1.29+)",
+    "linkerd-proxy": "proxy.nativeSidecar=true in the values of Linkerd (2.15+, Kubernetes 1.29+)",
+}
+
+
 class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
     """A sidecar that still runs; `injected` if the workload's own template does not contain it."""
 
@@ -64,6 +77,7 @@ class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
     finished: str
     injected: bool
     evidence: tuple[Evidence, ...]
+    pod: Ref
 
     @property
     def switch(self) -> InjectionSwitch | None:
@@ -93,6 +107,7 @@ def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
             name=text(sidecar.get("name")),
             finished=text(done.get("name")),
             injected=bool(injected),
+            pod=history.pod.ref,
             evidence=(
                 cite(
                     history.pod, f"/status/containerStatuses/{first}/state", says="this container succeeded"
@@ -145,13 +160,14 @@ def sidecar_removed_in_git(case: Case, hook: Ref, sidecar: RunningSidecar | None
 
 def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Iterator[Fix]:
     """The hanging run has done its work; the template is changed for the next one."""
+    yield from _stop_now(sidecar)
     again = rerun_commands(case, hook)
     declared, switch = case.desired_of(hook.key), sidecar.switch
     if switch is not None and declared is not None and isinstance(declared.at("/spec/template"), dict):
         change = Fix.change(
             hook,
             Set(pointer=_switch_pointer(switch), value=switch.value),
-            title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
+            title=f"Run the hook without {sidecar.name}: {switch.text}",
             risk="the hook then lacks what the sidecar provides, and it runs a second time",
         )
         yield replace(change, afterwards=again)
@@ -161,11 +177,16 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
                 f"spec.template.metadata.{switch.part} of {hook}: {switch.name}: '{switch.value}'; commit"
             ),
             *again,
-            title=f"Run the hook without {sidecar.name}: {switch.part[:-1]} {switch.name}={switch.value}",
+            title=f"Run the hook without {sidecar.name}: {switch.text}",
             risk="the hook then lacks what the sidecar provides, and it runs a second time",
         )
+    native = _NATIVE.get(sidecar.name, "") if sidecar.injected or sidecar.name in _SWITCHES else ""
     yield Fix.run(
-        comment("an init container with restartPolicy: Always (Kubernetes 1.29+) stops with the Job; commit"),
+        comment(
+            native
+            or "move it to initContainers with restartPolicy: Always (Kubernetes 1.29+), commit;"
+            " the kubelet stops it with the Job"
+        ),
         *(
             (comment(f"or stop it at the end of the hook: {sidecar.quit_command}"),)
             if sidecar.quit_command
@@ -173,4 +194,26 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
         ),
         *again,
         title=f"Or make {sidecar.name} a native sidecar, or stop it at the end of the hook",
+        risk="the hook, which has succeeded, runs a second time",
+    )
+
+
+def _stop_now(sidecar: RunningSidecar) -> Iterator[Fix]:
+    """Stop the sidecar of the hanging run: then its Job is complete, and the sync continues."""
+    pod = sidecar.pod
+    if sidecar.name == "istio-proxy":
+        stop = kubectl(
+            *("exec", pod.name, "-c", sidecar.name, "--", "pilot-agent", "request", "POST", "quitquitquit"),
+            namespace=pod.namespace,
+        )
+        commands: tuple[str, ...] = (stop,)
+    elif sidecar.quit_command:
+        port = sidecar.quit_command.rpartition("localhost:")[2].partition("/")[0]
+        forward = kubectl("port-forward", f"pod/{pod.name}", port, namespace=pod.namespace)
+        commands = (with_comment(forward, "in another terminal"), sidecar.quit_command)
+    else:
+        return
+    yield Fix.run(
+        *commands,
+        title=f"Stop {sidecar.name} of this run: the Job completes, and the sync continues",
     )

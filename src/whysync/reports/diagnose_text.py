@@ -675,7 +675,7 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if more > 0:
         yield from terminal.labeled("", f"and {more} more (-o json has them all)")
     yield from _not_understood(report, terminal, wide=wide)
-    if report.first is None and report.unexplained and report.side is Side.COMPARE:
+    if report.first is None and report.unexplained and report.side in (Side.COMPARE, Side.DRIFT):
         for index, command in enumerate(side_checks(report.side, report.case)):
             yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
     yield from _gaps(report.gaps, terminal)

@@ -32,6 +32,11 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
     anonymous: bool = False
     detail: str = ""
 
+    @property
+    def may_not_exist(self) -> bool:
+        """Hosts answer a request without access and a request for a wrong URL alike."""
+        return "epository not found" in self.detail
+
 
 class RepoUnreachable(Failure, frozen=True, kw_only=True):
     """`reason` NOT_FOUND includes a private repository: hosts report it as missing to other accounts."""

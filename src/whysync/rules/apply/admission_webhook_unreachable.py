@@ -17,6 +17,7 @@ uninstalled, delete its configuration: then nothing is validated or mutated anym
 A webhook that answered with a denial is admission-denied.
 """
 
+import re
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
@@ -32,6 +33,12 @@ from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.service_backends import pods_behind, scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+# The webhook listens: it is not down.
+_ANSWERS = frozenset(
+    {Network.BAD_RESPONSE, Network.X509, Network.TLS, Network.SERVER_ERROR, Network.RATE_LIMITED}
+)
+_SERVICE_NAME = re.compile(r"[a-z0-9-]{1,63}\.(?P<namespace>[a-z0-9-]{1,63})\.svc(?:\.cluster\.local)?$")
 
 
 @rule(cause="webhook-down", since="0.1")
@@ -81,7 +88,10 @@ def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | N
     count = len(group.resources)
     blocked = f", which blocks {count} resources" if count > 1 else ""
     name = failure.webhook or failure.url
-    return f"admission webhook {name}{service_text} is down: {why}{blocked}"
+    state = "fails" if not scaled_down and failure.reason in _ANSWERS else "is down"
+    if failure.reason is Network.BAD_RESPONSE and failure.detail:
+        why = f"its response is invalid: {one_line(failure.detail).rpartition('webhook response: ')[2]}"
+    return f"admission webhook {name}{service_text} {state}: {why}{blocked}"
 
 
 def _about(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Ref:
@@ -121,16 +131,19 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
     if failure.reason in (Network.X509, Network.TLS):
         title = "Renew the webhook's certificate and the caBundle in its configuration, then sync"
     elif failure.reason is Network.BAD_RESPONSE:
-        title = "Fix the webhook (the API server cannot parse its response), then sync"
+        title = "Upgrade the webhook, or roll it back: the API server cannot use its response; then sync"
     else:
         title = "Get the webhook's Pods running, then sync"
+    named = _SERVICE_NAME.search(failure.webhook)  # many webhooks are named after their Service
+    namespace = failure.namespace or (named["namespace"] if named else "")
+    kinds = "deployments,pods" if failure.reason is Network.BAD_RESPONSE else "pods,endpointslices"
     show = (
-        kubectl("get", "pods,endpointslices", namespace=failure.namespace)
-        if failure.namespace
+        kubectl("get", kinds, *(("-o", "wide") * (kinds != "pods,endpointslices")), namespace=namespace)
+        if namespace
         else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
     )
-    events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=failure.namespace),)
-    yield Fix.run(show, *(events if failure.namespace else ()), sync_command, title=title)
+    events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace),)
+    yield Fix.run(show, *(events if namespace else ()), sync_command, title=title)
     if configured is not None:
         delete_command = on_object("delete", configured[0].ref)
     else:

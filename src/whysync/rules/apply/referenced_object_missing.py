@@ -195,4 +195,33 @@ def _fixes(
     )
     referrer = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
     keys = referenced_keys(referrer, need.kind, need.name) if referrer is not None else []
-    yield Fix.run(*creation_commands(need, keys), sync_command, title=f"{action}, then sync")
+    unknown_keys = not keys and not need.key and need.kind in ("Secret", "ConfigMap")
+    look = (
+        with_comment(on_object("get", need.needed_by, "-o", "yaml"), "which keys of it are read")
+        if need.needed_by is not None and unknown_keys
+        else ""
+    )
+    yield Fix.run(
+        *((look,) if look else ()),
+        *creation_commands(need, keys),
+        sync_command,
+        title=f"{action}, then sync",
+    )
+    yield from _in_an_earlier_hook(case, need)
+
+
+def _in_an_earlier_hook(case: Case, need: MissingObject) -> Iterator[Fix]:
+    """A PreSync hook runs before the app's own resources are applied; the facts do not show whose it is."""
+    needed_by = need.needed_by
+    if needed_by is None or case.has(Fact.DESIRED) or need.key:
+        return
+    if not any(result.key == needed_by.key and result.hook_type == "PreSync" for result in case.results):
+        return
+    yield Fix.run(
+        comment(f"{need.kind} {need.name}, annotations argocd.argoproj.io/hook: PreSync,"),
+        comment("argocd.argoproj.io/sync-wave: '-1', argocd.argoproj.io/hook-delete-policy:"),
+        comment(f"BeforeHookCreation; or make {needed_by} a PostSync hook; commit"),
+        sync(case),
+        title=f"If this app creates {need.kind} {need.name} itself: create it before the hook, which runs"
+        " in PreSync",
+    )

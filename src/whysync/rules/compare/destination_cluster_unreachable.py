@@ -21,13 +21,13 @@ conversion-webhook-failed or k8s-rbac.
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.network import Network
 from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
 from whysync.queries.commands import argocd_namespace, refresh
 from whysync.queries.connection_errors import why_unreachable
-from whysync.queries.gone_cluster import delete_without_resources, is_in_deletion
+from whysync.queries.gone_cluster import delete_without_resources, is_in_deletion, is_own_cluster
 from whysync.queries.group_failures import grouped
 
 API_PORTS = (443, 6443)
@@ -76,6 +76,12 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
         )
 
 
+def _peer(case: Case) -> str:
+    if is_own_cluster(case):
+        return "the address of this cluster's API server, or of a webhook or aggregated API that it calls"
+    return "the destination cluster's API server"
+
+
 def _unknown_peer(case: Case) -> Iterator[Finding]:
     """Connections to an unnamed server: the port suggests an API server."""
     for group in grouped(case, ConnectionFailed, by=lambda failure: (failure.host, failure.port)):
@@ -91,15 +97,32 @@ def _unknown_peer(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM if deleting else Confidence.LOW,
             verdict=f"Argo CD cannot delete the app's resources: {place} does not answer"
-            f" ({why_unreachable(failure.reason)}), probably the destination cluster's API server"
+            f" ({why_unreachable(failure.reason)}), probably {_peer(case)}"
             if deleting
             else f"{place} does not answer ({why_unreachable(failure.reason)}): its port suggests an API"
             " server, or it is a webhook or Git host",
-            evidence=group.cited(says="why the connection failed; the message does not name the server"),
+            evidence=(
+                *group.cited(says="why the connection failed; the message does not name the server"),
+                *cite_if(
+                    case.application,
+                    "/spec/destination",
+                    says="the destination is Argo CD's own cluster",
+                    when=is_own_cluster(case),
+                ),
+            ),
             fixes=(
                 Fix.run(
-                    "argocd cluster list   # is it a cluster's address?",
-                    "kubectl get svc -A -o wide | grep " + quote(failure.host) + "   # or a Service's?",
+                    *(
+                        ()
+                        if is_own_cluster(case)
+                        else ("argocd cluster list   # is it a cluster's address?",)
+                    ),
+                    f"kubectl get svc,endpointslices,pods -A -o wide | grep -F {quote(failure.host)}"
+                    "   # whose address is it?",
+                    *(
+                        ("kubectl get apiservices | grep False   # an aggregated API that does not answer",)
+                        * is_own_cluster(case)
+                    ),
                     refresh(case),
                     title="Find out whose address it is, fix the connection, then refresh",
                 ),

@@ -61,6 +61,9 @@ def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterat
             title="Hard refresh when the chart repository answers again: nothing is wrong in Git",
         )
         return
+    if failure.repo_is_unknown:
+        yield from _repository_is_unknown(case, failure, folder)
+        return
     update = Fix.run(
         f"helm dependency update {folder}",
         f"git add {folder}/Chart.lock",
@@ -75,4 +78,27 @@ def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterat
         hard_refresh(case),
         title=f"Add the Helm repository {failure.repo or 'of the dependency'} to Argo CD, then hard refresh",
     )
-    yield from (register, update) if failure.repo_is_unknown else (update, register)
+    yield from (update, register)
+
+
+def _repository_is_unknown(case: Case, failure: HelmDependency, folder: str) -> Iterator[Fix]:
+    """`helm dependency build` downloads what `Chart.lock` names, only from repositories that it knows.
+
+    A new lock file names the same repository and does not help; a chart in `charts/` is not downloaded.
+    """
+    repo = quote(failure.repo) if failure.repo else "URL"
+    yield Fix.run(
+        with_comment(
+            f"argocd repo add {repo} --type helm --name NAME", "--username, --password if it is private"
+        ),
+        hard_refresh(case),
+        title=f"Add the Helm repository {failure.repo or 'of the dependency'} to Argo CD, then hard refresh",
+    )
+    yield Fix.run(
+        with_comment(f"helm repo add NAME {repo}", "on your machine"),
+        f"helm dependency build {folder}",
+        with_comment(f"git add -f {folder}/charts", "the downloaded charts; often in .gitignore"),
+        "git commit -m 'Vendor chart dependencies' && git push",
+        hard_refresh(case),
+        title="Or commit the dependency to charts/, so that Argo CD does not download it",
+    )

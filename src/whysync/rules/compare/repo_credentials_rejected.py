@@ -27,13 +27,14 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed
-from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl, with_comment
+from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
     is_oci,
     repository_address,
     repository_secret,
+    source_flag,
     source_pointer,
 )
 
@@ -67,7 +68,10 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
                 *group.cited(says="error of the login"),
                 *_where(case, source if source is not None and url == source.repo_url else None, secret),
             ),
-            fixes=(_fix(case, url, method, secret, _type_flags(failure, source), failure.anonymous),),
+            fixes=(
+                _fix(case, url, method, secret, _type_flags(failure, source), failure),
+                *_correct_url(case, url, source, failure),
+            ),
         )
 
 
@@ -75,6 +79,11 @@ def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Mani
     repository = url or "the repository"
     if not failure.anonymous:
         credential, _ = CREDENTIALS.get(method, ("credentials", ""))
+        if failure.may_not_exist:
+            return (
+                f"{repository} is not found: Argo CD has no credential for it, its account has no access, or"
+                " the URL is wrong"
+            )
         if secret is None and method is AuthMethod.HTTPS:
             return f"{repository} rejects Argo CD's {credential}, or Argo CD has none for it"
         return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
@@ -110,8 +119,14 @@ def _type_flags(failure: RepoAuthFailed, source: Source | None) -> str:
 
 
 def _fix(
-    case: Case, url: str, method: AuthMethod, secret: Manifest | None, type_flags: str, anonymous: bool
+    case: Case,
+    url: str,
+    method: AuthMethod,
+    secret: Manifest | None,
+    type_flags: str,
+    failure: RepoAuthFailed,
 ) -> Fix:
+    anonymous = failure.anonymous
     namespace = argocd_namespace(case)
     _, flags = CREDENTIALS.get(method, ("", "--username USER --password TOKEN"))
     flags = type_flags + flags
@@ -122,11 +137,25 @@ def _fix(
         label = "argocd.argoproj.io/secret-type in (repository,repo-creds)"
         look = kubectl("get", "secret", "-l", label, namespace=namespace)
         renew = "Add a credential for" if anonymous else "Renew the credential of"
+        renew = "Add or renew the credential of" if failure.may_not_exist else renew
         title = f"{renew} this repository, then hard refresh"
-    look_for = "is there one, and does its URL match?" if anonymous else "which credential is in use"
+    unsure = anonymous or failure.may_not_exist
+    look_for = "is there one, and does its URL match?" if unsure else "which credential is in use"
     return Fix.run(
         with_comment(look, look_for),
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
         hard_refresh(case),
         title=title,
+    )
+
+
+def _correct_url(case: Case, url: str, source: Source | None, failure: RepoAuthFailed) -> Iterator[Fix]:
+    """Hosts report a private repository as missing, and a missing one as private."""
+    if not failure.may_not_exist or source is None or source.chart:
+        return
+    yield Fix.run(
+        with_comment(f"git ls-remote {quote(url)} HEAD", "with an account that has access: does it exist?"),
+        f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo URL",
+        hard_refresh(case),
+        title="Or correct the URL, if the repository was renamed or moved",
     )

@@ -35,6 +35,9 @@ from whysync.queries.sources import (
     synced_commit,
 )
 
+_LASTING = frozenset({"", "HEAD", "main", "master", "trunk", "develop"})
+"""Branches that no app has for itself."""
+
 
 @rule(cause="revision-not-found", since="0.1")
 def revision_not_found(case: Case) -> Iterator[Finding]:
@@ -53,7 +56,7 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
                 *group.cited(says="Argo CD cannot resolve it"),
                 *cite_if(case.application, pointer, says="target revision"),
             ),
-            fixes=(_fix(case, failure, source), *_pin_synced_commit(case, source)),
+            fixes=tuple(_fixes(case, failure, source)),
             already_fixed=render_again(
                 case,
                 "the Application already tracks another revision",
@@ -67,6 +70,27 @@ def _tracks_another(failure: RevisionNotFound, source: Source | None) -> bool:
     if source is None or source.chart or not failure.revision or not source.target_revision:
         return False
     return source.target_revision != failure.revision
+
+
+def _fixes(case: Case, failure: RevisionNotFound, source: Source | None) -> Iterator[Fix]:
+    """A pinned commit deploys nothing new; auto-sync deploys any other revision immediately."""
+    pin = tuple(_pin_synced_commit(case, source))
+    other = _fix(case, failure, source)
+    yield from (*pin, other) if case.is_automated else (other, *pin)
+    generated = any(owner.kind == "ApplicationSet" for owner in case.app.metadata.owner_references)
+    if pin and source is not None and not generated and source.target_revision not in _LASTING:
+        yield Fix.run(
+            f"argocd app delete {app_argument(case)}",
+            title="If the app was only for that branch: delete it with its resources",
+            destroys=("the Application and everything that it manages",),
+        )
+
+
+def _risk_of_other(case: Case) -> str:
+    if not case.is_automated:
+        return ""
+    prunes = ", and deletes what that revision does not have" if case.prunes else ""
+    return f"auto-sync deploys the revision immediately{prunes}: compare it first"
 
 
 def _pin_synced_commit(case: Case, source: Source | None) -> Iterator[Fix]:
@@ -112,7 +136,17 @@ def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
         look = f"git ls-remote --heads --tags {repo}"
     return Fix.run(
         look,
+        *_compared_first(case, source, chart),
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --revision REVISION",
         hard_refresh(case),
         title="Set an existing target revision (or push the missing one)",
+        risk=_risk_of_other(case),
     )
+
+
+def _compared_first(case: Case, source: Source | None, chart: str) -> Iterator[str]:
+    """`argocd app diff --revision`, where auto-sync would deploy the revision; it has one source only."""
+    if case.is_automated and source is not None and not chart and len(case.app.sources) == 1:
+        yield with_comment(
+            f"argocd app diff {app_argument(case)} --revision REVISION", "what it would change"
+        )

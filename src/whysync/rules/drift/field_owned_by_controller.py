@@ -25,6 +25,7 @@ from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mecha
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_fields
 
 
@@ -33,7 +34,8 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
     yield from _written_back(case)
     for drift in case.drifts_by(Mechanism.BY_CONTROLLER):
         writer = drift.writer
-        who = phrase(writer) if writer else "a controller in the cluster"
+        autoscaler = _own_autoscaler(case, drift) if writer is None else ""
+        who = phrase(writer) if writer else autoscaler or "a controller in the cluster"
         yield drift_finding(
             drift,
             writer=writer,
@@ -48,13 +50,28 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
 
 def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     ignore = ignore_fields(case, drift.ref, drift.pointer)
-    if not (drift.only_live or drift.is_required):
-        yield Fix.remove(
-            drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git"
-        )
+    risk = removal_risk(case, drift.ref, drift.pointer, writer="the controller", ignorable=bool(ignore))
+    drop = Fix.remove(
+        drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git", risk=risk
+    )
+    removable = not (drift.only_live or drift.is_required)
+    if removable and risk and drift.last_key == "replicas":  # the removal can stop everything
+        yield from (*ignore, drop)
+        return
+    if removable:
+        yield drop
     elif not ignore:
         yield _commit([drift])
     yield from ignore
+
+
+def _own_autoscaler(case: Case, drift: Drift) -> str:
+    """The autoscaler among the app's own resources: `FleetAutoscaler` scales a `Fleet`; empty if none is."""
+    if drift.last_key != "replicas":
+        return ""
+    kind, namespace = f"{drift.ref.kind}Autoscaler", drift.ref.namespace
+    rows = [row.ref for row in case.app.status.resources if (row.kind, row.namespace) == (kind, namespace)]
+    return str(rows[0]) if len(rows) == 1 else ""
 
 
 def _commit(drifts: Sequence[Drift]) -> Fix:

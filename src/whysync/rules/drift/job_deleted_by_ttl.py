@@ -52,7 +52,8 @@ def job_deleted_by_ttl(case: Case) -> Iterator[Finding]:
                     Set(pointer=HOOK, value="PostSync"),
                     Set(pointer=POLICY, value="BeforeHookCreation,HookSucceeded"),
                     title="Make it a hook: Argo CD runs it once per sync and deletes it",
-                    risk="it runs at every sync, after all resources are healthy (PreSync: before the sync)",
+                    risk="it runs at every sync, after all resources are healthy; if they need what it"
+                    " creates, use PreSync",
                 ),
                 Fix.remove(symptom.ref, ttl, title="Keep the finished object: remove its TTL"),
             ),

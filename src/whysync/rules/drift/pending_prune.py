@@ -22,13 +22,14 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.argocd.tracking.method import TrackingMethod
+from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
-from whysync.queries.commands import on_object, refresh, sync
+from whysync.queries.commands import argocd_namespace, kubectl, on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.sync_options import has_option
@@ -46,6 +47,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
     selection = " ".join(
         f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]
     )
+    them = "it" if len(rows) == 1 else "them"
     yield Finding(
         about=rows[0][1].ref,
         explains=tuple(SymptomId.extra(row.key) for _, row in rows),
@@ -55,8 +57,16 @@ def pending_prune(case: Case) -> Iterator[Finding]:
         evidence=tuple(_evidence(case, rows)),
         fixes=(
             Fix.run(
-                on_object("annotate", rows[0][1].ref, "argocd.argoproj.io/compare-options=IgnoreExtraneous"),
-                title="Keep it on purpose: exclude it from the sync status",
+                *(
+                    on_object(
+                        "annotate",
+                        row.ref,
+                        "argocd.argoproj.io/compare-options=IgnoreExtraneous",
+                        "argocd.argoproj.io/sync-options=Prune=false",
+                    )
+                    for _, row in rows[:10]
+                ),
+                title=f"Keep {them} on purpose: exclude {them} from the sync status and from pruning",
             ),
             Fix.run(
                 f"git log --oneline -S {quote(f'name: {rows[0][1].name}')}   # which commit removed it",
@@ -64,6 +74,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
                 refresh(case),
                 title="It was removed by mistake: add it to Git again",
             ),
+            *_other_tracking(case, rows),
             Fix.run(
                 sync(case, "--prune", "--dry-run", selection),
                 sync(case, "--prune", selection),
@@ -77,12 +88,30 @@ def pending_prune(case: Case) -> Iterator[Finding]:
 
 def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     """The other explanation, if nothing shows that Argo CD applied the objects."""
+    by_annotation = case.has(Fact.SETTINGS) and case.argocd.tracking_method == TrackingMethod.ANNOTATION
     objects = [case.live_of(row.key) for _, row in rows]
-    if all(live is not None and was_applied(live) for live in objects):
+    if by_annotation or all(live is not None and was_applied(live) for live in objects):
         return ""
     if len(rows) == 1:
         return "; or it was never in Git: a controller that copies tracking labels created it"
     return "; or they were never in Git: a controller that copies tracking labels created them"
+
+
+def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Fix]:
+    """A tracking id names its object, so a copy of it does not make another object part of the app."""
+    if not _alternative(case, rows):
+        return
+    patch = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
+    yield Fix.run(
+        with_comment(on_object("get", rows[0][1].ref, "-o", "yaml"), "its labels and owner: who created it?"),
+        kubectl(
+            *("patch", "configmap", "argocd-cm", "--type", "merge", "-p", patch),
+            namespace=argocd_namespace(case),
+        ),
+        sync(case),
+        title="If a controller copied the tracking label: track by annotation",
+        risk="changes the tracking of all Applications; each needs a sync",
+    )
 
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:

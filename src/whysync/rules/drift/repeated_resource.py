@@ -24,7 +24,7 @@ from whysync.diagnosis.sentences import listed
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import DuplicateResource
-from whysync.queries.commands import app_argument
+from whysync.queries.commands import app_argument, comment
 from whysync.queries.named_objects import named_ref
 
 
@@ -37,8 +37,7 @@ def repeated_resource(case: Case) -> Iterator[Finding]:
             about=ref,
             explains=report.symptoms,
             confidence=Confidence.HIGH,
-            verdict=f"{ref} is rendered {report.failure.times or len(copies)} times; the last one wins"
-            + _difference(copies),
+            verdict=_verdict(ref, report.failure.times or len(copies), copies),
             evidence=(
                 report.cite(says="counted by Argo CD"),
                 *(
@@ -51,8 +50,15 @@ def repeated_resource(case: Case) -> Iterator[Finding]:
                     for copy in copies[:4]
                 ),
             ),
-            fixes=(*_delete_first(copies), _find_copies(case, ref)),
+            fixes=(*_delete_first(copies), _find_copies(case, ref, seen=bool(copies))),
         )
+
+
+def _verdict(ref: Ref, times: int, copies: list[Manifest]) -> str:
+    """Without the manifests, the number is Argo CD's: it counts the objects of all sources."""
+    if not copies:
+        return f"{ref} appears {times} times among the app's resources; the last one wins"
+    return f"{ref} is rendered {times} times; the last one wins{_difference(copies)}"
 
 
 def _copies(case: Case, ref: Ref) -> list[Manifest]:
@@ -92,9 +98,11 @@ def _delete_first(copies: list[Manifest]) -> Iterator[Fix]:
         )
 
 
-def _find_copies(case: Case, ref: Ref) -> Fix:
+def _find_copies(case: Case, ref: Ref, *, seen: bool) -> Fix:
+    once = "if that is 1, the warning is out of date: argocd app get --hard-refresh counts again"
     return Fix.run(
         f"argocd app manifests {app_argument(case)} --source git | grep -c {quote(f'name: {ref.name}')}",
+        *(() if seen else (comment(once),)),
         f"grep -rn {quote(f'name: {ref.name}')} .     # in the source: keep one of them",
         title="Find the copies in the source and keep one",
     )

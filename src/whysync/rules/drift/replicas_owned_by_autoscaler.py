@@ -21,6 +21,7 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, cite, rule
 from whysync.queries.drift import drift_finding
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_field
 
 REPLICAS = "/spec/replicas"
@@ -47,7 +48,7 @@ def replicas_owned_by_autoscaler(case: Case) -> Iterator[Finding]:
                     drift.ref,
                     REPLICAS,
                     title="Let the autoscaler own it: remove replicas from Git",
-                    risk="this sync can reset it to 1 replica until the autoscaler acts",
+                    risk=removal_risk(case, drift.ref, REPLICAS, writer="the autoscaler"),
                 ),
                 ignore_field(case, drift.ref, REPLICAS),
             ),

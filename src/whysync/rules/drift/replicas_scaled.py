@@ -26,6 +26,7 @@ from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, 
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import drift_finding, live_values
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_field
 
 
@@ -68,7 +69,7 @@ def _fixes(case: Case, drift: Drift, *, healed: bool) -> Iterator[Fix]:
         drift.ref,
         drift.pointer,
         title="An autoscaler scales it: remove replicas from Git",
-        risk="this sync can reset it to 1 replica until the autoscaler acts",
+        risk=removal_risk(case, drift.ref, drift.pointer, writer="the autoscaler"),
     )
     yield ignore_field(case, drift.ref, drift.pointer)
     if not healed:

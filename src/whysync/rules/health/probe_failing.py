@@ -42,6 +42,7 @@ from whysync.queries.probes import (
 NOT_FOUND = 404
 NO_LOGIN = (401, 403)
 SERVER_ERROR = 500
+_COMPARE = "Compare port, path and timing of the probe with the program, and correct it in Git"
 _DOWN = "while it restarts, it is not ready"
 _EITHER = "either it is killed because of the probe, or the probe fails because it is down"
 
@@ -86,7 +87,7 @@ def probe_failing(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 *(startup_probes(case, about, failure) if kill is not None else ()),
-                *_fixes(about, ref, failure),
+                *_fixes(about, ref, failure, starting=_is_starting(case, failure.probe)),
             ),
         )
         yield finding if is_consequence else _with_port_fix(case, finding, failure)
@@ -138,15 +139,23 @@ def _with_port_fix(case: Case, finding: Finding, failure: ProbeFailed) -> Findin
 
 
 def _severity(case: Case, probe: str) -> Severity:
-    starting = case.synced_recently and probe in ("readiness", "startup")
     degraded = case.app.status.health.status == "Degraded"
-    if starting and not degraded:
+    if _is_starting(case, probe):
         return Severity.INFO
     return Severity.CRITICAL if degraded or probe == "liveness" else Severity.WARNING
 
 
-def _fixes(about: Ref, pod: Ref | None, failure: ProbeFailed | None = None) -> tuple[Fix, ...]:
+def _is_starting(case: Case, probe: str) -> bool:
+    """Does the probe fail because the program has just been started? Then nothing is wrong yet."""
+    is_degraded = case.app.status.health.status == "Degraded"
+    return case.synced_recently and probe in ("readiness", "startup") and not is_degraded
+
+
+def _fixes(
+    about: Ref, pod: Ref | None, failure: ProbeFailed | None = None, *, starting: bool = False
+) -> tuple[Fix, ...]:
     named = pod if pod is not None and pod.kind == "Pod" else about
+    title = _title(failure)
     target = named.name if named.kind == "Pod" else f"{named.kind.lower()}/{named.name}"
     return (
         Fix.run(
@@ -155,14 +164,16 @@ def _fixes(about: Ref, pod: Ref | None, failure: ProbeFailed | None = None) -> t
                 kubectl("logs", target, "--tail=50", namespace=named.namespace or "default"),
                 "what the program says, and where it listens",
             ),
-            title=_title(failure),
+            title=f"If it does not become ready in its usual time: {title[:1].lower()}{title[1:]}"
+            if starting
+            else title,
         ),
     )
 
 
 def _title(failure: ProbeFailed | None) -> str:
     if failure is None:
-        return "Compare port, path and timing of the probe with the program, and correct it in Git"
+        return _COMPARE
     if failure.status == NOT_FOUND:
         return "Correct the path of the probe in Git: the program has no such path (404)"
     if failure.status in NO_LOGIN:
@@ -173,4 +184,4 @@ def _title(failure: ProbeFailed | None) -> str:
         return "Raise timeoutSeconds of the probe in Git, or find out in the log why the program is slow"
     if failure.is_refused:
         return "Probe the port that the program listens on, in Git; if it does not listen, its log shows why"
-    return "Compare port, path and timing of the probe with the program, and correct it in Git"
+    return _COMPARE if failure.detail else "Run the probe's command in the container, and read the log"

@@ -24,6 +24,7 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.foreign_fields import fields_of_others
 from whysync.queries.ignore_rules import ignore_field
 
@@ -96,6 +97,6 @@ def _fix(case: Case, ref: Ref, writer: Writer, found: tuple[str, ...]) -> Fix | 
             ref,
             _REPLICAS,
             title="Let the autoscaler own it: remove replicas from Git",
-            risk="with client-side apply, this sync can set 1 replica for a moment",
+            risk=removal_risk(case, ref, _REPLICAS, writer="the autoscaler", ignorable=False),
         )
     return ignore_field(case, ref, *found)
