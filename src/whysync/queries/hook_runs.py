@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from shlex import quote
 
+import msgspec
+
 from whysync.argocd.api.application import ResourceResult
-from whysync.diagnosis import Case, Evidence, Fix, Set, cite, cite_line
+from whysync.diagnosis import Case, Evidence, Fix, Remove, Set, cite, cite_line
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.pods import LogRootCause
 from whysync.json_tree import fields, items, text
@@ -42,6 +44,7 @@ _REFUSALS = (
     WebhookDown,
 )
 DEADLINE_POINTER = "/spec/activeDeadlineSeconds"
+TTL_POINTER = "/spec/ttlSecondsAfterFinished"
 RUN_TO_COMPLETION = ("Job", "Pod", "Workflow")
 """Kinds that run to completion. A hook of another kind fails when it becomes Degraded."""
 
@@ -214,3 +217,53 @@ def _raise_deadline(case: Case, ref: Ref, overdue_job: Manifest | None) -> Itera
             title="Or raise the deadline, if it was only slow",
             risk="a hanging run then blocks the sync for as long",
         )
+
+
+class MissingSafeguards(msgspec.Struct, frozen=True, kw_only=True):
+    """A hook Job whose settings turn a failure into a hang: a TTL, or no deadline."""
+
+    ref: Ref
+    job: Manifest
+    has_ttl: bool
+    has_no_deadline: bool
+
+    @property
+    def pointer(self) -> str:
+        return TTL_POINTER if self.has_ttl else DEADLINE_POINTER
+
+    @property
+    def problems(self) -> str:
+        ttl = "can be deleted by its TTL before Argo CD sees its result"
+        endless = "has no deadline, so a hang never ends"
+        return ", and ".join(
+            (*((ttl,) if self.has_ttl else ()), *((endless,) if self.has_no_deadline else ()))
+        )
+
+    def evidence(self) -> Iterator[Evidence]:
+        if self.has_ttl:
+            yield cite(
+                self.job, TTL_POINTER, says="Kubernetes deletes it this many seconds after it finishes"
+            )
+        if self.has_no_deadline:
+            yield cite(self.job, DEADLINE_POINTER, says="no deadline")
+
+    def fix(self) -> Fix:
+        remove_ttl = " and remove ttlSecondsAfterFinished" if self.has_ttl else ""
+        return Fix.change(
+            self.ref,
+            *((Remove(pointer=TTL_POINTER),) if self.has_ttl else ()),
+            *((Set(pointer=DEADLINE_POINTER, value=600),) if self.has_no_deadline else ()),
+            title=f"Prevention: set a deadline{remove_ttl}",
+            risk="the deadline must be longer than its slowest successful run",
+        )
+
+
+def missing_safeguards(case: Case, ref: Ref) -> MissingSafeguards | None:
+    job = case.desired_of(ref.key)
+    if job is None or ref.kind != "Job":
+        return None
+    has_ttl = isinstance(job.at(TTL_POINTER), int)
+    has_no_deadline = not isinstance(job.at(DEADLINE_POINTER), int)
+    if not (has_ttl or has_no_deadline):
+        return None
+    return MissingSafeguards(ref=ref, job=job, has_ttl=has_ttl, has_no_deadline=has_no_deadline)

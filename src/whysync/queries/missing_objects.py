@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.hooks import DeletePolicy, delete_policies
-from whysync.diagnosis import Case, Evidence, Fix, Set, cite
+from whysync.diagnosis import Case, Evidence, Fact, Fix, Set, cite
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
@@ -16,20 +17,22 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
-from whysync.queries.commands import kubectl, with_comment
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.producers import Producer, creates_object, producer_of
-from whysync.queries.references import Reference, is_absent, references_of
+from whysync.queries.references import Reference, is_absent, referenced_keys, references_of
 from whysync.queries.sync_position import (
     applied_before,
     comes_before,
     first_phase,
     is_hook,
+    phase_and_wave,
     wave_of,
 )
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
+_CREATABLE = ("ConfigMap", "Secret", "ServiceAccount")
 
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -194,12 +197,157 @@ def _pruned_by_last_sync(case: Case, need: MissingObject) -> Evidence | None:
     return None
 
 
-def declared_source(case: Case, need: MissingObject) -> Manifest | None:
+def _declared_source(case: Case, need: MissingObject) -> Manifest | None:
     """The object itself in Git, or the one from which a controller creates it."""
     for manifest in case.desired:
         if manifest.ref.kind == need.kind and manifest.ref.name == need.name:
             return manifest
     return next((m for m in case.desired if creates_object(m, need.kind, need.name)), None)
+
+
+class Absence(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an object is missing that no other program creates: where Git declares it and what needs it."""
+
+    need: MissingObject
+    source: Manifest | None
+    """The object in Git, or the one from which it is created."""
+    user: Manifest | None
+    """What needs it, in Git."""
+    late: bool
+    """Is the source applied after its user, or in the same wave without an order?"""
+
+    @property
+    def not_yet_applied(self) -> bool:
+        return self.source is not None and not self.late
+
+
+def absence_of(case: Case, need: MissingObject) -> Absence:
+    source = _declared_source(case, need)
+    user = case.desired_of(need.needed_by.key) if need.needed_by else None
+    late = source is not None and user is not None and not _comes_in_time(need, source, user)
+    return Absence(need=need, source=source, user=user, late=late)
+
+
+def absence_text(case: Case, absence: Absence) -> str:
+    """`Deployment shop/web needs Secret shop/db, which does not exist`."""
+    need, source, user = absence.need, absence.source, absence.user
+    subject = f"{need.needed_by} needs " if need.needed_by else ""
+    missing = need.what
+    if need.key:
+        return f"{subject}key {need.key} of {missing}, which it does not have"
+    if need.deleted_after_sync:
+        return f"{subject}{missing}, a hook that its hook-delete-policy HookSucceeded deletes after the sync"
+    if source is None and need.pruned is not None:
+        return f"{subject}{missing}, which the last sync pruned because it is no longer in Git"
+    if source is None:
+        undeclared = ", and this Application does not declare it" if case.has(Fact.DESIRED) else ""
+        return f"{subject}{missing}, which does not exist{undeclared}"
+    created_from = "" if source.ref.kind == need.kind else f" created from {source.ref},"
+    if absence.late and user is not None:
+        applied, needed = phase_and_wave(source), phase_and_wave(user)
+        if applied == needed:
+            return f"{subject}{missing},{created_from} in the same wave ({applied}), which has no order"
+        order = f"in {applied}, but is needed in {needed}"
+        return f"{subject}{missing},{created_from} which is applied too late: {order}"
+    return (
+        f"{subject}{missing},{created_from} which is declared in Git"
+        f" ({phase_and_wave(source)}) but not in the cluster yet"
+    )
+
+
+def absence_evidence(absence: Absence) -> tuple[Evidence, ...]:
+    need = absence.need
+    pruned = (need.pruned,) if need.pruned is not None else ()
+    return (*need.evidence, *pruned, *_sync_positions(absence.source, absence.user))
+
+
+def _sync_positions(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence]:
+    if source is not None:
+        yield cite(source, "/metadata/annotations", says=f"when it is applied: {phase_and_wave(source)}")
+    if source is not None and user is not None:
+        yield cite(user, "/metadata/annotations", says=f"when it is needed: {phase_and_wave(user)}")
+
+
+def absence_fixes(case: Case, absence: Absence) -> Iterator[Fix]:
+    need, source, user = absence.need, absence.source, absence.user
+    sync_command = sync(case)
+    if need.deleted_after_sync:
+        yield Fix.run(
+            comment(
+                f"{need.kind} {need.name}: no hook annotation, or hook-delete-policy: BeforeHookCreation"
+            ),
+            sync_command,
+            title="Keep it: make it a regular resource, or a hook that stays until the next sync",
+        )
+        return
+    if absence.late and source is not None and user is not None:
+        yield from _reorder_fixes(source, user)
+        return
+    if source is not None:
+        yield Fix.run(
+            on_object("get", source.ref), sync_command, title=f"Sync, so that {source.ref} is created first"
+        )
+        return
+    yield from _fixes_of_undeclared(case, need, user)
+
+
+def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None) -> Iterator[Fix]:
+    similar = get_close_matches(need.name, _names_of_kind(case, need), n=1)
+    if similar and user is not None and need.pointer and user.at(need.pointer) == need.name:
+        yield Fix.change(
+            user.ref,
+            Set(pointer=need.pointer, value=similar[0]),
+            title=f"If {similar[0]} is meant: correct the name in Git",
+        )
+    elif similar:
+        yield Fix.run(
+            kubectl("get", need.kind.lower(), similar[0], namespace=need.namespace),
+            title=f"If {similar[0]} is meant: correct the name in Git",
+        )
+    if need.pruned is not None:
+        yield Fix.run(
+            comment(f"the commit that removed {need.kind} {need.name}: git log --diff-filter=D -- PATH"),
+            "git revert COMMIT && git push",
+            title=f"Restore {need.kind} {need.name} in Git; argocd.argoproj.io/sync-options: Prune=false"
+            " protects it from pruning",
+        )
+    if need.pruned is not None and need.kind not in _CREATABLE:
+        return
+    action = (
+        f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
+    )
+    referrer = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
+    keys = referenced_keys(referrer, need.kind, need.name) if referrer is not None else []
+    unknown_keys = not keys and not need.key and need.kind in ("Secret", "ConfigMap")
+    look = (
+        with_comment(on_object("get", need.needed_by, "-o", "yaml"), "which keys of it are read")
+        if need.needed_by is not None and unknown_keys
+        else ""
+    )
+    yield Fix.run(
+        *((look,) if look else ()),
+        *_creation_commands(need, keys),
+        sync(case),
+        title=f"{action}, then sync",
+    )
+    yield from _in_an_earlier_hook(case, need)
+
+
+def _in_an_earlier_hook(case: Case, need: MissingObject) -> Iterator[Fix]:
+    """A PreSync hook runs before the app's own resources are applied; the facts do not show whose it is."""
+    needed_by = need.needed_by
+    if needed_by is None or case.has(Fact.DESIRED) or need.key:
+        return
+    if not any(result.key == needed_by.key and result.hook_type == "PreSync" for result in case.results):
+        return
+    yield Fix.run(
+        comment(f"{need.kind} {need.name}, annotations argocd.argoproj.io/hook: PreSync,"),
+        comment("argocd.argoproj.io/sync-wave: '-1', argocd.argoproj.io/hook-delete-policy:"),
+        comment(f"BeforeHookCreation; or make {needed_by} a PostSync hook; commit"),
+        sync(case),
+        title=f"If this app creates {need.kind} {need.name} itself: create it before the hook, which runs"
+        " in PreSync",
+    )
 
 
 def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:
@@ -212,14 +360,14 @@ def producer_of_missing(case: Case, need: MissingObject) -> Producer | None:
     return producer if producer is not None and producer.manifest.role is Role.LIVE else None
 
 
-def comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool:
+def _comes_in_time(need: MissingObject, source: Manifest, user: Manifest) -> bool:
     """Is it applied in time? What a controller creates from another object needs an earlier wave."""
     if source.ref.kind == need.kind:
         return applied_before(source, user)
     return comes_before(source, user)
 
 
-def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
+def _reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
     """Applies the source before its user: an earlier wave, or, across phases, a later user."""
     if first_phase(source) == first_phase(user):
         yield Fix.change(
@@ -245,12 +393,12 @@ def reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
         )
 
 
-def names_of_kind(case: Case, need: MissingObject) -> list[str]:
+def _names_of_kind(case: Case, need: MissingObject) -> list[str]:
     keys = case.index.live_by_key
     return sorted({key.name for key in keys if key.kind == need.kind and key.namespace == need.namespace})
 
 
-def creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
+def _creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
     place = need.namespace
     values = [f"--from-literal={key}=VALUE" for key in keys or ("KEY",)]
     if need.key:  # describe does not print the values of Secrets

@@ -27,8 +27,6 @@ from whysync.diagnosis import (
     Evidence,
     Finding,
     Fix,
-    Remove,
-    Set,
     Severity,
     cite,
     rule,
@@ -36,20 +34,17 @@ from whysync.diagnosis import (
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION
-from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
 from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped, pod_symptoms
+from whysync.queries.hook_runs import TTL_POINTER, MissingSafeguards, missing_safeguards
 from whysync.queries.log_lines import last_log_line
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sidecars import sidecar_removed_in_git
 from whysync.queries.stuck_wait import StuckWait, hook_fixes, why_stuck
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import AwaitedObject, wait_of
-
-TTL = "/spec/ttlSecondsAfterFinished"
-DEADLINE = "/spec/activeDeadlineSeconds"
+from whysync.queries.waiting_on import wait_of
 
 
 @rule(cause="hook-stuck", since="0.1")
@@ -81,7 +76,9 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         fixes=tuple(hook_fixes(case, wait, stuck)),
         already_fixed=sidecar_removed_in_git(case, wait.ref, stuck.sidecar),
     )
-    yield from _missing_safeguards(case, wait)
+    safeguards = missing_safeguards(case, wait.ref)
+    if safeguards is not None:
+        yield _prevention(safeguards)
 
 
 def _deleted_during_wait(case: Case) -> Iterator[Finding]:
@@ -89,7 +86,7 @@ def _deleted_during_wait(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ResourceVanished, by=lambda failure: failure.resource):
         ref = named_ref(case, group.failure.resource, group.ref)
         declared = case.desired_of(ref.key)
-        ttl = declared.at(TTL) if declared is not None else None
+        ttl = declared.at(TTL_POINTER) if declared is not None else None
         why = (
             f": ttlSecondsAfterFinished deletes it {ttl} s after it finishes" if isinstance(ttl, int) else ""
         )
@@ -102,7 +99,7 @@ def _deleted_during_wait(case: Case) -> Iterator[Finding]:
             evidence=(
                 *group.cited(says="it was deleted, and its result is unknown"),
                 *(
-                    (cite(declared, TTL, says="deletes it this many seconds after it finishes"),)
+                    (cite(declared, TTL_POINTER, says="deletes it this many seconds after it finishes"),)
                     if declared and why
                     else ()
                 ),
@@ -121,43 +118,15 @@ def _evidence(case: Case, stuck: StuckWait) -> Iterator[Evidence]:
     yield from stuck.evidence
 
 
-def _missing_safeguards(case: Case, wait: AwaitedObject) -> Iterator[Finding]:
-    """A TTL or a missing deadline: settings that turn a failure into a hang."""
-    job = case.desired_of(wait.ref.key)
-    if job is None or wait.ref.kind != "Job":
-        return
-    ttl, endless = isinstance(job.at(TTL), int), not isinstance(job.at(DEADLINE), int)
-    if not (ttl or endless):
-        return
-    yield Finding(
-        about=wait.ref,
-        field=TTL if ttl else DEADLINE,
+def _prevention(safeguards: MissingSafeguards) -> Finding:
+    return Finding(
+        about=safeguards.ref,
+        field=safeguards.pointer,
         explains=(OPERATION,),
         because=(OPERATION,),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        verdict=f"{wait.ref} " + _problems(ttl=ttl, endless=endless),
-        evidence=tuple(_declared(job, ttl=ttl, endless=endless)),
-        fixes=(
-            Fix.change(
-                wait.ref,
-                *((Remove(pointer=TTL),) if ttl else ()),
-                *((Set(pointer=DEADLINE, value=600),) if endless else ()),
-                title="Prevention: set a deadline" + (" and remove ttlSecondsAfterFinished" if ttl else ""),
-                risk="the deadline must be longer than its slowest successful run",
-            ),
-        ),
+        verdict=f"{safeguards.ref} {safeguards.problems}",
+        evidence=tuple(safeguards.evidence()),
+        fixes=(safeguards.fix(),),
     )
-
-
-def _problems(*, ttl: bool, endless: bool) -> str:
-    problems = [*(["can be deleted by its TTL before Argo CD sees its result"] if ttl else [])]
-    problems += ["has no deadline, so a hang never ends"] if endless else []
-    return ", and ".join(problems)
-
-
-def _declared(job: Manifest, *, ttl: bool, endless: bool) -> Iterator[Evidence]:
-    if ttl:
-        yield cite(job, TTL, says="Kubernetes deletes it this many seconds after it finishes")
-    if endless:
-        yield cite(job, DEADLINE, says="no deadline")

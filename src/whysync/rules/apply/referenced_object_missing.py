@@ -22,32 +22,23 @@ it (hook-failed, crashloop).
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
-from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import both_ends
-from whysync.kubernetes.api.manifest import Manifest
-from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.commands import on_object, with_comment
 from whysync.queries.missing_objects import (
     WAVE,
     MissingObject,
-    comes_in_time,
-    creation_commands,
-    declared_source,
+    absence_evidence,
+    absence_fixes,
+    absence_of,
+    absence_text,
     missing_objects,
-    names_of_kind,
     producer_of_missing,
-    reorder_fixes,
 )
 from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.producers import Producer
 from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
-from whysync.queries.references import referenced_keys
-from whysync.queries.sync_position import (
-    phase_and_wave,
-)
-
-_CREATABLE = ("ConfigMap", "Secret", "ServiceAccount")
 
 
 @rule(cause="dependency-missing", since="0.1")
@@ -57,23 +48,17 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
         if producer is not None:
             yield _not_created(case, need, producer)
             continue
-        source = declared_source(case, need)
-        user = case.desired_of(need.needed_by.key) if need.needed_by else None
-        late = source is not None and user is not None and not comes_in_time(need, source, user)
+        absence = absence_of(case, need)
         yield Finding(
             about=need.needed_by or case.application.ref,
-            field=None if source is None or late else WAVE,
+            field=WAVE if absence.not_yet_applied else None,
             explains=need.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if need.reported else Confidence.MEDIUM,
-            verdict=_verdict(case, need, source, user, late=late),
+            verdict=absence_text(case, absence),
             root=f"{need.what} does not exist" if not need.key else None,
-            evidence=(
-                *need.evidence,
-                *((need.pruned,) if need.pruned is not None else ()),
-                *_places(source, user),
-            ),
-            fixes=tuple(_fixes(case, need, source, user, late=late)),
+            evidence=absence_evidence(absence),
+            fixes=tuple(absence_fixes(case, absence)),
         )
 
 
@@ -111,117 +96,4 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
                 title=f"Find out why {source} has not created it; do not create it manually",
             ),
         ),
-    )
-
-
-def _verdict(
-    case: Case, need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool
-) -> str:
-    subject = f"{need.needed_by} needs " if need.needed_by else ""
-    missing = need.what
-    if need.key:
-        return f"{subject}key {need.key} of {missing}, which it does not have"
-    if need.deleted_after_sync:
-        return f"{subject}{missing}, a hook that its hook-delete-policy HookSucceeded deletes after the sync"
-    if source is None and need.pruned is not None:
-        return f"{subject}{missing}, which the last sync pruned because it is no longer in Git"
-    if source is None:
-        undeclared = ", and this Application does not declare it" if case.has(Fact.DESIRED) else ""
-        return f"{subject}{missing}, which does not exist{undeclared}"
-    created_from = "" if source.ref.kind == need.kind else f" created from {source.ref},"
-    if late and user is not None:
-        applied, needed = phase_and_wave(source), phase_and_wave(user)
-        if applied == needed:
-            return f"{subject}{missing},{created_from} in the same wave ({applied}), which has no order"
-        order = f"in {applied}, but is needed in {needed}"
-        return f"{subject}{missing},{created_from} which is applied too late: {order}"
-    return (
-        f"{subject}{missing},{created_from} which is declared in Git"
-        f" ({phase_and_wave(source)}) but not in the cluster yet"
-    )
-
-
-def _places(source: Manifest | None, user: Manifest | None) -> Iterator[Evidence]:
-    if source is not None:
-        yield cite(source, "/metadata/annotations", says=f"when it is applied: {phase_and_wave(source)}")
-    if source is not None and user is not None:
-        yield cite(user, "/metadata/annotations", says=f"when it is needed: {phase_and_wave(user)}")
-
-
-def _fixes(
-    case: Case, need: MissingObject, source: Manifest | None, user: Manifest | None, *, late: bool
-) -> Iterator[Fix]:
-    sync_command = sync(case)
-    if need.deleted_after_sync:
-        yield Fix.run(
-            comment(
-                f"{need.kind} {need.name}: no hook annotation, or hook-delete-policy: BeforeHookCreation"
-            ),
-            sync_command,
-            title="Keep it: make it a regular resource, or a hook that stays until the next sync",
-        )
-        return
-    if late and source is not None and user is not None:
-        yield from reorder_fixes(source, user)
-        return
-    if source is not None:
-        yield Fix.run(
-            on_object("get", source.ref), sync_command, title=f"Sync, so that {source.ref} is created first"
-        )
-        return
-    similar = get_close_matches(need.name, names_of_kind(case, need), n=1)
-    if similar and user is not None and need.pointer and user.at(need.pointer) == need.name:
-        yield Fix.change(
-            user.ref,
-            Set(pointer=need.pointer, value=similar[0]),
-            title=f"If {similar[0]} is meant: correct the name in Git",
-        )
-    elif similar:
-        yield Fix.run(
-            kubectl("get", need.kind.lower(), similar[0], namespace=need.namespace),
-            title=f"If {similar[0]} is meant: correct the name in Git",
-        )
-    if need.pruned is not None:
-        yield Fix.run(
-            comment(f"the commit that removed {need.kind} {need.name}: git log --diff-filter=D -- PATH"),
-            "git revert COMMIT && git push",
-            title=f"Restore {need.kind} {need.name} in Git; argocd.argoproj.io/sync-options: Prune=false"
-            " protects it from pruning",
-        )
-    if need.pruned is not None and need.kind not in _CREATABLE:
-        return
-    action = (
-        f"Add key {need.key} to {need.kind} {need.name}" if need.key else f"Create {need.kind} {need.name}"
-    )
-    referrer = user or (case.live_of(need.needed_by.key) if need.needed_by is not None else None)
-    keys = referenced_keys(referrer, need.kind, need.name) if referrer is not None else []
-    unknown_keys = not keys and not need.key and need.kind in ("Secret", "ConfigMap")
-    look = (
-        with_comment(on_object("get", need.needed_by, "-o", "yaml"), "which keys of it are read")
-        if need.needed_by is not None and unknown_keys
-        else ""
-    )
-    yield Fix.run(
-        *((look,) if look else ()),
-        *creation_commands(need, keys),
-        sync_command,
-        title=f"{action}, then sync",
-    )
-    yield from _in_an_earlier_hook(case, need)
-
-
-def _in_an_earlier_hook(case: Case, need: MissingObject) -> Iterator[Fix]:
-    """A PreSync hook runs before the app's own resources are applied; the facts do not show whose it is."""
-    needed_by = need.needed_by
-    if needed_by is None or case.has(Fact.DESIRED) or need.key:
-        return
-    if not any(result.key == needed_by.key and result.hook_type == "PreSync" for result in case.results):
-        return
-    yield Fix.run(
-        comment(f"{need.kind} {need.name}, annotations argocd.argoproj.io/hook: PreSync,"),
-        comment("argocd.argoproj.io/sync-wave: '-1', argocd.argoproj.io/hook-delete-policy:"),
-        comment(f"BeforeHookCreation; or make {needed_by} a PostSync hook; commit"),
-        sync(case),
-        title=f"If this app creates {need.kind} {need.name} itself: create it before the hook, which runs"
-        " in PreSync",
     )
