@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.messages.pasted import Part, Place, clean, loud_lines, read_paste, readings_of
+from whysync.messages.pasted import Origin, PastedMessage, clean, loud_lines, possible_origins, read_paste
 
 DESCRIBED_POD = """\
 Name:             web-6c5d8-abcde
@@ -67,10 +67,10 @@ def test_decorations_are_removed(written: str) -> None:
 def test_a_described_pod_gives_the_states_of_its_containers_and_its_warnings() -> None:
     parts = read_paste(DESCRIBED_POD).parts
     assert {(part.kind, part.namespace, part.name) for part in parts} == {("Pod", "shop", "web-6c5d8-abcde")}
-    assert [(part.place, part.reason, part.text, part.container, part.exit_code) for part in parts] == [
-        (Place.EVENT, "BackOff", "Back-off restarting failed container web", "", None),
-        (Place.CONTAINER, "CrashLoopBackOff", "", "web", None),
-        (Place.CONTAINER, "OOMKilled", "", "web", 137),
+    assert [(part.origin, part.reason, part.text, part.container, part.exit_code) for part in parts] == [
+        (Origin.EVENT, "BackOff", "Back-off restarting failed container web", "", None),
+        (Origin.CONTAINER, "CrashLoopBackOff", "", "web", None),
+        (Origin.CONTAINER, "OOMKilled", "", "web", 137),
     ]
 
 
@@ -83,11 +83,11 @@ def test_indented_and_quoted_pastes_say_the_same() -> None:
 def test_argocd_app_get_gives_conditions_and_the_rows_that_are_not_fine() -> None:
     pasted = read_paste(APP_GET)
     assert pasted.application == "shop"
-    assert [(part.place, part.reason, part.kind, part.name, part.text) for part in pasted.parts] == [
-        (Place.CONDITION, "ComparisonError", "", "", "rpc error: code = Unknown desc = no"),
-        (Place.HEALTH, "Degraded", "Deployment", "web", "exceeded its progress deadline"),
-        (Place.RESULT, "SyncFailed", "ConfigMap", "web", "is invalid"),
-        (Place.RESULT, "Failed", "Job", "migrate", "BackoffLimitExceeded"),
+    assert [(part.origin, part.reason, part.kind, part.name, part.text) for part in pasted.parts] == [
+        (Origin.CONDITION, "ComparisonError", "", "", "rpc error: code = Unknown desc = no"),
+        (Origin.HEALTH, "Degraded", "Deployment", "web", "exceeded its progress deadline"),
+        (Origin.RESULT, "SyncFailed", "ConfigMap", "web", "is invalid"),
+        (Origin.RESULT, "Failed", "Job", "migrate", "BackoffLimitExceeded"),
     ]
     assert pasted.parts[-1].hook == "PreSync"
 
@@ -97,7 +97,9 @@ def test_argocd_app_get_gives_conditions_and_the_rows_that_are_not_fine() -> Non
     ["Operation: Sync\nPhase:  Failed\nMessage:  it broke\n", "PHASE\nFailed\nMESSAGE\nit broke\n"],
 )
 def test_the_operation_as_the_command_and_as_the_page_show_it(written: str) -> None:
-    assert read_paste(written).parts == (Part(place=Place.OPERATION, reason="Failed", text="it broke"),)
+    assert read_paste(written).parts == (
+        PastedMessage(origin=Origin.OPERATION, reason="Failed", text="it broke"),
+    )
 
 
 def test_condition_with_its_type_on_its_own_line() -> None:
@@ -114,8 +116,8 @@ def test_listed_events_name_their_object() -> None:
     5m          Warning   FailedCreate   replicaset/web-5d   exceeded quota
     5m          Normal    Pulled         pod/web-2           fine
     """
-    wanted = Part(
-        place=Place.EVENT, reason="FailedCreate", kind="ReplicaSet", name="web-5d", text="exceeded quota"
+    wanted = PastedMessage(
+        origin=Origin.EVENT, reason="FailedCreate", kind="ReplicaSet", name="web-5d", text="exceeded quota"
     )
     assert read_paste(listed).parts == (wanted,)
 
@@ -126,7 +128,7 @@ def test_listed_pods_give_the_state_of_those_that_do_not_run() -> None:
     a-1    0/1     Init:ErrImagePull   0          5m
     b-1    1/1     Running             0          5m
     """
-    wanted = Part(place=Place.CONTAINER, reason="ErrImagePull", kind="Pod", name="a-1")
+    wanted = PastedMessage(origin=Origin.CONTAINER, reason="ErrImagePull", kind="Pod", name="a-1")
     assert read_paste(listed).parts == (wanted,)
 
 
@@ -143,13 +145,13 @@ def test_log_lines_give_their_loud_messages_and_the_application() -> None:
 
 
 def test_only_a_program_can_log_some_failures() -> None:
-    def places(text: str) -> set[Place]:
-        return {part.place for part in readings_of(text)}
+    def origins(text: str) -> set[Origin]:
+        return {part.origin for part in possible_origins(text)}
 
-    assert Place.CONTAINER_LOG in places("dial tcp 10.0.0.1:5432: connect: connection refused")
-    assert Place.CONTAINER_LOG not in places("rpc error: code = Unknown desc = sad")
-    assert Place.CONTAINER in places("CrashLoopBackOff: back-off 5m0s")
-    assert Place.CONTAINER not in places("something failed")
+    assert Origin.CONTAINER_LOG in origins("dial tcp 10.0.0.1:5432: connect: connection refused")
+    assert Origin.CONTAINER_LOG not in origins("rpc error: code = Unknown desc = sad")
+    assert Origin.CONTAINER in origins("CrashLoopBackOff: back-off 5m0s")
+    assert Origin.CONTAINER not in origins("something failed")
 
 
 def test_the_middle_of_a_long_text_is_not_read() -> None:
@@ -163,4 +165,4 @@ def test_the_middle_of_a_long_text_is_not_read() -> None:
 def test_any_text_can_be_read(text: str) -> None:
     pasted = read_paste(text)
     assert read_paste(pasted.text).text == pasted.text or pasted.text != clean(pasted.text)
-    readings_of(pasted.text)
+    possible_origins(pasted.text)

@@ -9,21 +9,21 @@ import pytest
 from tests.messages.upstream_texts import GROUPS
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.messages.pasted import Part, Place
+from whysync.messages.pasted import Origin, PastedMessage
 from whysync.queries.pasted_case import case_of_parts
 
 NONE = "none"
 
 
-def rows() -> Iterator[tuple[Part, frozenset[str]]]:
+def rows() -> Iterator[tuple[PastedMessage, frozenset[str]]]:
     for group in GROUPS:
         for causes, words in group.texts:
-            part = Part(place=group.place, reason=group.condition, text=group.wrapper + words)
+            part = PastedMessage(origin=group.origin, reason=group.condition, text=group.wrapper + words)
             yield part, frozenset(causes.split())
 
 
 @pytest.mark.parametrize(("part", "causes"), list(rows()), ids=lambda value: getattr(value, "text", "")[-60:])
-def test_the_first_cause_is_one_that_the_text_can_have(part: Part, causes: frozenset[str]) -> None:
+def test_the_first_cause_is_one_that_the_text_can_have(part: PastedMessage, causes: frozenset[str]) -> None:
     first = diagnose(case_of_parts([part]), diagnosis_rules()).first
     assert (NONE if first is None else first.cause) in causes
 
@@ -60,7 +60,7 @@ def test_what_a_tool_prints_is_a_failure_of_that_tool(wrapper: str, cause: str, 
         "Failed to load target state: failed to generate manifest for source 1 of 1: "
         f"rpc error: code = Unknown desc = {wrapper}{words}"
     )
-    part = Part(place=Place.CONDITION, reason="ComparisonError", text=text)
+    part = PastedMessage(origin=Origin.CONDITION, reason="ComparisonError", text=text)
     first = diagnose(case_of_parts([part]), diagnosis_rules()).first
     assert first is not None
     assert first.cause == cause

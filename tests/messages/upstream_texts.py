@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from whysync.messages.pasted import Place
+from whysync.messages.pasted import Origin
 
 REPO_SERVER = (
     "Failed to load target state: failed to generate manifest for source 1 of 1: rpc "
@@ -74,7 +74,7 @@ APPLY = "one or more objects failed to apply, reason: "
 class Group(NamedTuple):
     """`texts` by the causes that are accepted for them, separated by spaces; empty: none is needed."""
 
-    place: Place
+    origin: Origin
     condition: str
     wrapper: str
     texts: tuple[tuple[str, str], ...]
@@ -82,7 +82,7 @@ class Group(NamedTuple):
 
 GROUPS: tuple[Group, ...] = (
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         FETCH,
         (
@@ -302,7 +302,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         INITIALIZE,
         (
@@ -315,7 +315,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         CHECKOUT,
         (
@@ -345,7 +345,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         REPO_SERVER,
         (
@@ -627,7 +627,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         LIST_REFS,
         (
@@ -720,7 +720,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         OCI_DIGEST,
         (
@@ -760,7 +760,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         OCI_TAGS,
         (
@@ -787,7 +787,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         HELM_TEMPLATE,
         (
@@ -872,7 +872,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         HELM_DEPENDENCIES,
         (
@@ -915,7 +915,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         HELM_PULL,
         (
@@ -949,7 +949,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         HELM_PULL_OCI,
         (
@@ -977,7 +977,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         KUSTOMIZE,
         (
@@ -1042,7 +1042,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         PLUGIN_SIDECAR,
         (
@@ -1098,7 +1098,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         VAULT_PLUGIN,
         (
@@ -1154,7 +1154,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         OLD_PLUGIN,
         (
@@ -1210,7 +1210,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         "",
         (
@@ -1368,7 +1368,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         DIFF,
         (
@@ -1386,7 +1386,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         SERVER_SIDE_DIFF,
         (
@@ -1420,7 +1420,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         CLUSTER_CACHE,
         (
@@ -1507,7 +1507,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         LIVE_STATE,
         (
@@ -1522,7 +1522,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "SyncError",
         "",
         (
@@ -1535,7 +1535,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.OPERATION,
+        Origin.OPERATION,
         "Failed",
         APPLY,
         (
@@ -1604,7 +1604,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.OPERATION,
+        Origin.OPERATION,
         "Failed",
         "",
         (
@@ -1674,7 +1674,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ErrorOccurred",
         "",
         (
@@ -1718,7 +1718,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         REPO_SERVER,
         (
@@ -1861,7 +1861,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         "",
         (
@@ -1895,7 +1895,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.OPERATION,
+        Origin.OPERATION,
         "",
         APPLY,
         (
@@ -1908,7 +1908,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.ARGOCD_LOG,
+        Origin.ARGOCD_LOG,
         "",
         "",
         (
@@ -1934,7 +1934,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.ARGOCD_LOG,
+        Origin.ARGOCD_LOG,
         "",
         "",
         (
@@ -1951,7 +1951,7 @@ GROUPS: tuple[Group, ...] = (
         ),
     ),
     Group(
-        Place.CONDITION,
+        Origin.CONDITION,
         "ComparisonError",
         "",
         (

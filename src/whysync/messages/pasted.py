@@ -36,7 +36,7 @@ _GOOD = frozenset({"Running", "Completed", "ContainerCreating", "PodInitializing
 _ENDED = frozenset({"Error", "OOMKilled", "ContainerCannotRun", "StartError", "DeadlineExceeded"})
 
 
-class Place(StrEnum):
+class Origin(StrEnum):
     """Where Argo CD or Kubernetes shows such a text."""
 
     CONDITION = "condition"
@@ -50,14 +50,14 @@ class Place(StrEnum):
     CONTAINER_LOG = "container-log"
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """One text and the place it belongs to. What the paste does not name is empty.
+class PastedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """One text and its origin. What the paste does not name is empty.
 
     `reason` is the type of a condition, the reason of an event or of a container's state, the health or the
     phase of a resource. `ended`: the state is that of a container that terminated.
     """
 
-    place: Place
+    origin: Origin
     text: str = ""
     reason: str = ""
     kind: str = ""
@@ -71,13 +71,13 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pasted(msgspec.Struct, frozen=True, kw_only=True):
-    """`parts` are those whose place is known; `text` is everything that was pasted, cleaned.
+    """`parts` are the texts whose origin is known; `text` is everything that was pasted, cleaned.
 
     `is_cut`: it was too long, and its middle was not read.
     """
 
     text: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PastedMessage, ...] = ()
     application: str = ""
     is_cut: bool = False
 
@@ -117,10 +117,10 @@ def read_paste(text: str) -> Pasted:
     )
 
 
-def _log_lines(lines: list[LogLine]) -> Iterator[Part]:
+def _log_lines(lines: list[LogLine]) -> Iterator[PastedMessage]:
     for line in lines:
         if line.is_loud and line.text:
-            yield Part(place=Place.ARGOCD_LOG, text=line.text, reason=line.level)
+            yield PastedMessage(origin=Origin.ARGOCD_LOG, text=line.text, reason=line.level)
 
 
 # --- conditions and the operation of an Application -----------------------------------------------------
@@ -136,16 +136,16 @@ def _condition() -> re.Pattern[str]:
     )
 
 
-def _conditions(text: str) -> Iterator[Part]:
+def _conditions(text: str) -> Iterator[PastedMessage]:
     for match in _condition().finditer(text):
-        yield Part(place=Place.CONDITION, reason=match["type"], text=match["text"].strip())
+        yield PastedMessage(origin=Origin.CONDITION, reason=match["type"], text=match["text"].strip())
 
 
-def _operation(lines: list[str]) -> Iterator[Part]:
+def _operation(lines: list[str]) -> Iterator[PastedMessage]:
     """`Phase:` and `Message:` of `argocd app get`, or the same words as headings, as the UI shows them."""
     phase = _value_of(lines, "phase")
     if phase in ("Failed", "Error", "Running", "Terminating"):
-        yield Part(place=Place.OPERATION, reason=phase, text=_value_of(lines, "message"))
+        yield PastedMessage(origin=Origin.OPERATION, reason=phase, text=_value_of(lines, "message"))
 
 
 def _value_of(lines: list[str], label: str) -> str:
@@ -163,7 +163,7 @@ def _value_of(lines: list[str], label: str) -> str:
 # --- tables: `argocd app get`, `kubectl get pods` -------------------------------------------------------
 
 
-def _table_rows(lines: list[str], described: _Described) -> Iterator[Part]:
+def _table_rows(lines: list[str], described: _Described) -> Iterator[PastedMessage]:
     columns: list[tuple[str, int]] = []
     for line in lines:
         cells = line.split()
@@ -185,13 +185,13 @@ def _cells(line: str, columns: list[tuple[str, int]]) -> dict[str, str]:
     return {name: line[start:end].strip() for (name, start), end in zip(columns, ends, strict=True)}
 
 
-def _resource(row: dict[str, str]) -> Part | None:
+def _resource(row: dict[str, str]) -> PastedMessage | None:
     status, health, text = row.get("STATUS", ""), row.get("HEALTH", ""), row.get("MESSAGE", "")
     failed = status in ("SyncFailed", "Failed", "Error") or bool(row.get("HOOK") and status == "Failed")
     if not failed and health not in ("Degraded", "Progressing", "Missing", "Suspended", "Unknown"):
         return None
-    return Part(
-        place=Place.RESULT if failed else Place.HEALTH,
+    return PastedMessage(
+        origin=Origin.RESULT if failed else Origin.HEALTH,
         text=text,
         reason=status if failed else health,
         kind=row["KIND"],
@@ -202,12 +202,12 @@ def _resource(row: dict[str, str]) -> Part | None:
     )
 
 
-def _pod_row(cells: list[str], described: _Described) -> Part | None:
+def _pod_row(cells: list[str], described: _Described) -> PastedMessage | None:
     if len(cells) < 5 or cells[2] in _GOOD or not cells[1].replace("/", "").isdigit():
         return None
     reason = cells[2].rpartition(":")[2]
-    return Part(
-        place=Place.CONTAINER,
+    return PastedMessage(
+        origin=Origin.CONTAINER,
         reason=reason,
         kind="Pod",
         namespace=described.namespace,
@@ -237,12 +237,12 @@ def _listed_event() -> re.Pattern[str]:
     )
 
 
-def _events(lines: list[str], described: _Described) -> Iterator[Part]:
+def _events(lines: list[str], described: _Described) -> Iterator[PastedMessage]:
     for number, line in enumerate(lines):
         match = _described_event().match(line)
         if match is not None:
-            yield Part(
-                place=Place.EVENT,
+            yield PastedMessage(
+                origin=Origin.EVENT,
                 reason=match["reason"],
                 text=_wrapped(match["text"], lines[number + 1 :], indent=match.start("text")),
                 kind=described.kind,
@@ -252,8 +252,8 @@ def _events(lines: list[str], described: _Described) -> Iterator[Part]:
             continue
         match = _listed_event().match(line)
         if match is not None:
-            yield Part(
-                place=Place.EVENT,
+            yield PastedMessage(
+                origin=Origin.EVENT,
                 reason=match["reason"],
                 text=match["text"].strip(),
                 kind=_kind(match["kind"]),
@@ -298,7 +298,7 @@ class _Described:
 
     def __init__(self) -> None:
         self.kind = self.name = self.namespace = self.application = ""
-        self._states: list[Part] = []
+        self._states: list[PastedMessage] = []
 
     @staticmethod
     def read(lines: list[str]) -> _Described:
@@ -314,7 +314,7 @@ class _Described:
         described._read_states(lines)
         return described
 
-    def states(self) -> tuple[Part, ...]:
+    def states(self) -> tuple[PastedMessage, ...]:
         return tuple(self._states)
 
     def _read_states(self, lines: list[str]) -> None:
@@ -341,8 +341,8 @@ class _Described:
         if reason in _GOOD:
             return
         self._states.append(
-            Part(
-                place=Place.CONTAINER,
+            PastedMessage(
+                origin=Origin.CONTAINER,
                 reason=reason,
                 text=state.get("Message", ""),
                 kind="Pod",
@@ -373,27 +373,29 @@ def _leading_reason() -> re.Pattern[str]:
     )
 
 
-def readings_of(text: str) -> tuple[Part, ...]:
-    """Every place in which a bare text can be, the likeliest first."""
+def possible_origins(text: str) -> tuple[PastedMessage, ...]:
+    """A bare text with every origin that it can have, the likeliest first."""
     match = _leading_reason().match(text)
     reason, remainder = (match["reason"], match["text"]) if match else ("", text)
     code = re.search(r"exit(?:ed)?(?: with)?(?: code| status)?[: ]+(\d{1,3})\b", text, re.IGNORECASE)
     exit_code = int(code[1]) if code else None
     parts = [
-        Part(place=Place.CONDITION, reason="ComparisonError", text=text),
-        Part(place=Place.OPERATION, reason="Failed", text=text),
-        Part(place=Place.OPERATION, reason="Running", text=text),
-        Part(place=Place.LONG_OPERATION, reason="Running", text=text),
-        Part(place=Place.EVENT, reason=reason, text=text),
-        Part(place=Place.CONTAINER, reason=reason, text=remainder, ended=True, exit_code=exit_code),
-        Part(place=Place.CONTAINER, reason=reason, text=remainder),
-        Part(place=Place.HEALTH, reason="Degraded", text=text),
-        Part(place=Place.ARGOCD_LOG, reason="error", text=text),
+        PastedMessage(origin=Origin.CONDITION, reason="ComparisonError", text=text),
+        PastedMessage(origin=Origin.OPERATION, reason="Failed", text=text),
+        PastedMessage(origin=Origin.OPERATION, reason="Running", text=text),
+        PastedMessage(origin=Origin.LONG_OPERATION, reason="Running", text=text),
+        PastedMessage(origin=Origin.EVENT, reason=reason, text=text),
+        PastedMessage(
+            origin=Origin.CONTAINER, reason=reason, text=remainder, ended=True, exit_code=exit_code
+        ),
+        PastedMessage(origin=Origin.CONTAINER, reason=reason, text=remainder),
+        PastedMessage(origin=Origin.HEALTH, reason="Degraded", text=text),
+        PastedMessage(origin=Origin.ARGOCD_LOG, reason="error", text=text),
     ]
     logged = log_failure(text.split("\n"))
     if logged is not None and logged.reason is not LogReason.ERROR:
-        parts.append(Part(place=Place.CONTAINER_LOG, text=text))
-    return tuple(part for part in parts if part.place is not Place.CONTAINER or reason)
+        parts.append(PastedMessage(origin=Origin.CONTAINER_LOG, text=text))
+    return tuple(part for part in parts if part.origin is not Origin.CONTAINER or reason)
 
 
 def loud_lines(text: str) -> tuple[str, ...]:

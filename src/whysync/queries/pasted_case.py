@@ -17,7 +17,7 @@ from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
-from whysync.messages.pasted import Part, Place
+from whysync.messages.pasted import Origin, PastedMessage
 
 APP: Final = "APP"
 NAMESPACE: Final = "NAMESPACE"
@@ -40,7 +40,7 @@ _GROUPS: Final = {
 }
 
 
-def case_of_parts(parts: Sequence[Part], *, application: str = "") -> Case:
+def case_of_parts(parts: Sequence[PastedMessage], *, application: str = "") -> Case:
     """The Case in which each of the parts is where it belongs."""
     namespace = next((part.namespace for part in parts if part.namespace), NAMESPACE)
     builder = _Builder(application or APP, namespace)
@@ -65,30 +65,30 @@ class _Builder:
         self._container_lines: list[str] = []
         self._failures: list[Failure] = []
 
-    def add(self, part: Part) -> None:
+    def add(self, part: PastedMessage) -> None:
         self._failures += understand(part.text).failures
-        match part.place:
-            case Place.CONDITION:
+        match part.origin:
+            case Origin.CONDITION:
                 self._conditions.append({"type": part.reason, "message": part.text})
-            case Place.OPERATION:
+            case Origin.OPERATION:
                 self._operation = {"phase": part.reason, "message": part.text}
-            case Place.LONG_OPERATION:
+            case Origin.LONG_OPERATION:
                 self._operation = {"phase": part.reason, "message": part.text, "startedAt": _LONG_BEFORE}
-            case Place.RESULT:
+            case Origin.RESULT:
                 self._add_result(part)
-            case Place.HEALTH:
+            case Origin.HEALTH:
                 self._add_health(part)
-            case Place.EVENT:
+            case Origin.EVENT:
                 self._add_event(part)
-            case Place.CONTAINER:
+            case Origin.CONTAINER:
                 self._add_state(part)
-            case Place.ARGOCD_LOG:
+            case Origin.ARGOCD_LOG:
                 self._argocd_lines.append(f"level={part.reason or 'error'} msg={_quoted(part.text)}")
-            case Place.CONTAINER_LOG:
-                self._add_state(Part(place=Place.CONTAINER, reason="CrashLoopBackOff"))
+            case Origin.CONTAINER_LOG:
+                self._add_state(PastedMessage(origin=Origin.CONTAINER, reason="CrashLoopBackOff"))
                 self._container_lines += part.text.split("\n")
 
-    def _identity(self, part: Part) -> Object:
+    def _identity(self, part: PastedMessage) -> Object:
         kind = part.kind or "Pod"
         name = part.name or (POD if kind == "Pod" else "NAME")
         group = part.group or _GROUPS.get(kind, "")
@@ -100,12 +100,12 @@ class _Builder:
             "name": name,
         }
 
-    def _row(self, part: Part, **more: Json) -> None:
+    def _row(self, part: PastedMessage, **more: Json) -> None:
         identity = self._identity(part)
         key = (str(identity["kind"]), str(identity["namespace"]), str(identity["name"]))
         self._rows[key] = {**identity, "status": "Synced", **self._rows.get(key, {}), **more}
 
-    def _add_result(self, part: Part) -> None:
+    def _add_result(self, part: PastedMessage) -> None:
         hook: Object = {"hookType": part.hook, "hookPhase": "Failed"} if part.hook else {}
         status = "" if part.hook else "SyncFailed"
         self._results.append({**self._identity(part), "status": status, "message": part.text, **hook})
@@ -115,13 +115,13 @@ class _Builder:
             self._row(part, status="OutOfSync")
         self._operation = self._operation or {"phase": "Failed", "message": ""}
 
-    def _add_health(self, part: Part) -> None:
+    def _add_health(self, part: PastedMessage) -> None:
         health: Object = {"status": part.reason, "message": part.text}
         self._row(part, health=health)
         if (part.kind or "Pod") == "Pod":
             self._pods.setdefault(part.name or POD, {})
 
-    def _add_event(self, part: Part) -> None:
+    def _add_event(self, part: PastedMessage) -> None:
         identity = self._identity(part)
         about: Object = {name: identity[name] for name in ("kind", "namespace", "name")}
         body: Object = {
@@ -136,7 +136,7 @@ class _Builder:
         self._events.append(Manifest(body, role=Role.EVENT))
         self._row(part, health={"status": "Degraded"})
 
-    def _add_state(self, part: Part) -> None:
+    def _add_state(self, part: PastedMessage) -> None:
         self._row(part, health={"status": "Degraded"})
         containers = self._pods.setdefault(part.name or POD, {})
         status = containers.setdefault(part.container or CONTAINER, {"name": part.container or CONTAINER})

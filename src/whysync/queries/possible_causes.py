@@ -1,7 +1,7 @@
-"""Possible causes of a pasted text: the rules' findings for every place in which the text can appear.
+"""Possible causes of a pasted text: the rules' findings for every possible origin of the text.
 
-A text without context is tried in each place where Argo CD or Kubernetes could show it. Findings that the
-rules report there for any text are left out: they follow from the place, not from the text.
+A text without context is tried with each origin that Argo CD and Kubernetes have. Findings that the
+rules report there for any text are left out: they follow from the origin, not from the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.symptom import Side, Symptom
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.parse import understand
-from whysync.messages.pasted import Part, Pasted, Place, loud_lines, read_paste, readings_of
+from whysync.messages.pasted import Origin, Pasted, PastedMessage, loud_lines, possible_origins, read_paste
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.pasted_case import case_of_parts
 
@@ -27,16 +27,16 @@ Diagnose = Callable[[Case], AppReport]
 _UNKNOWN_TEXT = "zzyzx"
 _SHORT = 500
 _MOST_QUOTED = 3
-_SIDE_OF_PLACE = {
-    Place.CONDITION: Side.COMPARE,
-    Place.ARGOCD_LOG: Side.COMPARE,
-    Place.OPERATION: Side.APPLY,
-    Place.LONG_OPERATION: Side.APPLY,
-    Place.RESULT: Side.APPLY,
-    Place.EVENT: Side.HEALTH,
-    Place.CONTAINER: Side.HEALTH,
-    Place.HEALTH: Side.HEALTH,
-    Place.CONTAINER_LOG: Side.HEALTH,
+_SIDE_OF_ORIGIN = {
+    Origin.CONDITION: Side.COMPARE,
+    Origin.ARGOCD_LOG: Side.COMPARE,
+    Origin.OPERATION: Side.APPLY,
+    Origin.LONG_OPERATION: Side.APPLY,
+    Origin.RESULT: Side.APPLY,
+    Origin.EVENT: Side.HEALTH,
+    Origin.CONTAINER: Side.HEALTH,
+    Origin.HEALTH: Side.HEALTH,
+    Origin.CONTAINER_LOG: Side.HEALTH,
 }
 # Wrappers that any program prints; all others are Argo CD's.
 _GENERIC_LAYERS = frozenset(
@@ -67,11 +67,11 @@ _SYNC_LAYERS = frozenset(
 
 
 class PossibleCause(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding, the Case it was found in, and the places where the text has this cause."""
+    """A finding, the Case it was found in, and the origins of the text that have this cause."""
 
     finding: Finding
     case: Case
-    places: tuple[Place, ...]
+    origins: tuple[Origin, ...]
 
 
 class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class TextAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Reading(msgspec.Struct, frozen=True, kw_only=True):
-    parts: tuple[Part, ...]
+    parts: tuple[PastedMessage, ...]
     report: AppReport
 
 
@@ -125,11 +125,11 @@ class _Reader:
         self._diagnose = diagnose
 
     def with_known_places(self) -> tuple[tuple[PossibleCause, ...], tuple[NotUnderstood, ...]]:
-        """Findings for the parts of the paste whose place is known: conditions, events, container states."""
+        """Findings for the parts of the paste whose origin is known: conditions, events, container states."""
         if not self._pasted.parts:
             return (), ()
         reading = self._read(self._pasted.parts)
-        events = (part for part in self._pasted.parts if part.place is Place.EVENT)
+        events = (part for part in self._pasted.parts if part.origin is Origin.EVENT)
         control = self._read(tuple(replace(part, text=_UNKNOWN_TEXT, reason="") for part in events))
         always = {_without("", finding) for finding in control.report.findings}
         findings = [finding for finding in reading.report.findings if _without("", finding) not in always]
@@ -143,22 +143,22 @@ class _Reader:
         return _distinct(causes), unknown
 
     def anywhere(self, text: str) -> tuple[PossibleCause, ...]:
-        """Findings for a text without context; the most likely place first."""
+        """Findings for a text without context; the most likely origin first."""
         side, certain = _side_of(text)
         causes: list[PossibleCause] = []
-        for part in readings_of(text):
-            if certain and _SIDE_OF_PLACE[part.place] is not side:
+        for part in possible_origins(text):
+            if certain and _SIDE_OF_ORIGIN[part.origin] is not side:
                 continue
-            if part.place is Place.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in causes):
+            if part.origin is Origin.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in causes):
                 continue  # a text that Kubernetes reports is not a program's log
             causes += self._because_of(part)
         return _weighed(_distinct(sorted(causes, key=_rank)))
 
-    def _because_of(self, part: Part) -> Iterator[PossibleCause]:
+    def _because_of(self, part: PastedMessage) -> Iterator[PossibleCause]:
         reading = self._read((part,))
         if not reading.report.findings:
             return
-        control_reason = "" if part.place in (Place.EVENT, Place.CONTAINER) else part.reason
+        control_reason = "" if part.origin in (Origin.EVENT, Origin.CONTAINER) else part.reason
         control = self._read((replace(part, text=_UNKNOWN_TEXT, reason=control_reason),))
         always = {_without(_UNKNOWN_TEXT, finding) for finding in control.report.findings}
         rules = {finding.rule for finding in control.report.findings}
@@ -167,11 +167,11 @@ class _Reader:
             if not vague and _without(part.text, finding) not in always:
                 yield _cause(finding, reading)
 
-    def not_understood(self, text: str, part: Part | None = None) -> NotUnderstood:
+    def not_understood(self, text: str, part: PastedMessage | None = None) -> NotUnderstood:
         message = understand(text)
         side, certain = _side_of(text)
         if part is not None and not certain:
-            side = _SIDE_OF_PLACE[part.place]
+            side = _SIDE_OF_ORIGIN[part.origin]
         layers = [layer for layer in message.layers if layer.kind is not LayerKind.LOG]
         known = next((failure for failure in message.failures if not isinstance(failure, Unknown)), None)
         return NotUnderstood(
@@ -183,7 +183,7 @@ class _Reader:
             case=case_of_parts((part,) if part is not None else (), application=self._pasted.application),
         )
 
-    def _read(self, parts: tuple[Part, ...]) -> _Reading:
+    def _read(self, parts: tuple[PastedMessage, ...]) -> _Reading:
         case = case_of_parts(parts, application=self._pasted.application)
         return _Reading(parts=parts, report=self._diagnose(case))
 
@@ -194,16 +194,16 @@ def _without(text: str, finding: Finding) -> tuple[str, ...]:
 
 
 def _rank(cause: PossibleCause) -> tuple[bool, bool]:
-    """Problems before information; then the place where such a cause is usually reported."""
+    """Problems before information; then the origin that such a cause usually has."""
     finding = cause.finding
-    return finding.severity is Severity.INFO, finding.side is not _SIDE_OF_PLACE[cause.places[0]]
+    return finding.severity is Severity.INFO, finding.side is not _SIDE_OF_ORIGIN[cause.origins[0]]
 
 
 def _cause(finding: Finding, reading: _Reading) -> PossibleCause:
     cited = [str(evidence.value) for evidence in finding.evidence]
     parts = [part for part in reading.parts if part.text and any(part.text in value for value in cited)]
-    places = dict.fromkeys(part.place for part in parts or reading.parts)
-    return PossibleCause(finding=finding, case=reading.report.case, places=tuple(places))
+    origins = dict.fromkeys(part.origin for part in parts or reading.parts)
+    return PossibleCause(finding=finding, case=reading.report.case, origins=tuple(origins))
 
 
 def _side_of(text: str) -> tuple[Side, bool]:
@@ -219,29 +219,30 @@ def _type_text(failure: Failure) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(failure).__name__).lower()
 
 
-def _is_reported(part: Part, unexplained: Sequence[Symptom]) -> bool:
+def _is_reported(part: PastedMessage, unexplained: Sequence[Symptom]) -> bool:
     return any(part.text in symptom.text for symptom in unexplained)
 
 
 def _distinct(causes: Iterator[PossibleCause] | Sequence[PossibleCause]) -> tuple[PossibleCause, ...]:
-    """One per rule and object, with all the places in which it is found."""
+    """One per rule and object, with all origins of the text that have it."""
     by_rule: dict[str, PossibleCause] = {}
     for cause in causes:
         known = by_rule.get(cause.finding.rule)
         if known is None:
             by_rule[cause.finding.rule] = cause
         else:
-            places = tuple(dict.fromkeys((*known.places, *cause.places)))
-            by_rule[cause.finding.rule] = replace(known, places=places)
+            origins = tuple(dict.fromkeys((*known.origins, *cause.origins)))
+            by_rule[cause.finding.rule] = replace(known, origins=origins)
     return tuple(by_rule.values())
 
 
 def _weighed(causes: tuple[PossibleCause, ...]) -> tuple[PossibleCause, ...]:
-    """Lowers the confidence if the place is a guess: several places, or a container that may not crash."""
-    several = len({cause.places[0] for cause in causes}) > 1
+    """Lowers the confidence if the origin is a guess: several origins, or a container that may not crash."""
+    several = len({cause.origins[0] for cause in causes}) > 1
     return tuple(
         replace(cause, finding=replace(cause.finding, confidence=Confidence.MEDIUM))
-        if cause.finding.confidence is Confidence.HIGH and (several or cause.places[0] is Place.CONTAINER_LOG)
+        if cause.finding.confidence is Confidence.HIGH
+        and (several or cause.origins[0] is Origin.CONTAINER_LOG)
         else cause
         for cause in causes
     )

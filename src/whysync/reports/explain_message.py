@@ -8,7 +8,7 @@ from typing import Final
 from whysync.diagnosis.finding import Confidence
 from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Json, Object
-from whysync.messages.pasted import Place
+from whysync.messages.pasted import Origin
 from whysync.queries.check_commands import checks_for, side_checks
 from whysync.queries.commands import app_argument
 from whysync.queries.possible_causes import NotUnderstood, PossibleCause, TextAnswer
@@ -19,16 +19,16 @@ from whysync.reports.output import Safe
 from whysync.reports.terminal import LABEL_WIDTH, Terminal, one_line
 
 VERSION: Final = 1
-_PLACES: Final = {
-    Place.CONDITION: "a condition of the Application",
-    Place.OPERATION: "the message of a sync",
-    Place.LONG_OPERATION: "the message of a sync that has been running for ten minutes or longer",
-    Place.RESULT: "a resource's result of a sync",
-    Place.HEALTH: "a resource's health message",
-    Place.EVENT: "an event",
-    Place.CONTAINER: "the state of a container",
-    Place.ARGOCD_LOG: "a log line of Argo CD",
-    Place.CONTAINER_LOG: "the log of a container that keeps crashing",
+_ORIGINS: Final = {
+    Origin.CONDITION: "a condition of the Application",
+    Origin.OPERATION: "the message of a sync",
+    Origin.LONG_OPERATION: "the message of a sync that has been running for ten minutes or longer",
+    Origin.RESULT: "a resource's result of a sync",
+    Origin.HEALTH: "a resource's health message",
+    Origin.EVENT: "an event",
+    Origin.CONTAINER: "the state of a container",
+    Origin.ARGOCD_LOG: "a log line of Argo CD",
+    Origin.CONTAINER_LOG: "the log of a container that keeps crashing",
 }
 _SIDES: Final = {
     Side.COMPARE: "Argo CD could not compare: it could not read or render the source, or read the cluster",
@@ -134,7 +134,7 @@ def _checks(unknown: NotUnderstood) -> tuple[str, ...]:
 
 
 def _places(cause: PossibleCause) -> str:
-    return " or ".join(_PLACES[place] for place in cause.places)
+    return " or ".join(_ORIGINS[origin] for origin in cause.origins)
 
 
 def _as_object(answer: TextAnswer) -> Object:
@@ -158,7 +158,7 @@ def _as_object(answer: TextAnswer) -> Object:
 
 def _cause_object(cause: PossibleCause) -> Object:
     finding = cause.finding
-    places: list[Json] = [place.value for place in cause.places]
+    origins: list[Json] = [origin.value for origin in cause.origins]
     return {
         "cause": finding.cause,
         "rule": finding.rule,
@@ -166,7 +166,7 @@ def _cause_object(cause: PossibleCause) -> Object:
         "confidence": finding.confidence.value,
         "verdict": finding.verdict,
         "root": finding.root,
-        "places": places,
+        "places": origins,
         "checks": [*checks_for(finding, cause.case)],
         "fixes": [
             {"title": fix.title, "kind": fix.kind.value, "risk": fix.risk, "destroys": [*fix.destroys]}
