@@ -1,0 +1,36 @@
+"""Error texts of Argo CD, Git, Helm, Kustomize, registries and plugins, as an Application reports them.
+
+The shapes are those that the programs can produce; names and values are invented. Each group has the wrapper
+that Argo CD puts around the texts, and each text the causes that an expert accepts as the first one.
+"""
+
+from __future__ import annotations
+
+from tests.messages.upstream_texts import (
+    application_sets,
+    cluster_cache,
+    comparison,
+    git,
+    helm,
+    kustomize,
+    logs,
+    oci,
+    operations,
+    plugins,
+    repo_server,
+)
+from tests.messages.upstream_texts.group import Group
+
+GROUPS: tuple[Group, ...] = (
+    *application_sets.GROUPS,
+    *cluster_cache.GROUPS,
+    *comparison.GROUPS,
+    *git.GROUPS,
+    *helm.GROUPS,
+    *kustomize.GROUPS,
+    *logs.GROUPS,
+    *oci.GROUPS,
+    *operations.GROUPS,
+    *plugins.GROUPS,
+    *repo_server.GROUPS,
+)
