@@ -81,8 +81,8 @@ new-rule: $(VENV)/.run ## write a rule and two cases: make new-rule NAME=health/
 bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
 	@$(BIN)/python -m benchmarks
 
-mutants: $(VENV)/.dev compiled ## mutation tests with a sample of mutants of each rule (takes minutes)
-	@$(BIN)/python -m tools.mutants rules
+mutants: $(VENV)/.dev compiled ## make mutants [MODULES="scope …"] [SAMPLE=N] [SEED=WORD]: mutation tests of each rule, or of these modules of rules, proofs and queries (takes minutes)
+	@$(BIN)/python -m tools.mutants $(if $(MODULES),$(addprefix --only ,$(MODULES)),rules) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 conformance: $(VENV)/.dev compiled ## make conformance [VECTORS=DIR] [V=1]: against answers of Argo CD and the API server
 	@$(BIN)/python -m tests.conformance $(VECTORS) $(if $(V),--verbose)

@@ -11,10 +11,10 @@ from tests.proofs.worlds import bundle, deployment, in_git, running, settings, s
 from tests.situations import case_of, row
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Json, Object, fields
-from whysync.kubernetes.api.ref import Key, Ref
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.kubernetes.field_writers import Writer, WriterKind
 from whysync.proofs.simulated_case import SimulatedCase, simulated
-from whysync.proofs.sync_effects import Effects, FieldChange, effects_of
+from whysync.proofs.sync_effects import Effects, FieldChange, data_loss_text, effects_of
 
 WELL: Object = {"status": "Healthy"}
 SHOP = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="shop")
@@ -159,3 +159,197 @@ def test_pods_that_run_count_though_they_are_not_ready() -> None:
     _, effects = after_a_sync(bundle(), app, in_git(deployment(image="shop:2")), live)
     assert effects.pods_of(SHOP) == 2
     assert effects.restarted == ((SHOP, 2),)
+
+
+def owned_pod(name: str, owner: Object, *, phase: str = "Running") -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "shop", "ownerReferences": [owner]},
+        "spec": {"nodeName": "node-1", "containers": [{"name": "main", "image": "shop:1"}]},
+        "status": {"phase": phase, "containerStatuses": [{"name": "main", "ready": True}]},
+    }
+
+
+def test_running_pods_count_for_every_owner_above_them() -> None:
+    """The Deployment owns its pods through a ReplicaSet."""
+    hash_labels: Object = {"app": "shop", "pod-template-hash": "1"}
+    live = running(deployment(replicas=2))
+    made: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": "shop-1",
+            "namespace": "shop",
+            "uid": "set",
+            "labels": hash_labels,
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop", "uid": "uid-shop"}
+            ],
+        },
+        "spec": {"replicas": 2, "selector": {"matchLabels": hash_labels}},
+        "status": {"replicas": 2, "readyReplicas": 2},
+    }
+    owner: Object = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "shop-1", "uid": "set"}
+    pods = [
+        owned_pod("shop-1-a", owner),
+        owned_pod("shop-1-b", owner),
+        owned_pod("shop-1-c", owner, phase="Pending"),
+    ]
+    for each in pods:
+        fields(each["metadata"])["labels"] = hash_labels
+    _, effects = after_a_sync(*drifted(live, deployment(image="shop:2")), made, *pods)
+    assert effects.pods_of(SHOP) == 2
+
+
+# --- objects that are deleted, and what is lost with them ----------------------------------------
+
+
+def test_what_a_sync_prunes_and_replaces() -> None:
+    """A new uid is a new object: with Force, whatever the old one had is gone."""
+    forced = settings("forced")
+    options: Object = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
+    fields(forced["metadata"])["annotations"] = options
+    old = settings("old")
+    rows = (
+        row("ConfigMap", "forced", "OutOfSync"),
+        row("ConfigMap", "new", "OutOfSync"),
+        row("ConfigMap", "old", "OutOfSync", requiresPruning=True),
+    )
+    live = there({**forced, "data": {"a": "c"}})
+    case = case_of(
+        bundle(), synced(*rows, sync="OutOfSync"), in_git(forced), live, in_git(settings("new")), there(old)
+    )
+    world = simulated(case, disable_auto_sync=True)
+    world.simulation.timeline.settle()
+    since = len(world.simulation.api_server.store.journal)
+    world.simulation.argocd.request_sync(world.app, {"sync": {"prune": True}}, user="admin")
+    world.until(lambda: not world.is_operating, timedelta(minutes=30))
+    effects = effects_of(world, since)
+    assert [ref.name for ref in effects.recreated] == ["forced"]
+    assert [ref.name for ref in effects.created] == ["new"]
+    assert [ref.name for ref in effects.deleted] == ["old"]
+    assert not effects.is_nothing
+
+
+@pytest.mark.parametrize(
+    ("effects", "nothing"),
+    [
+        (Effects(), True),
+        (Effects(created=(SHOP,)), False),
+        (Effects(deleted=(SHOP,)), False),
+        (Effects(recreated=(SHOP,)), False),
+        (Effects(hooks=((SHOP, "PreSync"),)), False),
+        (Effects(taken_over=((SHOP, "billing"),)), False),
+        (Effects(pods=((SHOP.key, 3),)), True),
+    ],
+)
+def test_each_effect_is_something(effects: Effects, nothing: bool) -> None:
+    assert effects.is_nothing is nothing
+
+
+def lost(kind: str, *objects: Object, group: str = "", name: str = "it") -> str:
+    config = settings("settings")
+    app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
+    case = case_of(bundle(), app, in_git(config), there(config), *objects)
+    world = simulated(case, disable_auto_sync=True)
+    for obj in objects:
+        world.before.setdefault(ref_of(obj).key, obj)
+    namespace = "" if kind in ("CustomResourceDefinition", "Namespace", "PersistentVolume") else "shop"
+    ref = Ref(group=group, version="v1", kind=kind, namespace=namespace, name=name)
+    return data_loss_text(world, ref)
+
+
+def tenant(name: str, group: str = "example.com") -> Object:
+    meta: Object = {"name": name, "namespace": "shop"}
+    return there({"apiVersion": f"{group}/v1", "kind": "Tenant", "metadata": meta})
+
+
+def test_a_crd_is_deleted_with_all_objects_of_its_kind() -> None:
+    crd: Object = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "tenants.example.com"},
+        "spec": {"group": "example.com", "names": {"kind": "Tenant"}},
+    }
+    group, name = "apiextensions.k8s.io", "tenants.example.com"
+    objects = (crd, tenant("a"), tenant("b"), tenant("c", "other.com"))
+    assert lost("CustomResourceDefinition", *objects, group=group, name=name) == "and every Tenant (2 known)"
+    assert lost("CustomResourceDefinition", crd, group=group, name=name) == "and every Tenant"
+    assert lost("CustomResourceDefinition", group=group) == "and every object of its kind"
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("Namespace", "and everything in it"),
+        ("Secret", "and its data"),
+        ("ConfigMap", ""),
+        ("PersistentVolumeClaim", "and its data (unless its volume has reclaim policy Retain)"),
+        ("PersistentVolume", "and its data (unless its volume has reclaim policy Retain)"),
+    ],
+)
+def test_what_is_lost_with_an_object(kind: str, words: str) -> None:
+    assert lost(kind) == words
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ("Retain", "(its volume keeps the data: reclaim policy Retain)"),
+        ("Delete", "and its data (reclaim policy Delete)"),
+    ],
+)
+def test_the_reclaim_policy_decides_whether_data_is_lost(policy: str, words: str) -> None:
+    volume: Object = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "it"},
+        "spec": {"persistentVolumeReclaimPolicy": policy},
+    }
+    assert lost("PersistentVolume", there(volume)) == words
+
+
+# --- times ---------------------------------------------------------------------------------------
+
+
+def test_a_scaling_without_a_time_is_as_old_as_its_last_event() -> None:
+    scale = wrote("kubectl", {"f:spec": {"f:replicas": {}}}, subresource="scale")
+    del scale["time"]
+
+    def event(name: str, at: str, reason: str) -> Object:
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": "shop"},
+            "involvedObject": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "namespace": "shop",
+                "name": "shop",
+            },
+            "type": "Normal",
+            "reason": reason,
+            "message": "Scaled up",
+            "lastTimestamp": at,
+        }
+
+    events = (
+        event("a", "2026-03-02T02:00:00Z", "ScalingReplicaSet"),
+        event("b", "2026-03-02T02:51:00Z", "ScalingReplicaSet"),
+        event("c", "2026-03-02T03:10:00Z", "Other"),
+    )
+    live = running(deployment(replicas=5), managed=[scale])
+    _, effects = after_a_sync(*drifted(live, deployment()), *events)
+    (one,) = effects.overwritten
+    assert one.age == timedelta(minutes=20)
+
+
+def test_the_age_of_another_field_is_that_of_its_writer() -> None:
+    managed: list[Json] = [wrote("kubectl-edit", {"f:data": {"f:a": {}}}, at="2026-03-02T03:01:00Z")]
+    live = there(settings("settings", data={"a": "c"}), managed=managed)
+    app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
+    _, effects = after_a_sync(bundle(), app, in_git(settings("settings")), live)
+    (one,) = effects.overwritten
+    assert (one.pointer, one.before, one.after) == ("/data/a", "c", "b")
+    assert (one.age, one.by_hand) == (timedelta(minutes=10), True)

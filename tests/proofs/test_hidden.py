@@ -11,7 +11,7 @@ from whysync.json_tree import Json, Object
 from whysync.proofs.scope import has_ignored_difference
 from whysync.proofs.sync_safety import safety_of
 
-NOTHING = "nothing differs: it changes nothing"
+NOTHING = "nothing differs, so it changes nothing"
 
 
 def case(

@@ -8,6 +8,8 @@ import pytest
 
 from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import case_of, row
+from whysync.diagnosis.drift.mechanism import Mechanism
+from whysync.kubernetes.api.ref import Ref
 from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import simulated
 from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, period_of
@@ -38,3 +40,23 @@ def test_the_period_is_the_middle_one_and_no_faster_than_the_slowest_writer() ->
     nobody: tuple[OtherWriter, ...] = ()
     assert period_of(nobody, spans) == timedelta(seconds=4)
     assert period_of(nobody, []) is None
+
+
+def test_a_slow_writer_sets_the_period() -> None:
+    """A loop is never faster than the writer that was observed to take that long."""
+
+    def writer(seconds: float, *, observed: bool) -> OtherWriter:
+        return OtherWriter(
+            who="an operator",
+            ref=Ref(kind="ConfigMap", name="settings"),
+            pointer="/data/a",
+            mechanism=Mechanism.BY_CONTROLLER,
+            repeats=True,
+            seconds=seconds,
+            delay_observed=observed,
+        )
+
+    spans = [timedelta(seconds=4)]
+    assert period_of((writer(60, observed=True), writer(20, observed=True)), spans) == timedelta(seconds=60)
+    assert period_of((writer(60, observed=False),), spans) == timedelta(seconds=4)
+    assert period_of((writer(2, observed=True),), spans) == timedelta(seconds=4)

@@ -20,8 +20,12 @@ SOURCE = ROOT / "src"
 # Tests of modules of proofs/, fast ones first, without growth tests and long property tests.
 VERDICT = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
 SAFETY = (
+    "test_bounded_verdicts.py",
+    "test_sync_reasons.py",
     "test_effects.py",
     "test_lasting_syncs.py",
+    "test_held_commits.py",
+    "test_hidden.py",
     "test_early_answers.py",
     "test_safety_of_cases.py",
     "test_safety.py",
@@ -32,13 +36,21 @@ QUICK = ("test_small_verdicts.py", *HIDDEN)
 TESTS: dict[str, tuple[str, ...]] = {
     "hidden_symptoms": HIDDEN,
     **dict.fromkeys(("operators", "admission"), ("test_made_and_refused.py",)),
-    **dict.fromkeys(("safety", "sync_effects", "sync_reasons"), SAFETY),
+    **dict.fromkeys(("sync_safety", "simulated_safety", "sync_effects", "sync_reasons"), SAFETY),
+    "restarts": ("test_restarts.py",),
     **dict.fromkeys(
-        ("verdict", "runs", "proof_gaps", "proof_results", "rbac_proof", "refresh_proof"), (*QUICK, *VERDICT)
+        ("fix_verifier", "runs", "proof_gaps", "proof_results", "rbac_proof", "refresh_proof"),
+        (*QUICK, *VERDICT),
     ),
-    **dict.fromkeys(("prove", "try_sync", "apply_fix"), VERDICT),
+    **dict.fromkeys(("prove", "apply_fix"), VERDICT),
     "observations": ("test_observations.py", *VERDICT),
-    "scope": ("test_needed_resources.py", "test_scope.py", *SIMULATION, *VERDICT),
+    "scope": (
+        "test_simulated_objects.py",
+        "test_needed_resources.py",
+        "test_scope.py",
+        "test_hidden.py",
+        *SIMULATION,
+    ),
     "pod_behavior": ("test_pod_behavior.py",),
     "other_writers": ("test_other_writers.py", *VERDICT),
 }

@@ -86,8 +86,8 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
         reasons += persistence_reasons(world, effects, result)
         reasons += no_effect_reasons(equal)
     reasons += side_effect_reasons(world, effects, result, sure=not disagreements)
-    reasons += _doubts(world, disagreements)
-    return _verdict(case, reasons)
+    reasons += doubts_of(world, disagreements)
+    return verdict_of(case, reasons)
 
 
 def _with_self_heal(case: Case, ranked: list[RankedReason]) -> list[RankedReason]:
@@ -109,7 +109,8 @@ def _drifted(case: Case) -> bool:
     return any(row.status == "OutOfSync" and not row.requires_pruning and not row.hook for row in rows)
 
 
-def _verdict(case: Case, reasons: list[RankedReason]) -> Safety:
+def verdict_of(case: Case, reasons: list[RankedReason]) -> Safety:
+    """The verdict that follows from the reasons, with the most important ones first."""
     kinds = {reason.kind for reason in reasons}
     if ReasonKind.MODEL_DIFFERS in kinds:  # then the simulated update is not what a sync would do
         reasons = [reason for reason in reasons if reason.kind is not ReasonKind.UPDATES]
@@ -135,7 +136,7 @@ def _outcome(kinds: set[ReasonKind]) -> SyncOutcome:
     return SyncOutcome.UNKNOWN if kinds & _DOUBTS else SyncOutcome.SUCCEEDS
 
 
-def _doubts(world: SimulatedCase, disagreements: Sequence[str]) -> Iterator[RankedReason]:
+def doubts_of(world: SimulatedCase, disagreements: Sequence[str]) -> Iterator[RankedReason]:
     """Reasons why the verdict may be wrong: disagreements with Argo CD, and missing facts."""
     for disagreement_text in disagreements:
         yield RankedReason(kind=ReasonKind.MODEL_DIFFERS, text=disagreement_text, unknown=True, weight=60)

@@ -523,7 +523,8 @@ def _recreated(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]
                 unsafe=True,
             )
         elif pods:
-            text = f"it deletes {ref} and recreates it: its {counted(pods, 'running pod')} stop first"
+            stop = "its running pod stops" if pods == 1 else f"its {pods} running pods stop"
+            text = f"it deletes {ref} and recreates it: {stop} first"
             yield RankedReason(kind=ReasonKind.RECREATES, text=text, refs=(ref,), weight=85, unsafe=True)
         else:
             yield RankedReason(
