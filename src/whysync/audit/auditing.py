@@ -15,7 +15,7 @@ from whysync.diagnosis.rule import MANIFESTS, PREVENTION, AnyRule, Rule, Scope, 
 from whysync.diagnosis.runner import RuleRun, run_rules
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.patches import is_usable
-from whysync.queries.git_webhooks import PUSH_EVENT, WebhookUse, webhook_use
+from whysync.queries.argocd_components import PUSH_EVENT, WebhookUse, webhook_use
 
 
 def audit_rules() -> dict[str, AnyRule]:

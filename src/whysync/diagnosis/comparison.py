@@ -17,10 +17,10 @@ from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster, effective_project
+from whysync.argocd.projects.cluster_secrets import cluster_for
 from whysync.argocd.projects.permissions import destination_verdict
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import instance_name, owner_of
-from whysync.diagnosis.destination_clusters import cluster_for
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple
@@ -15,14 +15,13 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
-from whysync.argocd.settings import Settings
-from whysync.argocd.sync.request import is_definition
-from whysync.diagnosis.destination_clusters import (
+from whysync.argocd.projects.cluster_secrets import (
     IN_CLUSTER,
     cluster_for,
     known_clusters,
-    live_objects_cluster,
 )
+from whysync.argocd.settings import Settings
+from whysync.argocd.sync.request import is_definition
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.container_log import Log
@@ -80,7 +79,7 @@ class SnapshotIndex:
             return self
         destination = app.spec.destination
         cluster = cluster_for(destination, self.clusters)
-        cluster_name = live_objects_cluster(cluster, destination, self._live_clusters)
+        cluster_name = _live_objects_cluster(cluster, destination, self._live_clusters)
         if cluster_name not in self._by_live_cluster:
             self._by_live_cluster[cluster_name] = self._narrowed(cluster_name)
         return self._by_live_cluster[cluster_name]
@@ -103,7 +102,7 @@ class SnapshotIndex:
         argocd_namespaces = {
             setting.ref.namespace for setting in snapshot.settings if setting.ref.kind == "ConfigMap"
         }
-        hub = live_objects_cluster(IN_CLUSTER, Destination(), self._live_clusters)
+        hub = _live_objects_cluster(IN_CLUSTER, Destination(), self._live_clusters)
 
         def is_included(cluster: str, namespace: str) -> bool:
             return cluster == cluster_name or (cluster == hub and namespace in argocd_namespaces)
@@ -172,7 +171,7 @@ class SnapshotIndex:
 
     def live_index(self, cluster: Cluster, destination: Destination) -> LiveIndex | None:
         """The live objects of one cluster; `None` if the facts have none."""
-        cluster_name = live_objects_cluster(cluster, destination, self._live_clusters)
+        cluster_name = _live_objects_cluster(cluster, destination, self._live_clusters)
         if cluster_name is None:
             return None
         settings = self.argocd
@@ -337,3 +336,14 @@ def _by_key(manifests: tuple[Manifest, ...]) -> dict[Key, list[Manifest]]:
     for manifest in manifests:
         found[manifest.key].append(manifest)
     return found
+
+
+def _live_objects_cluster(
+    cluster: Cluster, destination: Destination, cluster_names: Collection[str]
+) -> str | None:
+    """The name under which the facts have the cluster's live objects; `None` if they have none.
+
+    A bundle of several clusters has a folder of live objects per name.
+    """
+    names = (cluster.name, cluster.server, destination.name, "")
+    return next((name for name in names if name in cluster_names), None)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from whysync.argocd.api.project import AppProject
+from whysync.argocd.projects.cluster_secrets import IN_CLUSTER
 from whysync.argocd.projects.permissions import Cluster, destination_verdict, kind_verdict, source_verdict
-from whysync.diagnosis.destination_clusters import IN_CLUSTER
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.manifests.files import Item

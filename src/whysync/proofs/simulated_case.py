@@ -43,7 +43,7 @@ from whysync.proofs.partial_objects import (
 from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
 from whysync.proofs.scope import Scope, scope_of
 from whysync.proofs.workload_children import WorkloadChildren
-from whysync.queries.ttl import ttl_pointer
+from whysync.queries.drift import ttl_pointer
 
 
 class NotSimulated(Exception):

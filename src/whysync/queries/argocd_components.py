@@ -1,19 +1,23 @@
-"""Argo CD's own components (repo-server, Redis): their Pods as evidence, failed lookups of their names."""
+"""Argo CD's own components: their Pods as evidence, failed lookups of their names, webhooks of Git hosts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Final
 
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.pods import pod_histories
+from whysync.json_tree import fields
 from whysync.messages.failure import Lookup
 from whysync.queries.commands import argocd_namespace, kubectl, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
+PUSH_EVENT: Final = "Received push event"
+"""What argocd-server logs for each webhook of a Git host. Argo CD 3.6, `util/webhook`."""
 _ABSENT = "no such host"  # the DNS server answered; every other error means that it did not
 _DNS = "k8s-app=kube-dns"  # the label of CoreDNS, too
 
@@ -67,3 +71,24 @@ def _service(case: Case, lookup: Lookup) -> tuple[str, str] | None:
     if rest == [own] or rest[1:2] == ["svc"]:
         return name, rest[0]
     return None
+
+
+class WebhookUse(Enum):
+    USED = auto()
+    NOT_LOGGED = auto()
+    NO_SECRET = auto()
+    UNKNOWN = auto()
+    """Neither the log of argocd-server nor argocd-secret is in the facts."""
+
+
+def webhook_use(case: Case) -> WebhookUse:
+    logs = [log for log in case.index.snapshot.logs if "argocd-server" in log.pod]
+    if any(PUSH_EVENT in line for log in logs for line in log.lines):
+        return WebhookUse.USED
+    if logs:
+        return WebhookUse.NOT_LOGGED
+    secret = case.settings("argocd-secret")
+    if secret is None:
+        return WebhookUse.UNKNOWN
+    has_secret = any(key.startswith("webhook.") for key in fields(secret.body.get("data")))
+    return WebhookUse.USED if has_secret else WebhookUse.NO_SECRET

@@ -15,10 +15,12 @@ from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing, Object
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import argocd_namespace, kubectl
 
+_TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
 COMPARE_OPTIONS_POINTER = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 _TRACK_BY_ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
 
@@ -123,3 +125,11 @@ def annotation_tracking(case: Case, *, title: str) -> Fix:
         title=title,
         risk="every app is OutOfSync until its next sync writes the annotation",
     )
+
+
+def ttl_pointer(manifest: Manifest) -> str | None:
+    """The pointer of the TTL field of a Job or Workflow; `None` if it has none."""
+    for pointer in _TTL:
+        if not isinstance(manifest.at(pointer), Missing):
+            return pointer
+    return None

@@ -20,8 +20,8 @@ If the login works but one action is forbidden: k8s-rbac. If the cluster does no
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.rbac import ClusterAuth
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from shlex import quote
 
+from whysync.argocd.projects.cluster_secrets import known_clusters
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.destination_clusters import known_clusters
 from whysync.messages.patterns.cluster import ClusterNotRegistered
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, refresh

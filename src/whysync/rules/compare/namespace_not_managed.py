@@ -19,8 +19,8 @@ from shlex import quote
 
 import msgspec
 
+from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters, namespaced_registration
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.destination_clusters import cluster_for, known_clusters, managed_namespaces
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -43,7 +43,7 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
         known = case.live_named(failure.kind, failure.namespace, failure.name)
         ref = _ref(case, failure) if known is None else known.ref
         cluster = cluster_for(case.app.spec.destination, known_clusters(case.index.snapshot.settings))
-        managed = managed_namespaces(case.index.snapshot.settings, cluster)
+        managed = namespaced_registration(case.index.snapshot.settings, cluster)
         secret, namespaces = managed if managed is not None else (None, ())
         label = cluster.name or cluster.server
         only = (

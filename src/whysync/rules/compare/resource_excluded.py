@@ -19,9 +19,9 @@ If the project does not permit the kind: project-denied.
 
 from collections.abc import Iterator
 
+from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters
 from whysync.argocd.settings.resource_filter import ExcludedBy, excluded_by
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
-from whysync.diagnosis.destination_clusters import cluster_for, known_clusters
 from whysync.diagnosis.fix import Edit, FixKind
 from whysync.diagnosis.sentences import and_more
 from whysync.json_tree import Json, fields, items, text

@@ -25,8 +25,8 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite,
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
+from whysync.queries.drift import ttl_pointer
 from whysync.queries.removed_apis import removal_of_row
-from whysync.queries.ttl import ttl_pointer
 
 _GONE = ("Deleted", "Killing", "SuccessfulDelete", "ResourceDeleted")
 

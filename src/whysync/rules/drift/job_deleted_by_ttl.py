@@ -19,7 +19,7 @@ An object without a TTL was deleted by someone, or never created.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Set, SymptomKind, cite, rule
-from whysync.queries.ttl import ttl_pointer
+from whysync.queries.drift import ttl_pointer
 
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"

@@ -24,7 +24,7 @@ from whysync.diagnosis.drift.mechanism import has_unsynced_revision
 from whysync.diagnosis.sentences import counted
 from whysync.diagnosis.symptom import OPERATION
 from whysync.queries.commands import app_argument, sync
-from whysync.queries.ttl import ttl_pointer
+from whysync.queries.drift import ttl_pointer
 
 _UNSYNCED = (SymptomKind.DIFFERS, SymptomKind.MISSING)
 

@@ -30,7 +30,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import Layer, rule
 from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
-from whysync.queries.ttl import ttl_pointer
+from whysync.queries.drift import ttl_pointer
 
 
 @rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.2")

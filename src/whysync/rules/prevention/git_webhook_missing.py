@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.rule import Scope, Topic, rule
-from whysync.queries.git_webhooks import WebhookUse, webhook_use
+from whysync.queries.argocd_components import WebhookUse, webhook_use
 
 _REASONS = {
     WebhookUse.NOT_LOGGED: "the log of argocd-server has no push event",
