@@ -49,6 +49,28 @@ def test_the_first_cause(whysync: Whysync, text: str, first: str) -> None:
     assert causes(whysync, text)[:1] == [first]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ('Metric "error-rate" assessed Failed due to failed (1) > failureLimit (0)', "Rollout"),
+        ("Waiting for rollout to finish: 1 old replicas are pending termination...", "Deployment"),
+        ('Deployment "web" exceeded its progress deadline', "Deployment"),
+        ("missing request for cpu in container web of Pod web-1", "HorizontalPodAutoscaler"),
+        ("Failed to create pod sandbox: rpc error: code = Unknown desc = no network", "Pod"),
+    ],
+)
+def test_a_message_about_a_workload_names_the_kind_that_reports_it(
+    whysync: Whysync, text: str, kind: str
+) -> None:
+    assert causes(whysync, text) == ["degraded-workload"]
+    assert f"{kind} NAMESPACE/" in whysync("explain", text).out
+
+
+def test_a_text_that_can_be_anywhere_has_no_list_of_places(whysync: Whysync) -> None:
+    assert "read as" not in whysync("explain", "provided port is already allocated").out
+    assert "read as" in whysync("explain", REFUSED).out
+
+
 def test_each_place_can_have_its_own_cause(whysync: Whysync) -> None:
     """Redis of Argo CD, or of a program: the text alone does not tell."""
     assert causes(whysync, REFUSED) == ["argocd-cache-down", "crashloop"]

@@ -7,6 +7,7 @@ import pytest
 from tests.messages.says import Row, says
 from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.pods import (
+    AnalysisFailed,
     BackoffLimitExceeded,
     ContainerConfigInvalid,
     ContainerExited,
@@ -78,6 +79,12 @@ ROWS: list[Row] = [
     ("OOMKilled", OomKilled, {}),
     ("CreateContainerConfigError", ContainerConfigInvalid, {}),
     ("Deployment does not have minimum availability.", RolloutUnfinished, {}),
+    (
+        "RolloutAborted: Rollout aborted update to revision 2: "
+        'Metric "error-rate" assessed Failed due to failed (1) > failureLimit (0)',
+        AnalysisFailed,
+        {"metric": "error-rate", "detail": "failed (1) > failureLimit (0)"},
+    ),
     (
         'Referenced "ClusterIssuer" not found: clusterissuer.cert-manager.io "le" not found',
         DependencyMissing,

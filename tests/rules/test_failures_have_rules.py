@@ -19,8 +19,10 @@ from whysync.messages.parse import understand
 SOURCES = (ROOT / "src/whysync/rules", ROOT / "src/whysync/queries", ROOT / "src/whysync/diagnosis")
 # Reported by objects below a resource: `workload_degraded` quotes them as its reason, whatever they are.
 BELOW_A_WORKLOAD = {
+    "AnalysisFailed": 'Metric "success-rate" assessed Failed due to failed (2) > failureLimit (1)',
     "ContainerExited": "Container web failed with exit code 3",
     "MetricsUnavailable": "missing request for cpu in container web of Pod web-1",
+    "ProgressDeadline": 'ReplicaSet "web-5f9" has timed out progressing.',
     "RolloutUnfinished": "Waiting for rollout to finish: 1 old replicas are pending termination...",
     "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",
 }
@@ -34,7 +36,9 @@ def failure_types(base: type[Failure] = Failure) -> Iterator[str]:
 
 
 def names_in(folder: Path) -> set[str]:
-    return {name for path in folder.rglob("*.py") for name in re.findall(r"\b[A-Z]\w+", path.read_text())}
+    """Without the module that tries a bare text in every place: it concludes nothing itself."""
+    paths = (path for path in folder.rglob("*.py") if path.name != "possible_causes.py")
+    return {name for path in paths for name in re.findall(r"\b[A-Z]\w+", path.read_text())}
 
 
 def test_every_failure_has_a_rule() -> None:

@@ -19,6 +19,13 @@ from whysync.diagnosis.symptom import Side, Symptom
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.parse import understand
 from whysync.messages.pasted import Origin, Pasted, PastedMessage, loud_lines, possible_origins, read_paste
+from whysync.messages.patterns.pods import (
+    AnalysisFailed,
+    MetricsUnavailable,
+    ProgressDeadline,
+    RolloutUnfinished,
+    SandboxFailed,
+)
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.pasted_case import case_of_parts
 
@@ -64,6 +71,16 @@ _SYNC_LAYERS = frozenset(
         LayerKind.AUTH_RECONCILE,
     }
 )
+
+
+# Messages that have no rule of their own: the kind that usually reports them, and its health.
+_WORKLOAD_MESSAGES: dict[type[Failure], tuple[str, str, str]] = {
+    AnalysisFailed: ("argoproj.io", "Rollout", "Degraded"),
+    MetricsUnavailable: ("autoscaling", "HorizontalPodAutoscaler", "Degraded"),
+    ProgressDeadline: ("apps", "Deployment", "Degraded"),
+    RolloutUnfinished: ("apps", "Deployment", "Progressing"),
+    SandboxFailed: ("", "Pod", "Degraded"),
+}
 
 
 class PossibleCause(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +169,18 @@ class _Reader:
             if part.origin is Origin.CONTAINER_LOG and any(c.finding.side is Side.HEALTH for c in causes):
                 continue  # a text that Kubernetes reports is not a program's log
             causes += self._because_of(part)
+        if not causes:
+            causes += self._reported_by_a_workload(text)
         return _weighed(_distinct(sorted(causes, key=_rank)))
+
+    def _reported_by_a_workload(self, text: str) -> Iterator[PossibleCause]:
+        """Findings for the messages that controllers write about a workload which is not ready."""
+        failures = understand(text).failures
+        for failure_type, (group, kind, health) in _WORKLOAD_MESSAGES.items():
+            if any(isinstance(failure, failure_type) for failure in failures):
+                part = PastedMessage(origin=Origin.HEALTH, reason=health, text=text, group=group, kind=kind)
+                reading = self._read((part,))
+                yield from (_cause(finding, reading) for finding in reading.report.findings)
 
     def _because_of(self, part: PastedMessage) -> Iterator[PossibleCause]:
         reading = self._read((part,))

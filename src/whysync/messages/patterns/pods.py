@@ -133,6 +133,13 @@ class RolloutUnfinished(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+class AnalysisFailed(Failure, frozen=True, kw_only=True):
+    """A metric of an AnalysisRun of Argo Rollouts; the Rollout is aborted, or waits for a decision."""
+
+    metric: str = ""
+    detail: str = ""
+
+
 class BackoffLimitExceeded(Failure, frozen=True, kw_only=True):
     """A Job whose pods failed as often as it allows."""
 
@@ -384,6 +391,12 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "minimum availability", r"does not have minimum availability", fill(RolloutUnfinished, whole="detail")
+    ),
+    Pattern(
+        "assessed",
+        r'[Mm]etric "?(?P<metric>[^"]{1,253}?)"? assessed '
+        r"(?:Failed|Error|Inconclusive) due to (?P<detail>.*)",
+        fill(AnalysisFailed),
     ),
     Pattern(
         "pods to be ready", r"Waiting for \d{1,6} pods to be ready", fill(RolloutUnfinished, whole="detail")
