@@ -163,11 +163,7 @@ _READS_TEXT = (
 )
 # Other modules that branch on a sentence, and whose text it is. The list may only become shorter.
 _TEXT_BRANCHES = {
-    "plan/steps.py": "Argo CD's operation message",
     "proofs/apply_fix.py": "Argo CD's API error",
-    "proofs/assumed.py": "a message of Kubernetes",
-    "proofs/pod_behavior.py": "the kubelet's message",
-    "queries/hook_runs.py": "the Job controller's message",
     "queries/lua_guards.py": "Lua source",
     "queries/probes.py": "the kubelet's event",
     "reports/lab_timeline.py": "Argo CD's operation message",
