@@ -40,7 +40,7 @@ _SIDES: Final = {
 }
 _TRUNCATED: Final = "the middle of the text, which is too long"
 _LONGEST_QUOTE: Final = 300
-_FEW_PLACES: Final = 2
+_FEW_ORIGINS: Final = 2
 
 
 def render(answer: TextAnswer, terminal: Terminal, *, format: str) -> Safe:
@@ -94,7 +94,7 @@ def _lines(answer: TextAnswer, terminal: Terminal, *, wide: bool) -> Iterator[st
 
 def _cause_lines(cause: PossibleCause, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     finding = cause.finding
-    if len(cause.places) <= _FEW_PLACES:  # a text that can be anywhere means the same everywhere
+    if len(cause.origins) <= _FEW_ORIGINS:  # a text that can be anywhere means the same everywhere
         yield from terminal.labeled("read as", _places(cause))
     if finding.root and one_line(finding.root) not in one_line(finding.verdict):
         yield from terminal.labeled("because", one_line(finding.root))
