@@ -240,7 +240,7 @@ def test_an_app_that_was_never_compared() -> None:
 def test_a_synced_app_succeeds_and_its_hooks_may_not() -> None:
     safety = safety_of(known())
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.SUCCEEDS)
-    second = {**HOOK, "metadata": {**fields(HOOK["metadata"]), "name": "seed"}}
+    second: Object = {**HOOK, "metadata": {**fields(HOOK["metadata"]), "name": "seed"}}
     safety = safety_of(known(HOOK, second))
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
     assert words(safety)[1] == "it runs its hooks again: Job shop/migrate and 1 more"

@@ -202,7 +202,7 @@ def test_an_image_that_runs_as_root_is_refused_again() -> None:
     found = only(pod({"waiting": {"reason": "CreateContainerConfigError", "message": message}}))
     assert found is not None
     assert found.image_user == "0"
-    other = {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}
+    other: Object = {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}
     assert only(pod({"waiting": other})) is None  # the model sees by itself whether the Secret exists
 
 
@@ -509,10 +509,11 @@ def test_a_hook_that_its_deadline_interrupted_needs_half_as_much_again() -> None
 
 
 def test_a_hook_that_was_terminated_with_its_sync_needs_half_as_much_again() -> None:
-    times: Object = {"startedAt": "2026-03-02T01:00:00Z", "finishedAt": "2026-03-02T01:10:00Z"}
-    (found,) = hooks_of(failed({"message": "Terminated"}, in_git(hook()), **times))
+    started, finished = "2026-03-02T01:00:00Z", "2026-03-02T01:10:00Z"
+    terminated: Object = {"message": "Terminated"}
+    (found,) = hooks_of(failed(terminated, in_git(hook()), startedAt=started, finishedAt=finished))
     assert (found.exit_code, found.runs_seconds) == (0, 900)
-    (open_end,) = hooks_of(failed({"message": "Terminated"}, in_git(hook()), **{**times, "finishedAt": None}))
+    (open_end,) = hooks_of(failed(terminated, in_git(hook()), startedAt=started, finishedAt=None))
     assert (open_end.exit_code, open_end.runs_seconds) == (1, 2)
 
 
