@@ -22,6 +22,7 @@ VERDICT = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
 SAFETY = (
     "test_bounded_verdicts.py",
     "test_sync_reasons.py",
+    "test_sync_outcomes.py",
     "test_effects.py",
     "test_lasting_syncs.py",
     "test_held_commits.py",
