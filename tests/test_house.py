@@ -165,9 +165,6 @@ _READS_TEXT = (
 _TEXT_BRANCHES = {
     "proofs/apply_fix.py": "Argo CD's API error",
     "queries/lua_guards.py": "Lua source",
-    "queries/probes.py": "the kubelet's event",
-    "reports/lab_timeline.py": "Argo CD's operation message",
-    "rules/apply/wave_in_progress.py": "Argo CD's operation message",
 }
 
 

@@ -11,6 +11,7 @@ from whysync.diagnosis.pods import PodHistory
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json, Missing, dig, fields, items, text
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import CrashLoop, ProbeFailed
 
 _CONTAINERS = "/spec/template/spec/containers"
@@ -111,6 +112,7 @@ def killed_by_probe(case: Case, workload: Ref, probe: str = "") -> Evidence | No
     kinds = (probe,) if probe else ("liveness", "startup")
     for history in case.pods_of(workload):
         for manifest, event in case.events_about(history.pod.ref):
-            if any(f"failed {kind} probe, will be restarted" in event.says for kind in kinds if kind):
+            failed = understand(event.says).first(ProbeFailed)
+            if failed is not None and failed.restarts and failed.probe in kinds:
                 return cite(manifest, "/message", says="the kubelet restarts it because of the probe")
     return None

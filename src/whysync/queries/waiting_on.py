@@ -8,11 +8,12 @@ ten minutes, the default progress deadline of a Deployment, or three times the s
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from whysync.argocd.api.application import ResourceResult
+from whysync.argocd.sync.messages import TASKS_RUNNING
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, Waiting
@@ -21,6 +22,8 @@ from whysync.queries.group_failures import grouped
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
+SILENT: Final = ("", TASKS_RUNNING)
+"""Messages of a running operation that do not name what it waits for."""
 LONG = timedelta(minutes=10)
 _SLOWER = 3
 

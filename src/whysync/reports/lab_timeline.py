@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
+from whysync.argocd.sync.messages import TASKS_RUNNING
 from whysync.reports.lab_animation import elapsed
 from whysync.reports.terminal import Terminal, one_line
 
@@ -43,7 +44,7 @@ def lines_of(events: Iterable[TraceEvent]) -> Iterator[Line]:
                 states = _without(states, event.app)
                 yield Line(at=event.at, app=app, text=_shortened(event.text), starts_round=True)
             case TraceKind.STEP:
-                if event.text != "one or more tasks are running":
+                if event.text != TASKS_RUNNING:
                     yield Line(at=event.at, app=app, text=event.text)
             case TraceKind.RETRY:
                 states = _without(states, event.app)  # the next attempt starts from scratch

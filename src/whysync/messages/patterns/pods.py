@@ -82,6 +82,11 @@ class ProbeFailed(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
+    def restarts(self) -> bool:
+        """Is it the kubelet's event that it restarts the container, not that of a single failed probe?"""
+        return "will be restarted" in self.text
+
+    @property
     def is_refused(self) -> bool:
         """Nothing listens on the port of the probe."""
         return "refused" in self.detail

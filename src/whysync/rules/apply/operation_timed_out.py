@@ -43,9 +43,8 @@ from whysync.queries.commands import (
 )
 from whysync.queries.group_failures import grouped
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import is_running, is_too_long, slowest_sync, wait_of
+from whysync.queries.waiting_on import SILENT, is_running, is_too_long, slowest_sync, wait_of
 
-SILENT = ("", "one or more tasks are running")
 ENDED = "Terminated"
 PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"

@@ -24,7 +24,7 @@ from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
 from whysync.queries.stuck_wait import why_stuck
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import is_running, is_too_long, slowest_sync, wait_of
+from whysync.queries.waiting_on import SILENT, is_running, is_too_long, slowest_sync, wait_of
 
 
 @rule(cause="wave-in-progress", since="0.1", on_absence=True)
@@ -35,7 +35,7 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
     wait = wait_of(case)
     age = case.age(operation.started_at)
     if wait is None:
-        if operation.message not in ("", "one or more tasks are running"):
+        if operation.message not in SILENT:
             return
         if is_too_long(age, slowest_sync(case)):
             return  # operation_timed_out reports it
