@@ -236,7 +236,7 @@ class Scheduler(QueueController):
         return "pod has unbound immediate PersistentVolumeClaims" if unbound else ""
 
     def _pre_bind_volumes(self, pod: Object, key: Key, node: str) -> bool:
-        """ReplicaSets the selected node on WaitForFirstConsumer claims; true once all claims are bound."""
+        """Sets the selected node on WaitForFirstConsumer claims; true once all claims are bound."""
         all_bound = True
         for name, _ in claim_names(pod):
             claim = self.client.get(CLAIMS, key[0], name)
