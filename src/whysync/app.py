@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -22,6 +21,7 @@ from whysync.facts.snapshot import Gap, Snapshot
 from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_deleting import not_while_deleting
 from whysync.fixes.while_syncing import not_into_a_running_sync
+from whysync.json_tree import garbage_collection_paused
 
 if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.facts.argocd_api import ArgoServer
@@ -224,7 +224,7 @@ def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline =
     `prove`: also simulate a sync, and each fix, until the deadline.
     """
     rules = diagnosis_rules()
-    with _gc_disabled():
+    with garbage_collection_paused():
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
             apps = tuple(_with_safety(report, deadline) for report in apps)
@@ -294,18 +294,6 @@ def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:
         return fix
     warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
     return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning)
-
-
-class _gc_disabled:  # noqa: N801  (a context manager)
-    """Disable garbage collection, which takes a third of the time and finds few cycles in a diagnosis."""
-
-    def __enter__(self) -> None:
-        self.was_on = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self.was_on:
-            gc.enable()
 
 
 def known_causes() -> tuple[str, ...]:

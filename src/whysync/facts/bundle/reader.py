@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,7 +16,7 @@ from whysync.facts.bundle.limits import Budget, BundleLimits
 from whysync.facts.bundle.roles import FOLDERS
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.snapshot import Snapshot
-from whysync.json_tree import text
+from whysync.json_tree import garbage_collection_paused, text
 from whysync.kubernetes.api.manifest import Manifest
 
 Progress = Callable[[str, int], None]
@@ -33,7 +31,7 @@ def read_bundle(
 ) -> Snapshot:
     """All inputs as one Snapshot; `progress` gets each file and the bytes read so far."""
     builders, masker = _read(paths, stdin, limits, progress)
-    with _without_collector():
+    with garbage_collection_paused():
         return mask_snapshot(_combined(builders).snapshot(), masker)
 
 
@@ -50,7 +48,7 @@ def read_bundles(
     object. Inputs without Applications belong to every instance.
     """
     builders, masker = _read(paths, stdin, limits, progress)
-    with _without_collector():
+    with garbage_collection_paused():
         if not _collide(builders):
             return (mask_snapshot(_combined(builders).snapshot(), masker),)
         names = instance_names([str(path) for path in paths])
@@ -72,7 +70,7 @@ def _read(
         raise NotFound(what="no bundle was given", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
     budget, masker, builders = Budget(limits), Masker(), list[BundleBuilder]()
-    with _without_collector():
+    with garbage_collection_paused():
         for prefix, path in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
             builder = BundleBuilder(limits)
@@ -168,15 +166,3 @@ def _empty_bundle(builder: BundleBuilder, paths: Sequence[str | Path], masker: M
     else:
         why = "it is empty"
     return Unreadable(what=what, why=masker.masked_text(why), next=f"give {EXPECTED}")
-
-
-@contextmanager
-def _without_collector() -> Generator[None]:
-    """Disable garbage collection: there are millions of new dicts and no cycles."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

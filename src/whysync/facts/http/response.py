@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Mapping
 from typing import cast
 
 import msgspec
 
 from whysync.facts.http.errors import MalformedResponse
-from whysync.json_tree import Json, Object, fields, text
+from whysync.json_tree import Json, Object, fields, garbage_collection_paused, text
 
 _MAX_MESSAGE = 600
 
@@ -65,15 +64,11 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
 def decoded(body: bytes, *, path: str, kind: str = "") -> Json:
     """The body as JSON. Garbage collection is disabled, because it doubles the time for large bodies."""
-    was_on = gc.isenabled()
-    gc.disable()
     try:
-        return cast("Json", msgspec.json.decode(body))
+        with garbage_collection_paused():
+            return cast("Json", msgspec.json.decode(body))
     except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
         raise _not_json(body, path=path, kind=kind, problem=problem) from problem
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def is_html(body: bytes, kind: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -30,6 +29,7 @@ from whysync.facts.kubernetes_api.read_live import Live, read_live
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
+from whysync.json_tree import garbage_collection_paused
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -61,14 +61,9 @@ def read_kubernetes(
     Apps that are named are read in detail. Otherwise details of Synced and Healthy apps are skipped, unless
     `everything` is set.
     """
-    was_on = gc.isenabled()
-    gc.disable()  # many new objects without cycles
-    try:
+    with garbage_collection_paused():
         snapshot = asyncio.run(_read(access, selection, progress, everything=everything))
         return mask_snapshot(snapshot, masker)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 async def _read(

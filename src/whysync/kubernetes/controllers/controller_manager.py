@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import heapq
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from whysync.json_tree import garbage_collection_paused
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.behavior import Behavior
@@ -39,18 +37,6 @@ from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.kubernetes.scheduler.scheduler import Scheduler
 
 _MAX_ROUNDS: Final = 1_000
-
-
-@contextmanager
-def _garbage_collection_paused() -> Generator[None]:
-    """Pauses Python's cyclic garbage collector: objects are trees, and scanning them dominates the run."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 class ControllersNeverSettle(Exception):
@@ -87,7 +73,7 @@ class ControllerManager:
 
     def reconcile(self) -> bool:
         start = len(self.api_server.store.journal)
-        with _garbage_collection_paused():
+        with garbage_collection_paused():
             for _ in range(_MAX_ROUNDS):
                 if not self.step():
                     return len(self.api_server.store.journal) > start

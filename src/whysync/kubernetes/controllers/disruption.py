@@ -20,6 +20,7 @@ from whysync.kubernetes.controllers.client import (
     namespace_of,
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
+from whysync.kubernetes.controllers.deployment_util import scaled_value_from_int_or_percent
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.service_pods import PodSummary, pod_summary
 from whysync.kubernetes.validation.selectors import selects
@@ -94,10 +95,12 @@ class DisruptionController(QueueController):
         min_available, max_unavailable = spec.get("minAvailable"), spec.get("maxUnavailable")
         if max_unavailable is not None:
             total = self._expected_scale(pods)
-            return total, max(total - _scaled_value(max_unavailable, total), 0)
+            return total, max(
+                total - scaled_value_from_int_or_percent(max_unavailable, total, round_up=True), 0
+            )
         if isinstance(min_available, str):
             total = self._expected_scale(pods)
-            return total, _scaled_value(min_available, total)
+            return total, scaled_value_from_int_or_percent(min_available, total, round_up=True)
         return len(pods), integer(min_available)
 
     def _expected_scale(self, pods: list[Object]) -> int:
@@ -141,10 +144,3 @@ class DisruptionController(QueueController):
 
 def _is_healthy(pod: PodSummary) -> bool:
     return pod.ready and not pod.terminating and not pod.finished
-
-
-def _scaled_value(value: Json, total: int) -> int:
-    """A number, or a percentage of the total, rounded up."""
-    if isinstance(value, str) and value.endswith("%") and value[:-1].isdecimal():
-        return -(-int(value[:-1]) * total // 100)
-    return integer(value)

@@ -8,13 +8,12 @@ from whysync.kubernetes.validation.field_error import (
     Problems,
     duplicate,
     each,
-    forbidden,
     invalid,
     required,
     unsupported,
 )
 from whysync.kubernetes.validation.scalars import validate_optional_enum
-from whysync.kubernetes.validation.selectors import validate_label_selector
+from whysync.kubernetes.validation.selectors import operator_and_values, validate_label_selector
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -76,19 +75,12 @@ def _validate_node_selector_term(term: Object, path: str) -> Problems:
 
 def _validate_node_selector_requirement(requirement: Object, path: str) -> Problems:
     operator, values = text(requirement.get("operator")), items(requirement.get("values"))
-    if operator in ("In", "NotIn"):
-        if not values:
-            yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield forbidden(f"{path}.values", detail)
-    elif operator in ("Gt", "Lt"):
+    if operator in ("Gt", "Lt"):
         if len(values) != 1:
             detail = "must be specified single value when `operator` is 'Lt' or 'Gt'"
             yield required(f"{path}.values", detail)
     else:
-        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+        yield from operator_and_values(operator, values, path)
     key = text(requirement.get("key"))
     yield from each(f"{path}.key", key, names.qualified_name(key))
     for index, value in enumerate(values):
