@@ -15,6 +15,7 @@ SOURCE = COMPARE + "Failed to load target state: failed to generate manifest for
 RPC = SOURCE + "rpc error: code = Unknown desc = "
 CACHE = COMPARE + 'Failed to load live state: failed to get cluster info for "https://10.0.0.1": '
 APPLY = "one or more objects failed to apply, reason: "
+LOG = 'time="2026-01-01T00:00:00Z" level=error '
 NEW = "the moon is in the wrong phase"
 
 ROWS: list[tuple[str, Family]] = [
@@ -53,6 +54,14 @@ ROWS: list[tuple[str, Family]] = [
     (APPLY + f"Error from server (Unauthorized): {NEW}", Family.CLUSTER_LOGIN),
     (APPLY + f"admission policy says: {NEW}", Family.ADMISSION),
     ("DeletionError: Failed to delete resource:", Family.DELETION),
+    (LOG + f'msg="Error constructing app status patch: {NEW}"', Family.OWN_STATUS),
+    (LOG + f'msg="Recovered from panic: {NEW}"', Family.OWN_PANIC),
+    (LOG + f'msg="Failed to cache app resources: {NEW}"', Family.OWN_CACHE),
+    (LOG + f'msg="manifest cache set error web: {NEW}"', Family.OWN_CACHE),
+    (LOG + f'msg="Cannot init sharding. {NEW}"', Family.SHARDS),
+    (LOG + f'msg="Failed to unmarshall nested matrix generator: {NEW}"', Family.APPLICATION_SET),
+    (LOG + f'msg="Could not get installation ID: {NEW}"', Family.OWN_STATE),
+    (LOG + f'msg="Unable to get destination cluster: {NEW}"', Family.CLUSTER),
 ]
 
 

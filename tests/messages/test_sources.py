@@ -165,6 +165,22 @@ TRUST: list[Row] = [
         {"host": "git.corp", "reason": Distrust.UNKNOWN_AUTHORITY},
     ),
     (
+        UNKNOWN + "ssh: handshake failed: EOF",
+        RepoUnreachable,
+        {"reason": Network.CLOSED},
+    ),
+    (
+        UNKNOWN
+        + "ssh: handshake failed: read tcp 10.0.0.1:41902->10.0.0.2:22: read: connection reset by peer",
+        RepoUnreachable,
+        {"reason": Network.RESET},
+    ),
+    (
+        UNKNOWN + "Manifest generation error (cached): fork/exec /opt/render.sh: permission denied",
+        PluginFailed,
+        {"detail": "fork/exec /opt/render.sh: permission denied"},
+    ),
+    (
         UNKNOWN + "failed to list refs: ssh: handshake failed: knownhosts: key is unknown",
         TlsUntrusted,
         {"reason": Distrust.HOST_KEY_UNKNOWN, "peer": Peer.REPOSITORY},

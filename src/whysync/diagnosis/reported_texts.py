@@ -28,6 +28,7 @@ from whysync.messages.patterns import apply, operations, pods
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
 from whysync.messages.patterns.apply import KindNotServed, LimitRange, NamespaceTerminating, QuotaExceeded
 from whysync.messages.patterns.argocd import HealthScriptError
+from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
 
@@ -42,6 +43,7 @@ _ARGOCD_KINDS = frozenset({"Application", "ApplicationSet", "AppProject"})
 _OF_ANY_OBJECT = frozenset(
     {
         AdmissionDenied,
+        ArgocdDenied,
         ConversionWebhookFailed,
         Forbidden,
         HealthScriptError,

@@ -42,6 +42,11 @@ class Family(StrEnum):
     HEALTH_CONVERSION = "health-conversion"
     SCHEME = "scheme"
     DIFF = "diff"
+    OWN_STATUS = "own-status"
+    OWN_CACHE = "own-cache"
+    OWN_PANIC = "own-panic"
+    SHARDS = "shards"
+    APPLICATION_SET = "application-set"
     # the destination cluster
     CLUSTER = "cluster"
     CLUSTER_CONFIG = "cluster-config"

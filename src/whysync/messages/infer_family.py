@@ -76,6 +76,7 @@ def _sign_of(context: Context) -> _Sign | None:
         _event_reason,
         _rpc_code,
         _wrapper,
+        _logged_step,
         _vocabulary,
         _cached,
     ):
@@ -526,6 +527,58 @@ _VOCABULARY: tuple[_Class, ...] = (
         _of_controller,
     ),
 )
+
+
+# --- the step that a log line of Argo CD names, whatever its error
+
+
+def _in_log(context: Context) -> bool:
+    return context.within(LayerKind.LOG)
+
+
+_LOGGED_STEPS: tuple[_Class, ...] = (
+    _Class(Family.OWN_PANIC, r"^recovered from panic: |^panic: |^observed a panic", _in_log),
+    _Class(
+        Family.OWN_STATUS,
+        r"(?:constructing app (?:status|spec) patch|persisting normalized application|"
+        r"patching application with operation state|merging operation state patch|update informer store|"
+        r"set application condition|retrieve latest application state|update finalizers|"
+        r"requeue application|request app refresh|waiting for (?:project )?caches? to sync)",
+        _in_log,
+    ),
+    _Class(
+        Family.OWN_CACHE,
+        r"failed to (?:cache (?:app resources|resources tree)|set app (?:managed )?resources? tree)|"
+        r"^(?:manifest|app details|revision metadata|getconnectionstate) cache (?:set |get )?error|"
+        r"^cache set error|git references (?:from|to) cache|invalidating cache|reconnect to redis|"
+        r"failed to save clusters? info|(?:error caching|updating cached) (?:git|revision)",
+        _in_log,
+    ),
+    _Class(
+        Family.SHARDS,
+        r"(?:no assigned|cluster|init|calculated) shard|shard(?:ing|s? mapping| number)",
+        _in_log,
+    ),
+    _Class(
+        Family.APPLICATION_SET,
+        r"nested (?:matrix|merge) generator|generator with other generator|\bapplicationsets?\b|"
+        r"parsing (?:branches|repositories|pull request) response|scmrootcapath",
+        _in_log,
+    ),
+    _Class(
+        Family.OWN_STATE,
+        r"updated settings|options from configmap|installation id|tracking ?method|instance ?label ?key|"
+        r"global project settings|feature flag|kustomize version|in configmap|"
+        r"(?:parsing|unmarshal) .{0,40}\b(?:cluster|repository) secret",
+        _in_log,
+    ),
+    _Class(Family.CLUSTER, r"destination cluster|clusters? (?:list|labels|servers)", _in_log),
+    _Class(Family.SIGNATURE, r"verifying (?:commit )?signature|keyring", _in_log),
+)
+
+
+def _logged_step(context: Context) -> _Sign | None:
+    return _first_class(_LOGGED_STEPS, context)
 
 
 def _vocabulary(context: Context) -> _Sign | None:

@@ -35,6 +35,7 @@ _LOUD_PHRASES = (
         "x509: ",
     ),
     *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
+    *("timedout", "sdown ", "odown ", "aborted"),  # of Redis and its sentinels
 )
 
 
@@ -96,6 +97,9 @@ def parse_log_line(line: str) -> LogLine:
     if command is not None:
         level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1].upper()]
         return LogLine(text=line[command.end() :], level=level)
+    redis = _redis().search(line)
+    if redis is not None:
+        return LogLine(text=line[redis.start() :].rstrip('"'), level="warning" if redis[1] == "#" else "info")
     return LogLine(text=line)
 
 
@@ -158,6 +162,12 @@ def _pair() -> re.Pattern[str]:
 @cache
 def _klog() -> re.Pattern[str]:
     return re.compile(r"([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s+\d{1,9} [\w.-]{1,100}:\d{1,6}\] ")
+
+
+@cache
+def _redis() -> re.Pattern[str]:
+    """`1:S 13 Apr 2019 17:06:59.401 # Timeout …`: process, role, time, and `#` for a warning."""
+    return re.compile(r"(?<![\w.:])\d{1,9}:[MSXC] \d\d? \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3} ([#*.-]) ")
 
 
 @cache

@@ -208,6 +208,19 @@ def _controller_log(case: Case, group: Group) -> tuple[str, ...]:
     return _logs(case, "argocd-application-controller"), refresh(case)
 
 
+def _redis(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return f"kubectl -n {argocd_namespace(case)} get pods,endpointslices | grep -i redis", refresh(case)
+
+
+def _application_sets(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        kubectl("get", "applicationsets", "-A"),
+        _logs(case, "argocd-applicationset-controller"),
+    )
+
+
 def _check_api_server(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (with_comment("kubectl get --raw '/readyz?verbose'", "on the destination cluster"), sync(case))
@@ -327,6 +340,26 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.DIFF: Explanation(
         "diff-schema-error", "Argo CD cannot compute the difference between Git and the cluster",
         _reach_cluster, "Find the error in the controller's log, fix it, then refresh",
+    ),
+    Family.OWN_STATUS: Explanation(
+        "controller-stale", "Argo CD cannot update its own record of {app}, which may be out of date",
+        _controller_log, _READ_LOG,
+    ),
+    Family.OWN_PANIC: Explanation(
+        "controller-stale", "a component of Argo CD panics while it processes its work", _controller_log,
+        "Find the panic in the log; most are bugs of this release: correct what it names, or upgrade Argo CD",
+    ),
+    Family.SHARDS: Explanation(
+        "controller-stale", "the clusters are not distributed over the controller's replicas as configured",
+        _controller_log, "Compare the replicas and the shard settings of the controller, then refresh",
+    ),
+    Family.OWN_CACHE: Explanation(
+        "argocd-cache-down", "Argo CD cannot read or write its cache (Redis)", _redis,
+        "Get Redis running, then refresh",
+    ),
+    Family.APPLICATION_SET: Explanation(
+        "appset-error", "the ApplicationSet controller reports an error", _application_sets,
+        "Correct the ApplicationSet that the log names",
     ),
     Family.OWN_PROCESS: Explanation(
         "repo-server-down", "the repo-server failed to process the request", _repo_server,

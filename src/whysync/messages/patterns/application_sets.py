@@ -87,6 +87,8 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "emplatePatch", r"(?:error (?:replacing values in|while applying)|invalid) templatePatch.*", failed
     ),
+    # `goTemplateOptions` is the only place where users set options of a Go template.
+    Pattern("unrecognized option: ", r"panic: unrecognized option: (?P<option>\S{1,100}).*", failed),
     Pattern("to JSON field", r"failed to (?:marshal templated|unmarshal) JSON field.*", failed),
     # Progressive syncs.
     Pattern(

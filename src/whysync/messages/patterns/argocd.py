@@ -109,6 +109,11 @@ _cache_error = partial(cache_down, problem=CacheProblem.ERROR)
 _cache_miss = partial(cache_down, problem=CacheProblem.KEY_MISSING)
 
 
+def redis_log(match: re.Match[str], context: Context) -> Failure:
+    """A warning in the log of Redis or of one of its sentinels."""
+    return ArgocdCacheDown(text=context.text, detail=group_text(match, "detail").strip())
+
+
 def disk_full(match: re.Match[str], context: Context) -> Failure | None:
     path = group_text(match, "path")
     if "pull" in context.text[:500] or not (of_argocd(context) or path.startswith(("/dev/shm", "/tmp"))):
@@ -146,7 +151,7 @@ def unavailable(match: re.Match[str], context: Context) -> Failure | None:
 
 
 def own_object_missing(match: re.Match[str], context: Context) -> Failure | None:
-    if context.scope is not Scope.CONTROLLER and not context.log_level:
+    if context.scope is not Scope.CONTROLLER and not context.within(LayerKind.LOG):
         return None
     kind = {"configmap": "ConfigMap", "secret": "Secret"}[group_text(match, "kind").lower()]
     return SettingsMissing(text=context.text, kind=kind, name=group_text(match, "name"))
@@ -178,6 +183,14 @@ _COMPONENTS: tuple[Pattern, ...] = (
     Pattern("NOREPLICAS", r"NOREPLICAS .*", _cache_error),
     Pattern("MASTERDOWN", r"MASTERDOWN .*", _cache_error),
     Pattern("OOM command not allowed", r"OOM command not allowed.*", _cache_error),
+    Pattern(
+        " # ",
+        r"(?<![\w.:])\d{1,9}:[MSXC] \d\d? \w{3} \d{4} [\d:.]{12} # (?P<detail>(?:"
+        r"Timeout connecting|[+-][so]down|Disconnecting timedout|MASTER (?:timeout|aborted)|"
+        r"Connection with (?:master|replica|slave) lost|Error condition on socket|"
+        r"Failed |Unable to |Can't |Cannot |-failover-abort).{0,300})",
+        redis_log,
+    ),
     Pattern("cache: key is missing", r"cache: key is missing", _cache_miss),
     Pattern(
         "redis",

@@ -198,6 +198,8 @@ OPENAPI: tuple[Pattern, ...] = (
     Pattern("failed to download openapi", r"failed to download openapi.*", openapi),
     Pattern("error getting openapi", r"error getting openapi (?:resources|schema|data).*", openapi),
     Pattern("GVK parser", r"failed to create GVK parser.*", openapi),
+    Pattern("gvk parser", r"error creating gvk parser.*", openapi),
+    Pattern("openapi schema", r"(?:warning|error) loading openapi schema.*", openapi),
     Pattern("open api schema", r"failed to load open ?[aA][pP][iI] ?[sS]chema.*", openapi),
     Pattern("openAPISchema", r"failed to load openAPISchema.*", openapi),
     Pattern("/openapi/v", r"/openapi/v[23].*", openapi),

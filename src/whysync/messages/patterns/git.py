@@ -328,7 +328,13 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "Load key ", r"Load key .{1,300}(?:invalid format|error in libcrypto|[Pp]ermission denied)", by_ssh
     ),
-    Pattern("handshake failed", r"ssh: handshake failed: (?:EOF|ssh: .*|read tcp .*)", by_ssh),
+    # The host closed the connection before it asked for a key: too many connections, or no SSH server.
+    Pattern(
+        "handshake failed",
+        r"ssh: handshake failed: (?:EOF|(?:read|write) tcp .*|ssh: (?:disconnect|overflow).*)",
+        unreachable,
+    ),
+    Pattern("handshake failed", r"ssh: handshake failed: ssh: .*", by_ssh),
     Pattern(
         "ssh: ",
         r"ssh: (?:cannot decode|this private key is passphrase protected|parse error|short read|key).*",

@@ -153,6 +153,19 @@ def any_plugin(match: re.Match[str], context: Context) -> Failure | None:
     return PluginFailed(text=context.text, detail=_last_line(match[0]))
 
 
+_OWN_PROGRAMS = frozenset({"argocd", "git", "gpg", "helm", "kubectl", "kustomize", "ssh", "tini"})
+
+
+def not_executable(match: re.Match[str], context: Context) -> Failure | None:
+    """The repo-server could not start a program that is not one of its own: the command of a plugin."""
+    program = re.split(r"[\d_.]", group_text(match, "program").rpartition("/")[2])[0]  # kustomize_4_5, helm3
+    if context.within(LayerKind.CLUSTER, LayerKind.LOAD_LIVE_STATE) or program in _OWN_PROGRAMS:
+        return None
+    if not (from_source(context) or context.scope is Scope.PLUGIN):
+        return None
+    return PluginFailed(text=context.text, detail=match[0].strip())
+
+
 def jsonnet(match: re.Match[str], context: Context) -> Failure:
     position = compiled(r"(?P<file>[\w./-]{1,300}\.(?:jsonnet|libsonnet)):(?P<line>\d{1,7})").search(
         context.text[:8192]
@@ -323,6 +336,17 @@ PLUGINS: tuple[Pattern, ...] = (
         plugin,
     ),
     Pattern("cmp-server", r"error calling cmp-server .*", plugin),
+    Pattern(
+        "fork/exec",
+        r"fork/exec (?P<program>\S{1,300}?): (?:permission denied|no such file or directory|"
+        r"exec format error|not a directory|is a directory)",
+        not_executable,
+    ),
+    Pattern(
+        "executable file not found",
+        r"exec: \"(?P<program>[^\"]{1,300})\": executable file not found in \$PATH",
+        not_executable,
+    ),
     Pattern("detect CMP", r"failed to detect CMP for app.*", plugin),
     Pattern("no files to send", r"no files to send\(.*", plugin),
     Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),

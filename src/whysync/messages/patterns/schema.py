@@ -123,6 +123,13 @@ TABLE: tuple[Pattern, ...] = (
         r"(?P<want>[\w.\[\]*]{1,100})",
         fill(SchemaInvalid, whole="detail", problem=SchemaProblem.TYPE, resource=_subject),
     ),
+    # The decoder of older clients of Kubernetes names each type on the way to the value.
+    Pattern(
+        " byte of ...|",
+        r"(?:\w{1,60}\.)?(?P<struct>\w{1,100})\.(?P<field>\w{1,100}): (?:\[\]\S{1,100}: )?"
+        r"(?P<want>[\w ]{1,60}): .{1,120}?, error found in #\d{1,9} byte of \.\.\.\|.*",
+        fill(SchemaInvalid, whole="detail", problem=SchemaProblem.TYPE, resource=_subject),
+    ),
     Pattern(
         'unknown field "',
         r'unknown field "(?P<field>[^"]{1,300})"',

@@ -38,7 +38,7 @@ HEAL = "/spec/syncPolicy/automated/selfHeal"
 def autosync_gave_up(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None and not case.app.status.resources:
-        yield from _logged(case)  # the log is all that is known about the app
+        yield from tuple(_failed(case)) or _logged(case)  # that is all that is known about the app
         return
     if operation is None or not case.is_automated:
         return

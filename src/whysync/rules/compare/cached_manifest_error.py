@@ -23,7 +23,9 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.failures import cite_text
 from whysync.diagnosis.reported_texts import ReportedText
 from whysync.diagnosis.symptom import SymptomKind
-from whysync.messages.failure import Unknown
+from whysync.messages.failed_step import Family
+from whysync.messages.failure import Failure, Unknown
+from whysync.messages.infer_family import FamilyFailure
 from whysync.messages.parse import Message, understand
 from whysync.queries.commands import hard_refresh
 
@@ -42,7 +44,7 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
     reported, message = cached[0]
     symptoms = tuple(dict.fromkeys(s.symptom for s, _ in cached if s.symptom in case.symptom_ids))
     moved = tuple(s for s in case.symptoms if s.kind is SymptomKind.BEHIND)
-    unexplained = all(isinstance(failure, Unknown) for failure in message.failures)
+    unexplained = all(_is_unexplained(failure) for failure in message.failures)
     temporary = _is_temporary(reported.text)
     is_likely_cause = bool(moved) or unexplained or temporary
     yield Finding(
@@ -60,6 +62,13 @@ def cached_manifest_error(case: Case) -> Iterator[Finding]:
         evidence=(cite_text(reported, says="`(cached)`: a repeated old error"), *_compared(case)),
         fixes=(Fix.run(hard_refresh(case), title="Hard refresh: Argo CD renders again"),),
     )
+
+
+def _is_unexplained(failure: Failure) -> bool:
+    """Does nothing in it show what failed? An error of which the step is known is the cause itself."""
+    if isinstance(failure, FamilyFailure):
+        return failure.family is Family.CACHED
+    return isinstance(failure, Unknown)
 
 
 def _is_temporary(text: str) -> bool:
