@@ -59,3 +59,13 @@ def _condition(live: Manifest) -> str | None:
     if any(is_good and c.get("status") != "True" for is_good, c in zip(good, conditions, strict=True)):
         return None
     return f"/status/conditions/{good.index(True)}" if any(good) else None
+
+
+def is_reported_unhealthy(case: Case, live: Manifest) -> bool:
+    """Does Argo CD report it as Degraded or Progressing, and nothing shows that this is out of date?
+
+    The live object in the facts may be a part of it, which a health check then calls Healthy.
+    """
+    row = case.rows.get(live.key)
+    reported = row is not None and row.health is not None and row.health.status in _STALE
+    return reported and row is not None and proof_of_current_health(case, row) is None

@@ -2,7 +2,8 @@
 
 Conditions are read as in kstatus: types such as `Ready` report a problem if they are `False`, types such as
 `Stalled` if they are `True`. Only resources of the app and the objects that they own count, and only if the
-resource is not Healthy: an old Pod may be unready while its Deployment is Healthy.
+resource is not Healthy: an old Pod may be unready while its Deployment is Healthy. A Healthy custom resource
+counts with the failures that its own conditions report.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.diagnosis.current_health import is_reported_unhealthy
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -44,6 +47,8 @@ _EXPECTED = frozenset(
         *("ScalingDisabled", "PodInitializing", "ContainersNotReady", "ContainersNotInitialized"),
     }
 )
+# Endings of the reasons with which controllers report that they could not do what the spec asks for.
+FAILED_REASONS = ("Error", "Failed", "Failure")
 _BAD_PHASES = frozenset(
     {
         *("failed", "error", "errored", "degraded", "lost", "invalid", "denied", "expired", "unhealthy"),
@@ -75,12 +80,25 @@ def object_states_of(case: Case) -> Iterator[ObjectState]:
     seen: set[Key] = set()
     for named in (*case.app.status.resources, *case.results):
         live = case.live_of(named.key)
-        if live is not None and live.key not in seen and not _is_healthy(case, live):
+        if live is None or live.key in seen:
+            continue
+        if not _is_healthy(case, live):
             yield from _below(case, live, seen)
+        elif not is_builtin(live.ref):
+            yield from _behind_healthy(live)
+
+
+def _behind_healthy(live: Manifest) -> Iterator[ObjectState]:
+    """Failures of its last change: a health check that finds `Ready` first does not read them."""
+    for state in _conditions(live):
+        if state.reason.endswith(FAILED_REASONS):
+            yield state
 
 
 def _is_healthy(case: Case, live: Manifest) -> bool:
     """Does Argo CD's health check report Healthy? False if it has none."""
+    if is_reported_unhealthy(case, live):
+        return False
     verdict = case.health_of(live)
     return verdict is not None and verdict.code == "Healthy"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.argocd.api.application import HealthCode
+from whysync.diagnosis.current_health import is_reported_unhealthy
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -81,6 +82,7 @@ _NEUTRAL = (
     "containersready",
     "readytostart",
 )
+_FAILED_REASONS = ("DeadlineExceeded", "Failed", "Error", "Failure")
 _PHASES = ("phase", "state", "currentState", "assemblyStatus")
 _GOOD_PHASES = frozenset(
     {
@@ -153,7 +155,7 @@ def _weight(reason: Reason) -> tuple[int, int]:
 
 def is_ready(case: Case, manifest: Manifest) -> bool:
     """Argo CD's health; for a kind without a health check, its conditions and phase."""
-    if manifest.meta.get("deletionTimestamp"):
+    if manifest.meta.get("deletionTimestamp") or is_reported_unhealthy(case, manifest):
         return False
     verdict = case.health_of(manifest)
     if verdict is not None and verdict.code:
@@ -181,7 +183,7 @@ def _is_failing(condition: Object) -> bool:
     if any(part in name for part in _FAILURES):
         return status == "True"
     if any(part in name for part in _NEUTRAL):
-        return status == "False" and text(condition.get("reason")).endswith("DeadlineExceeded")
+        return status == "False" and text(condition.get("reason")).endswith(_FAILED_REASONS)
     return status == "False" and bool(condition.get("message"))
 
 

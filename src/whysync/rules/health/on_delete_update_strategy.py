@@ -44,7 +44,7 @@ def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
         desired, ready, updated = (integer(live.status.get(name)) for name in _COUNTS[row.kind])
         partition = integer(dig(live.body, "spec", "updateStrategy", "rollingUpdate", "partition"))
         on_delete = dig(live.body, "spec", "updateStrategy", "type") == "OnDelete"
-        if not (on_delete or partition) or not desired or ready < desired or updated >= desired:
+        if not (on_delete or partition) or (live.status and not ready >= desired > updated):
             continue
         reason = (
             "OnDelete replaces a Pod only when it is deleted"
@@ -56,12 +56,20 @@ def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
             field=STRATEGY,
             explains=(symptom,),
             confidence=Confidence.MEDIUM,
-            verdict=f"{row.ref} is Progressing: {reason}; all Pods are ready, but only {updated} of {desired}"
-            " have the new revision",
+            verdict=f"{row.ref} is Progressing: {reason}"
+            + (
+                f"; all Pods are ready, but only {updated} of {desired} have the new revision"
+                if desired
+                else ""
+            ),
             evidence=(
                 case.cited_row(row, says="Argo CD waits for it"),
                 cite(live, STRATEGY, says="its update strategy"),
-                cite(live, f"/status/{_COUNTS[row.kind][2]}", says="Pods of the new revision"),
+                *(
+                    (cite(live, f"/status/{_COUNTS[row.kind][2]}", says="Pods of the new revision"),)
+                    if desired
+                    else ()
+                ),
             ),
             fixes=(_fix(row.namespace or "default", on_delete=on_delete),),
         )

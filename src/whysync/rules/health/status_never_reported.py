@@ -17,15 +17,23 @@ or `argocd.argoproj.io/ignore-healthcheck: "true"` on the object.
 This is normal in the first minutes after a sync. A claim or a load balancer that waits has its own rule.
 """
 
+import re
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import on_object
 
+# What health checks say about an object without a status.
+_NO_STATUS = re.compile(
+    r"(?i)\b(?:has )?no status\b|\bto report (?:a )?status\b|waiting for (?:the )?status\b|"
+    r"\bstatus (?:not (?:found|available)|to be reported|is empty)\b"
+)
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 
 
@@ -38,6 +46,8 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
+        if live is None and not is_builtin(row.ref) and _NO_STATUS.search(health_of_row(case, row)[1]):
+            yield _without_object(case, row)
         if live is None or live.meta.get("deletionTimestamp"):
             continue  # an object is Progressing while it is being deleted
         if is_builtin(row.ref) or live.body.get("status"):
@@ -82,6 +92,26 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _without_object(case: Case, row: ResourceRow) -> Finding:
+    """The health check itself says that there is no status."""
+    message = health_of_row(case, row)[1]
+    return Finding(
+        about=row.ref,
+        explains=(SymptomId.unhealthy(row.key),),
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} is Progressing because it has no status ({message}): {_why(row.ref, ())}",
+        evidence=(case.cited_row(row, says="Argo CD waits for a status"),),
+        fixes=(
+            Fix.run(
+                on_object("get", row.ref, "-o", "yaml"),
+                "kubectl get pods -A     # does the controller of this kind run?",
+                title="Check that the controller of this kind runs and writes the status; if it never does,"
+                " replace the health check in argocd-cm",
+            ),
+        ),
+    )
 
 
 def _why(ref: Ref, owned: tuple[Manifest, ...]) -> str:

@@ -8,7 +8,8 @@ Healthy.)
 
 ## How whysync knows
 Argo CD reports the health Suspended; a field of the object shows what was set, and its managedFields who set
-it.
+it. Or the object is Progressing, and one of its conditions reports that it waits for an approval: an
+operator's Subscription with `installPlanApproval: Manual`.
 
 ## Fix
 If the pause is no longer needed: promote, resume or unsuspend it. If Git declares the pause, change Git.
@@ -17,6 +18,7 @@ If the pause is no longer needed: promote, resume or unsuspend it. If Git declar
 Progressing means that work is in progress; Degraded means a failure.
 """
 
+import re
 from collections.abc import Iterator
 from shlex import quote
 
@@ -25,13 +27,17 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import Missing, integer
+from whysync.json_tree import Missing, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, writer_of
-from whysync.queries.commands import sync
+from whysync.queries.commands import on_object, sync
 
 SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")
+_APPROVAL = re.compile(
+    r"(?i)(?:requires?|needs?|awaiting|waiting ?for|pending|manual)[ -]?(?:manual[ -]?)?approval"
+    r"|approval[ -]?(?:pending|required|needed)"
+)
 _HELD_BACK = {
     "Deployment": "changes synced during the pause are rolled out now: its Pods are replaced",
     "Job": "the Job runs now",
@@ -56,7 +62,11 @@ def suspended(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
-        if code != "Suspended" or symptom not in case.symptom_ids:
+        if symptom not in case.symptom_ids:
+            continue
+        if code == "Progressing":
+            yield from _awaiting_approval(case, row)
+        if code != "Suspended":
             continue
         live, declared = case.live_of(row.key), case.desired_of(row.key)
         pointer, declared_pointer = _switch(live), _switch(declared)
@@ -86,6 +96,47 @@ def suspended(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, row, declared_pointer, removed_from_git=removed_from_git)),
         )
+
+
+def _awaiting_approval(case: Case, row: ResourceRow) -> Iterator[Finding]:
+    """Its controller has prepared the next step and does not start it before someone approves it."""
+    live = case.live_of(row.key)
+    for index, raw in enumerate(items(live.status.get("conditions")) if live is not None else ()):
+        condition = fields(raw)
+        words = f"{text(condition.get('type'))} {text(condition.get('reason'))}"
+        if live is None or condition.get("status") != "True" or not _APPROVAL.search(words):
+            continue
+        yield Finding(
+            about=row.ref,
+            field=f"/status/conditions/{index}",
+            explains=(SymptomId.unhealthy(row.key),),
+            confidence=Confidence.HIGH,
+            verdict=f"{row.ref} waits for a manual approval ({text(condition.get('reason'))}),"
+            " and is Progressing until then",
+            evidence=(
+                case.cited_row(row, says="Argo CD reports it as Progressing"),
+                cite(live, f"/status/conditions/{index}", says="it waits for an approval"),
+            ),
+            fixes=tuple(_approvals(row)),
+        )
+        return
+
+
+def _approvals(row: ResourceRow) -> Iterator[Fix]:
+    if row.group == "operators.coreos.com":
+        namespace = quote(row.namespace or "default")
+        approved = '\'{"spec":{"approved":true}}\''
+        yield Fix.run(
+            f"kubectl -n {namespace} get installplans",
+            f"kubectl -n {namespace} patch installplan NAME --type merge -p {approved}",
+            title="Approve the install plan, if its versions are the ones you want",
+            risk="installs or upgrades the operator, which then upgrades what it manages",
+        )
+        return
+    yield Fix.run(
+        on_object("describe", row.ref),
+        title="Read what it asks for, and approve it with the tool of its controller",
+    )
 
 
 def _switch(manifest: Manifest | None) -> str:
