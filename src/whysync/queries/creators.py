@@ -15,6 +15,7 @@ from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.field_writers import WriterKind
 from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.queries.sync_options import keeps_from_pruning
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -39,6 +40,7 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 _DEPLOYERS = frozenset({"helm", "argocd", "argo-cd", "kustomize", "kubectl", "tiller", ""})
 # The alphabet of the suffix that the API server generates for `generateName`: no vowels.
 _SUFFIX = re.compile(r"-(?=[a-z]*\d)[bcdfghjklmnpqrstvwxz2456789]{5}")
+_ORDINAL = re.compile(r"-\d{1,4}$")
 _SECRETS = {
     "kubernetes.io/service-account-token": "Kubernetes creates such tokens for ServiceAccounts",
     "kubernetes.io/dockercfg": "OpenShift creates such Secrets for ServiceAccounts",
@@ -58,16 +60,34 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` if nothing shows that another program created it: then Argo CD may have."""
     live = case.live_of(row.key)
     if live is None:
-        return _by_name(case, row)
+        return _by_name(case, row) or _comes_back(case, live)
     if was_applied(live):
         return None
-    return _owner(live) or _secret(live) or _manager(live) or _mark(live) or _by_name(case, row)
+    known = _owner(live) or _secret(live) or _manager(live) or _mark(live) or _by_name(case, row)
+    return known or _comes_back(case, live)
 
 
 def was_applied(live: Manifest) -> bool:
     """Was the live object applied by Argo CD, or from a file?"""
     ledger = ManagedFieldsIndex(live.body)
     return LAST_APPLIED in live.annotations or any(w.kind is WriterKind.ARGOCD for w in ledger.managers)
+
+
+def _comes_back(case: Case, live: Manifest | None) -> Creator | None:
+    """Automatic pruning would have deleted it: with the commit that removed it from Git."""
+    operation = case.operation
+    open_operation = operation is not None and operation.phase not in ("", "Succeeded")
+    if not case.prunes or open_operation or case.synced_recently or case.app.status.conditions:
+        return None
+    if live is not None and (live.meta.get("deletionTimestamp") or keeps_from_pruning(live.body)):
+        return None
+    if case.has_sync_option("Prune=false") or case.has_sync_option("Prune=confirm"):
+        return None
+    return Creator(
+        reason="automatic pruning is on, and it is still there or there again",
+        evidence=(cite(case.application, "/spec/syncPolicy/automated", says="pruning is automatic"),),
+        certain=False,
+    )
 
 
 def _by_name(case: Case, row: ResourceRow) -> Creator | None:
@@ -82,6 +102,8 @@ def _by_name(case: Case, row: ResourceRow) -> Creator | None:
                     reason=f"StatefulSet {candidate.name} creates it from its volumeClaimTemplates",
                     evidence=(case.cited_row(candidate, says="the claim is named after it"),),
                 )
+    if row.kind == "Pod" and _ORDINAL.search(row.name):
+        return Creator(reason="its name is that of a StatefulSet's Pod", certain=False)
     if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):
         return Creator(reason="its name looks generated", certain=False)
     return None

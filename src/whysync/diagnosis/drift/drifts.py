@@ -155,7 +155,7 @@ def _drifts_of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> 
     target = desired
     if resource is not None and resource.target is not None:
         target = desired.with_body(resource.target)
-    shown = list(per_map_entry(_shown(resource)))
+    shown = _without_own_mark(case, list(per_map_entry(_shown(resource))))
     hidden = _hidden(case, resource, target, live) if not shown else _version(desired, live)
     declared = target if desired.ref.namespace else _without_namespace(target)
     for difference, hidden_by in (*((difference, None) for difference in shown), *hidden):
@@ -170,6 +170,21 @@ def _drifts_of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> 
             symptom=SymptomId.differs(key, difference.pointer),
             hidden_by=hidden_by,
         )
+
+
+def _without_own_mark(case: Case, shown: list[Difference]) -> list[Difference]:
+    """Manifests that Argo CD did not render lack the label by which it tracks the live object."""
+    others = [difference for difference in shown if not _is_own_mark(case, difference)]
+    return others or shown
+
+
+def _is_own_mark(case: Case, difference: Difference) -> bool:
+    names = (case.app.name, f"{case.app.namespace}_{case.app.name}")
+    return (
+        difference.pointer == _INSTANCE_LABEL
+        and isinstance(difference.desired_value, Missing)
+        and difference.live_value in names
+    )
 
 
 def _is_reported_missing(case: Case, key: Key) -> bool:
@@ -233,13 +248,15 @@ def _is_certain(case: Case, desired: Manifest, live: Manifest) -> bool:
     )
 
 
+_INSTANCE_LABEL = "/metadata/labels/app.kubernetes.io~1instance"
 # What the API server does not keep, so that it cannot be all that differs.
 _NOTHING: tuple[Json | Missing, ...] = (MISSING, None, {}, [])
 
 
 def _raw_differences(case: Case, desired: Manifest, live: Manifest) -> list[Difference]:
     """Differences of fields that Git declares; if there are none, of fields that only the live object has."""
-    raw = list(differences(_without_ignored(case, desired), _without_ignored(case, live)))
+    found = differences(_without_ignored(case, desired), _without_ignored(case, live))
+    raw = _without_own_mark(case, list(per_map_entry(found)))
     every = [difference for difference in raw if not _is_set_by_server(difference)]
     if not every and not case.app.spec.ignore_differences:
         every = [difference for difference in raw if _is_empty_and_only_live(difference)]

@@ -28,6 +28,9 @@ _HEX = re.compile(r"[0-9a-f]{32,}")
 _OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
 _CONVERSION = "/spec/conversion"
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
+# Annotations that ask a webhook for a mutation; those of Vault's webhook name the server to read from.
+_RESOLVES = re.compile(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
+_RELOADER = ("STAKATER_", "reloader.stakater.com/last-reloaded", "reloader.stakater.com~1last-reloaded")
 _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
@@ -216,6 +219,28 @@ def _is_of_platform(parts: tuple[str, ...]) -> bool:
 def is_late_initialized(drift: Drift) -> bool:
     """Git leaves a field of a custom resource empty, and its operator writes what it found or chose."""
     return not is_builtin(drift.ref) and drift.desired_value == "" and bool(drift.live_value)
+
+
+def is_replaced_by_ca_bundle(drift: Drift) -> bool:
+    """The API server accepts a CA or a switch that turns verification off: who writes the CA removes it."""
+    return (
+        drift.ref.kind == "APIService"
+        and drift.last_key == "insecureSkipTLSVerify"
+        and bool(drift.live.at("/spec/caBundle"))
+        and not isinstance(drift.live.at("/spec/caBundle"), Missing)
+    )
+
+
+def is_written_by_reloader(drift: Drift) -> bool:
+    """Reloader restarts Pods by a variable or an annotation of their template, after a config changed."""
+    return any(mark in f"{drift.pointer} {drift.live_value}" for mark in _RELOADER)
+
+
+def is_resolved_at_admission(drift: Drift) -> bool:
+    """The object asks a webhook to put in the values that its placeholders name."""
+    data = drift.ref.kind in ("ConfigMap", "Secret") and split(drift.pointer)[0] in ("data", "stringData")
+    marks = {*drift.desired.annotations} & {*drift.live.annotations}
+    return data and not drift.only_live and any(_RESOLVES.search(mark) for mark in marks)
 
 
 def is_set_by_webhook_owner(drift: Drift) -> bool:

@@ -43,9 +43,12 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_known_default,
     is_late_initialized,
     is_probable_default,
+    is_replaced_by_ca_bundle,
+    is_resolved_at_admission,
     is_resolved_by_trigger,
     is_set_by_webhook_owner,
     is_traffic_weight,
+    is_written_by_reloader,
     looks_defaulted,
     looks_generated,
     may_be_generated_secret,
@@ -436,18 +439,21 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
     """Fields of which it is known who writes them: the API server, controllers, clouds, admission."""
     if is_known_default(drift):
         return Mechanism.API_DEFAULT
-    if is_adjusted_resource(drift):
+    if is_adjusted_resource(drift) or is_resolved_at_admission(drift):
         return Mechanism.INJECTED
     if is_traffic_weight(drift) or is_resolved_by_trigger(drift):
         return Mechanism.BY_CONTROLLER
     if is_filled_in_by_controller(drift) or is_late_initialized(drift) or is_set_by_webhook_owner(drift):
+        return Mechanism.BY_CONTROLLER
+    if is_replaced_by_ca_bundle(drift) or is_written_by_reloader(drift):
         return Mechanism.BY_CONTROLLER
     if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):
         return Mechanism.BY_CONTROLLER
     if is_ca_bundle(drift):
         return Mechanism.GENERATED if _rendered_certificate(drift) else Mechanism.BY_CONTROLLER
     if is_injected(drift):
-        return Mechanism.INJECTED
+        # what a webhook changes is recorded under the name of whoever sent the request
+        return Mechanism.BY_CONTROLLER if _is_of_a_stranger(case, drift) else Mechanism.INJECTED
     return _annotated(drift)
 
 
@@ -479,6 +485,8 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.SCALED
     if compares_with_webhooks(case, drift.desired):
         return Mechanism.INJECTED
+    if drift.only_live and _annotation(drift) and not is_builtin(drift.ref):
+        return Mechanism.BY_CONTROLLER  # people rarely annotate live objects of an operator; operators do
     if case.self_heals and synced_at_current_revision(case):
         by_argocd = drift.writer is not None and drift.writer.kind is WriterKind.ARGOCD
         admitted = by_argocd or mutating_webhook(case, drift.ref) is not None
@@ -518,8 +526,11 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
 
     A schema drops fields, never an element of a list that it knows.
     """
-    if pointers.split(drift.pointer)[-1].isdecimal():
-        return False
+    parts = pointers.split(drift.pointer)
+    if parts[-1].isdecimal() or drift.ref.group == "argoproj.io":
+        return False  # the schemas of Argo CD's own kinds come with Argo CD
+    if drift.ref.kind == "CustomResourceDefinition" and "openAPIV3Schema" in parts:
+        return True  # an older API server does not know all that a schema may declare
     known = builtin_has_field(drift.ref, drift.pointer)
     if known is not None:
         return not known

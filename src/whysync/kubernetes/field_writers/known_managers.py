@@ -37,7 +37,6 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "argocd-controller",
         "argocd-application-controller",
         "argocd-applicationset-controller",
-        "argocd-image-updater",
         "argocd",
     ),
     WriterKind.KUBECTL_EDIT: ("kubectl-edit", "oc-edit"),
@@ -90,6 +89,10 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
         "azure-application-gateway-ingress",
         "application-gateway-kubernetes-ingress",
         "azure-workload-identity",
+        "argocd-image-updater",  # writes parameters and images of Applications
+        "argocd-image-updater-controller",
+        "argocd-notifications-controller",
+        "argocd-operator",
         "argo-rollouts",
         "rollouts-controller",
         "eks",  # managed add-ons of Amazon's clusters

@@ -51,7 +51,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
     yield Finding(
         about=rows[0][1].ref,
         explains=tuple(SymptomId.extra(row.key) for _, row in rows),
-        confidence=Confidence.MEDIUM,
+        confidence=Confidence.LOW if _may_be_of_operator(case, rows) else Confidence.MEDIUM,
         verdict=f"{names} {'is' if len(rows) == 1 else 'are'} no longer in Git, but not pruned: {why}"
         f"{_alternative(case, rows)}",
         evidence=tuple(_evidence(case, rows)),
@@ -112,6 +112,14 @@ def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator
         title="If a controller copied the tracking label: track by annotation",
         risk="changes the tracking of all Applications; each needs a sync",
     )
+
+
+def _may_be_of_operator(case: Case, rows: list[tuple[int, ResourceRow]]) -> bool:
+    """Other objects that require pruning were created by a program: these may have the same creator."""
+    others = (row for row in case.app.status.resources if SymptomId.extra(row.key) in case.symptom_ids)
+    created = any(creator_of(case, row) is not None for row in others)
+    objects = [case.live_of(row.key) for _, row in rows]
+    return created and not any(live is not None and was_applied(live) for live in objects)
 
 
 def _is_extra(case: Case, row: ResourceRow) -> bool:
