@@ -217,7 +217,12 @@ def _is_of_platform(parts: tuple[str, ...]) -> bool:
 
 
 def is_late_initialized(drift: Drift) -> bool:
-    """Git leaves a field of a custom resource empty, and its operator writes what it found or chose."""
+    """Git leaves a field of a custom resource empty, and its operator writes what it found or chose.
+
+    Crossplane's providers write what the cloud chose next to what `forProvider` declares.
+    """
+    if drift.only_live and split(drift.pointer)[:2] == ("spec", "forProvider"):
+        return True
     return not is_builtin(drift.ref) and drift.desired_value == "" and bool(drift.live_value)
 
 
@@ -251,7 +256,9 @@ def is_set_by_webhook_owner(drift: Drift) -> bool:
     """
     if drift.ref.kind == "CustomResourceDefinition":
         added = drift.only_live and fields(drift.live.at("/spec/conversion")).get("strategy") == "Webhook"
-        return within(drift.pointer, _CONVERSION_CLIENT) or (added and within(drift.pointer, _CONVERSION))
+        switched = drift.pointer == f"{_CONVERSION}/strategy" and drift.live_value == "Webhook"
+        below = within(drift.pointer, _CONVERSION_CLIENT) or (added and within(drift.pointer, _CONVERSION))
+        return below or switched
     if not drift.ref.kind.endswith("WebhookConfiguration"):
         return False
     return drift.last_key == "failurePolicy" or _is_of_added_rules(drift)

@@ -54,7 +54,12 @@ from whysync.diagnosis.drift.field_heuristics import (
     may_be_generated_secret,
 )
 from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
-from whysync.diagnosis.drift.schemas import builtin_has_field, crd_has_field, default_in_schema
+from whysync.diagnosis.drift.schemas import (
+    builtin_has_field,
+    crd_has_field,
+    default_in_schema,
+    is_newer_field,
+)
 from whysync.diagnosis.freshness import sync_loop_of
 from whysync.json_tree import Json, Missing, fields, items
 from whysync.kubernetes.api import pointer as pointers
@@ -459,7 +464,7 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
 
 def _deduced(case: Case, drift: Drift) -> Mechanism | None:
     """What the way of comparing, admission and the shape of the values leave as the likely reading."""
-    if is_probable_default(drift):
+    if is_probable_default(drift) and not _is_setting_of_argocd(drift):
         return Mechanism.CRD_DEFAULT
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
@@ -469,10 +474,15 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
         return None  # the API server's own prediction: its defaults and dropped fields do not differ
     if may_be_generated_secret(case, drift):
         return Mechanism.GENERATED
-    if looks_defaulted(drift):
+    if looks_defaulted(drift) and not _is_setting_of_argocd(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
     dropped = _is_dropped(case, drift) if drift.only_git else _was_never_filled_in(drift)
     return Mechanism.DROPPED if dropped else None
+
+
+def _is_setting_of_argocd(drift: Drift) -> bool:
+    """The schemas of Argo CD's kinds fill in nothing: such a value was set, in its pages for example."""
+    return drift.ref.group == "argoproj.io" and drift.live_value not in ("", [], {}, None)
 
 
 def _remaining(case: Case, drift: Drift) -> Mechanism:
@@ -533,7 +543,7 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
         return True  # an older API server does not know all that a schema may declare
     known = builtin_has_field(drift.ref, drift.pointer)
     if known is not None:
-        return not known
+        return not known or is_newer_field(drift)
     return not drift.pointer.startswith("/metadata/") and not crd_has_field(case, drift.ref, drift.pointer)
 
 

@@ -12,6 +12,7 @@ from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema import Type, type_of
+from whysync.kubernetes.schema.releases import OLDEST, span_at
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -62,6 +63,12 @@ def builtin_has_field(ref: Ref, pointer: str) -> bool | None:
             return below
         at = below
     return True
+
+
+def is_newer_field(drift: Drift) -> bool:
+    """Has the field of a built-in kind come with a later release? Older API servers drop it."""
+    span = span_at(drift.ref.api_version, drift.ref.kind, pointers.split(drift.pointer))
+    return span is not None and span.first > OLDEST
 
 
 def _below(at: Type, part: str) -> Type | bool:

@@ -58,7 +58,9 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
             if proven
             else f"most likely not in the installed schema of {first.ref.kind}"
         )
-        newer = not proven and all(not drift.only_git for drift in drifts)
+        newer = not proven and all(
+            not drift.only_git or builtin_has_field(drift.ref, drift.pointer) for drift in drifts
+        )
         if newer:
             why = "this cluster's Kubernetes is most likely older than the field"
         yield drift_finding(
