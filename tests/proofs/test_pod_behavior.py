@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from tests.proofs.worlds import bundle, deployment, in_git, running, synced, there
+from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import REVISION, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -177,6 +177,8 @@ def test_a_container_that_recovered_from_a_crash_runs() -> None:
         "more": {"lastState": {"terminated": {"exitCode": 3}}},
     }
     assert only(pod(recovered, ready=True)) is None
+    service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "shop"}}
+    assert only(pod(recovered, ready=True), log(REFUSED), desired=(in_git(service),)) is None
     assert only(pod({"terminated": {"exitCode": 0}})) is None
 
 
@@ -407,6 +409,8 @@ def test_an_autoscaler_that_the_sync_creates_keeps_the_current_number() -> None:
     case = case_with(unplaced, running(deployment(replicas=4)))
     (metric,) = behavior_of(case, (), case.desired).metrics
     assert (metric.namespace, metric.replicas) == ("shop", 4)
+    other = running(deployment())
+    assert behavior_of(case_with(other), [settings("settings"), other], ()).metrics == ()
     exists = case_with(in_git(autoscaler()), autoscaler({"currentReplicas": 2}))
     assert behavior_of(exists, (), exists.desired).metrics == ()
 
