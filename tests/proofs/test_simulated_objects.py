@@ -6,10 +6,21 @@ import pytest
 
 from tests.proofs.worlds import THEN, bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import case_of, row
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import Confidence, Finding
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.facts.snapshot import GapKind
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.scope import Scope, as_manifest, has_replace_option, is_hook, scope_of
+from whysync.proofs.scope import (
+    Scope,
+    as_manifest,
+    explained_keys,
+    finding_scope,
+    has_replace_option,
+    is_hook,
+    scope_of,
+)
 
 WELL: Object = {"status": "Healthy"}
 
@@ -356,3 +367,86 @@ def test_a_live_object_as_a_manifest_has_only_what_somebody_declares() -> None:
     }
     fields(body["metadata"])["annotations"] = {last_applied: "{}"}
     assert "annotations" not in fields(as_manifest(body)["metadata"])
+
+
+def test_the_service_of_a_webhook_that_does_not_answer_is_included_with_its_pods() -> None:
+    """Whether the webhook answers after a fix depends on the pods behind its Service."""
+    message = (
+        'Internal error occurred: failed calling webhook "check.example.com": failed to call webhook: Post'
+        ' "https://hook.policy.svc:443/validate": no endpoints available for service "hook"'
+    )
+    selector: Object = {"app": "hook"}
+    service = there(obj("Service", "hook", namespace="policy", spec={"selector": selector}))
+    workload = deployment("hook")
+    fields(workload["metadata"])["namespace"] = "policy"
+    app = synced(row("Deployment", "shop", "OutOfSync", health=WELL))
+    state = fields(fields(app["status"])["operationState"])
+    result: Object = {**row("Deployment", "shop"), "status": "SyncFailed", "message": message}
+    state |= {"phase": "Failed", "message": message, "syncResult": {"revision": "a", "resources": [result]}}
+    found = included(service, running(workload), app=app)
+    assert found == ["Deployment/hook", "Deployment/shop", "Service/hook"]
+    assert included(service, running(workload)) == ["Deployment/shop"]
+
+
+def test_a_hook_that_exists_does_not_stand_for_the_app() -> None:
+    """Hooks have no health of the app: one of its own objects stays, or the app would be Missing."""
+    job = obj("Job", "migrate", "batch", spec={})
+    fields(job["metadata"])["annotations"] = {"argocd.argoproj.io/hook": "PreSync"}
+    app = synced(row("ConfigMap", "new", "OutOfSync"), row("ConfigMap", "a"))
+    case = case_of(bundle(), app, in_git(settings("new")), *pair(job), *pair(settings("a")))
+    assert live_names(scope_of(case)) == ["ConfigMap/a", "Job/migrate"]
+
+
+def test_a_cluster_scoped_manifest_has_no_namespace() -> None:
+    role = obj("ClusterRole", "reader", "rbac.authorization.k8s.io", namespace="", rules=[])
+    entry: Object = {**row("ClusterRole", "reader"), "group": "rbac.authorization.k8s.io", "namespace": ""}
+    app = synced(entry, row("ConfigMap", "wrong", "OutOfSync"))
+    case = case_of(bundle(), app, *pair(role), *pair(settings("wrong")))
+    key = Key("rbac.authorization.k8s.io", "ClusterRole", "", "reader")
+    assert names(scope_of(case)) == ["wrong"]
+    assert key in scope_of(case, touched=[key]).keys
+
+
+# --- the objects of one finding ------------------------------------------------------------------
+
+
+def large(count: int, *, phase: str = "Succeeded", conditions: list[Json] | None = None) -> Case:
+    entries = [row("ConfigMap", f"c-{number:02}", "OutOfSync") for number in range(count)]
+    app = synced(*entries, sync="OutOfSync", conditions=conditions or [])
+    fields(fields(app["status"])["operationState"])["phase"] = phase
+    objects = [
+        each
+        for entry in entries
+        for each in (
+            in_git(settings(str(entry["name"]))),
+            there(settings(str(entry["name"]), data={"a": "c"})),
+        )
+    ]
+    return case_of(bundle(), app, *objects)
+
+
+def about(case: Case, name: str, *symptoms: SymptomId) -> Finding:
+    drifts = [drift for drift in case.drifts if drift.ref.name == name]
+    explains = symptoms or tuple(drift.symptom for drift in drifts)
+    return Finding(about=drifts[0].ref, verdict="it differs", confidence=Confidence.HIGH, explains=explains)
+
+
+def test_the_resources_of_a_finding_are_those_whose_symptoms_it_explains() -> None:
+    case = large(6)
+    assert {key.name for key in explained_keys(case, about(case, "c-01"))} == {"c-01"}
+    scope = finding_scope(case, about(case, "c-01"))
+    assert scope is not None
+    assert {key.name for key in scope} == {"c-01"}
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Error", "Running"])
+def test_a_failing_sync_concerns_the_whole_app(phase: str) -> None:
+    case = large(6, phase=phase)
+    assert finding_scope(case, about(case, "c-01")) is None
+
+
+def test_a_condition_concerns_all_of_the_app() -> None:
+    case = large(6, conditions=[{"type": "SyncError", "message": "it is refused"}])
+    condition = next(symptom.id for symptom in case.symptoms if symptom.kind is SymptomKind.CONDITION)
+    assert finding_scope(case, about(case, "c-01", condition)) is None
+    assert explained_keys(case, about(case, "c-01", condition)) == frozenset()
