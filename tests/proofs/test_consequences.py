@@ -138,3 +138,38 @@ def test_a_part_of_a_job_that_ran_already() -> None:
     assert safety.sync is SyncSafety.SAFE
     assert safety.outcome is not SyncOutcome.FAILS
     assert "it creates and runs Job shop/seed" in words(safety)
+
+
+# --- objects that are deleted already ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("terminating", [False, True])
+def test_a_terminating_object_needs_no_prune(terminating: bool) -> None:
+    kept, old = settings("kept"), there(settings("old"))
+    if terminating:
+        fields(old["metadata"]).update(
+            {"deletionTimestamp": "2026-03-02T03:00:00Z", "finalizers": ["example.com/clean-up"]}
+        )
+    extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
+    app = synced(row("ConfigMap", "kept"), extra, sync="OutOfSync")
+    safety = verify(bundle(), app, in_git(kept), there(kept), old)
+    assert (ReasonKind.LEAVES_UNPRUNED in kinds(safety)) is not terminating
+
+
+# --- a part of a Service -------------------------------------------------------------------------
+
+
+def test_a_part_of_an_external_name_service_is_compared() -> None:
+    def service(**spec: Json) -> Object:
+        meta: Object = {"name": "ext", "namespace": "shop"}
+        return {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": meta,
+            "spec": {"type": "ExternalName", **spec},
+        }
+
+    app = synced(row("Service", "ext", "OutOfSync", health={"status": "Healthy"}), sync="OutOfSync")
+    safety = verify(bundle(), app, in_git(service()), service(internalTrafficPolicy="Cluster"))
+    assert ReasonKind.MODEL_DIFFERS not in kinds(safety) or "externalName" not in words(safety)
+    assert "Required value" not in words(safety)

@@ -36,6 +36,15 @@ def paths(case: Case, pointer: str) -> list[Json]:
         ([{"name": "a"}, {"name": "b"}], '.name == "b"'),
         ([{"containerPort": 80}, {"containerPort": 81}], ".containerPort == 81"),
         (["x", "y"], '. == "y"'),
+        (
+            [{"name": "a"}, {"name": "web-dockercfg-gl9vz"}],
+            '.name | test("^web-dockercfg-[a-z0-9]{5}$")',
+        ),
+        (
+            [{"name": "web-dockercfg-x2x2x"}, {"name": "web-dockercfg-gl9vz"}],
+            '.name == "web-dockercfg-gl9vz"',
+        ),
+        ([{"name": "a"}, {"name": "web-proxy"}], '.name == "web-proxy"'),  # a word, not a suffix
         ([{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}], '.metadata.name == "b"'),
     ],
 )

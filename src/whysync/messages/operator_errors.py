@@ -56,7 +56,8 @@ _PATTERNS = (
     ),
     (
         Demand.MISSING,
-        r"ResourceNotFoundException|can't find the specified secret|SecretNotFound|[Ss]ecret does not exist"
+        r"ResourceNotFoundException|can't find the specified secret|SecretNotFound"
+        r"|(?<!certificate as )[Ss]ecret does not exist"
         r"|Secret \[(?P<subject>[^\]]{1,300})\] not found",
     ),
     (

@@ -240,7 +240,9 @@ def with_required_fields(obj: Object) -> Object:
                 added["serviceName"] = name
         case "Job" if not items(dig(spec, "template", "spec", "containers")):
             added = _job_template(spec)
-        case "Service" if spec.get("type") != "ExternalName" and "ports" not in spec:
+        case "Service" if spec.get("type") == "ExternalName":
+            added = {} if spec.get("externalName") else {"externalName": "unknown.example.com"}
+        case "Service" if "ports" not in spec:
             added = {"ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]}
         case "PersistentVolumeClaim":
             if not dig(spec, "resources", "requests", "storage"):

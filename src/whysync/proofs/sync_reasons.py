@@ -394,7 +394,7 @@ def _restart_reason(world: SimulatedCase, ref: Ref, pods: int) -> RankedReason:
 def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]:
     """What a sync with `--prune` would delete; that includes auto-sync with `automated.prune`."""
     rows = [row for row in world.case.app.status.resources if not row.hook]  # hooks are never pruned
-    unpruned = [row.ref for row in rows if row.requires_pruning]
+    unpruned = [row.ref for row in rows if row.requires_pruning and not _is_terminating(world, row.ref)]
     if not unpruned:
         return
     prunable = [ref for ref in unpruned if not _is_kept(world, ref)]
@@ -409,6 +409,12 @@ def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[Ranked
     if world.case.prunes and prunable and len(prunable) < len(rows):
         text += "; auto-sync prunes (automated.prune is true)"
     yield RankedReason(kind=ReasonKind.LEAVES_UNPRUNED, text=text, refs=tuple(unpruned), weight=34)
+
+
+def _is_terminating(world: SimulatedCase, ref: Ref) -> bool:
+    """Was it deleted already? Then only its finalizers keep it, whatever a sync does."""
+    live = world.case.live_of(ref.key)
+    return live is not None and bool(live.meta.get("deletionTimestamp"))
 
 
 def _is_kept(world: SimulatedCase, ref: Ref) -> bool:

@@ -23,6 +23,8 @@ _OTHERS: Final = {
     "Service": "its ClusterIP and any external load balancer address",
     "Job": "the finished run with its Pods and logs; it will run again",
     "Secret": "the values in it",
+    "RoleBinding": "the permissions that it grants, until the sync creates it again",
+    "ClusterRoleBinding": "the permissions that it grants, until the sync creates it again",
 }
 
 

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 RESPECT = "RespectIgnoreDifferences=true"
 _RELEASED = frozenset({"image", "env", "envFrom", "args", "command", "template"})
+# The suffix that the API server generates for `generateName`: without vowels and 0, 1, 3; with a digit.
+_GENERATED_NAME = re.compile(
+    r"(?P<prefix>[a-z0-9][a-z0-9.-]{1,200}-)(?=[a-z]{0,4}\d)[bcdfghjklmnpqrstvwxz2456789]{5}"
+)
 _METADATA = frozenset({"annotations", "labels"})
 _REPLACE = "Replace=true"
 _SERVER_SIDE = "ServerSideApply=true"
@@ -147,12 +151,24 @@ def _condition(elements: list[Json], element: Json | Missing, desired_element: J
         if not isinstance(value, str | int) or [fields(item).get(key) for item in elements].count(value) != 1:
             continue
         if fields(desired_element).get(key, value) == value:
-            return f".{key} == {json.dumps(value)}"
+            others = [fields(item).get(key) for item in elements if item is not element]
+            return _generated(key, value, others) or f".{key} == {json.dumps(value)}"
     name = dig(element, "metadata", "name")  # an element that is an object, as in volumeClaimTemplates
     is_unique = [dig(item, "metadata", "name") for item in elements].count(name) == 1
     if isinstance(name, str) and is_unique and dig(desired_element, "metadata", "name") in (name, MISSING):
         return f".metadata.name == {json.dumps(name)}"
     return ""
+
+
+def _generated(key: str, value: str | int, others: list[Json]) -> str:
+    """`.name | test("^app-dockercfg-[a-z0-9]{5}$")`: a generated name is another one in the next cluster."""
+    found = _GENERATED_NAME.fullmatch(value) if isinstance(value, str) and key == "name" else None
+    if found is None:
+        return ""
+    regex = f"^{found['prefix'].replace('.', '[.]')}[a-z0-9]{{5}}$"
+    if any(isinstance(other, str) and re.match(regex, other) for other in others):
+        return ""
+    return f".{key} | test({json.dumps(regex)})"
 
 
 def _key(part: str, *, first: bool) -> str:

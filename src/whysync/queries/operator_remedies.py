@@ -25,6 +25,8 @@ def remedy(case: Case, ref: Ref, reason: str, *then: str, title_end: str = "") -
     error = operator_error(reason)
     live = case.live_of(ref.key) or case.live_named(ref.kind, ref.namespace, ref.name)
     key = _remote_key(live)
+    if error is None and (ref.group, ref.kind) == ("cert-manager.io", "Certificate"):
+        return _not_issued(ref, *then, title_end=title_end)
     return Fix.run(
         on_object("describe", ref),
         *_stores(live),
@@ -35,6 +37,18 @@ def remedy(case: Case, ref: Ref, reason: str, *then: str, title_end: str = "") -
         risk="a new permission applies to everything that uses this identity"
         if error is not None and error.demand is Demand.PERMISSION
         else "",
+    )
+
+
+def _not_issued(ref: Ref, *then: str, title_end: str) -> Fix:
+    """A Certificate reports that it is being issued; why that takes long is reported further down."""
+    requests = "certificaterequests,orders.acme.cert-manager.io,challenges.acme.cert-manager.io"
+    return Fix.run(
+        on_object("describe", ref),
+        kubectl("get", requests, namespace=ref.namespace),
+        kubectl("describe", requests, namespace=ref.namespace),
+        *then,
+        title=f"Find out why {ref} is not issued: its request, order or challenge reports it" + title_end,
     )
 
 

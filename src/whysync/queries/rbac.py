@@ -34,15 +34,15 @@ def _meta(failure: Forbidden) -> Object:
 def role_for(group: FailureGroup[Forbidden]) -> Object:
     """The Role with one rule per resource.
 
-    Argo CD's cache needs get, list and watch together. A sync that cannot get an object also needs create
-    and patch: it would be refused again when it writes the object.
+    Argo CD's cache needs get, list and watch together. A sync that cannot get, create or patch an object
+    needs all three: it would be refused again with the next of them.
     """
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:
         failure = report.failure
-        applied = failure.verb == "get" and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
+        applied = failure.verb in _APPLYING and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
         wanted = _APPLYING if applied else _READING if failure.verb in ("list", "watch") else (failure.verb,)
-        verbs[failure.group, failure.resource] += [verb for verb in wanted if verb]
+        verbs[failure.group, failure.resource] += [verb for verb in (failure.verb, *wanted) if verb]
     rules: list[Json] = [
         {"apiGroups": [api_group], "resources": [resource], "verbs": list(dict.fromkeys(wanted))}
         for (api_group, resource), wanted in verbs.items()

@@ -33,6 +33,11 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
+    def is_forbidden(self) -> bool:
+        """Status 403, which a host also returns to addresses that it blocks."""
+        return "403" in self.detail
+
+    @property
     def may_not_exist(self) -> bool:
         """Hosts answer a request without access and a request for a wrong URL alike."""
         return "epository not found" in self.detail
@@ -196,7 +201,9 @@ def host_key(match: re.Match[str], context: Context) -> Failure:
 def certificate(match: re.Match[str], context: Context) -> Failure:
     url = url_in(context.text)
     cluster = (
-        context.within(*_OF_CLUSTER) or "/version?timeout" in url or compiled(r"/apis?(?:[/?]|$)").search(url)
+        context.within(*_OF_CLUSTER)
+        or "/version?timeout" in context.text
+        or compiled(r"/apis?(?:[/?]|$)").search(url)
     )
     if cluster:
         peer = Peer.CLUSTER
@@ -205,6 +212,7 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
     else:
         peer = Peer.UNKNOWN
     host = host_of(url) or dialled(context.text)[0] or host_of(context.server)
+    host = "" if "<" in host else host  # a placeholder of the person who copied the message
     return TlsUntrusted(text=context.text, host=host, reason=distrust_of(match[0]), peer=peer)
 
 

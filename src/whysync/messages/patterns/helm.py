@@ -64,6 +64,22 @@ class HelmDependency(Failure, frozen=True, kw_only=True):
         return _UNKNOWN_REPO.search(self.detail) is not None
 
     @property
+    def repo_alias(self) -> str:
+        """`internal` of `@internal` or `alias:internal`: the name of a repository instead of its URL."""
+        alias = self.repo.removeprefix("alias:") if self.repo.startswith("alias:") else self.repo
+        return alias.removeprefix("@").rstrip(".") if self.repo.startswith(("@", "alias:")) else ""
+
+    @property
+    def lock_is_stale(self) -> bool:
+        """The lock file does not match the declared dependencies."""
+        return "out of sync" in self.detail
+
+    @property
+    def lock_file(self) -> str:
+        """Charts of Helm 2 have `requirements.lock`."""
+        return "requirements.lock" if "requirements.lock" in self.detail else "Chart.lock"
+
+    @property
     def repo_is_unavailable(self) -> bool:
         """The repository is configured but does not answer: another Chart.lock would not help."""
         return _UNAVAILABLE.search(self.detail) is not None

@@ -39,6 +39,11 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
     remote: str = ""
     detail: str = ""
 
+    @property
+    def cannot_decrypt(self) -> bool:
+        """The repo-server has no access to the key of an encrypted file; on other machines it may build."""
+        return "decrypt" in self.detail
+
 
 class PluginFailed(Failure, frozen=True, kw_only=True):
     plugin: str = ""

@@ -34,6 +34,8 @@ class SchemaInvalid(Failure, frozen=True, kw_only=True):
     pointer: str = ""
     problem: SchemaProblem = SchemaProblem.OTHER
     value: str = ""
+    want: str = ""
+    """The type that the schema declares, as Go names it: `string`, `int32`."""
     detail: str = ""
 
 

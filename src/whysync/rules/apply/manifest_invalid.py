@@ -107,6 +107,12 @@ def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | N
     failure = group.failure
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     reason = other_release_text(failure, desired) or WORDS[failure.problem]
+    if failure.problem is SchemaProblem.TYPE and failure.want and failure.value:
+        quoted = ": quote it" if failure.want == "string" and failure.value in ("number", "bool") else ""
+        return (
+            f"{ref}{group.others}: {failure.field or 'a field'} has type {failure.value}, but must have type"
+            f" {failure.want}{quoted}"
+        )
     if failure.detail and (failure.problem in REASONED or not failure.field):
         reason = f"{reason}: {one_line(failure.detail)}"
     return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {reason}"

@@ -21,11 +21,12 @@ If the host rejects the credentials: repo-auth. An admission webhook with a bad 
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Peer
 from whysync.messages.network import Distrust
 from whysync.messages.patterns.git import TlsUntrusted
-from whysync.queries.commands import hard_refresh
+from whysync.queries.commands import hard_refresh, refresh
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
 
@@ -54,9 +55,9 @@ def certificate_or_host_key_untrusted(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=PROBLEMS[failure.reason].format(host=host or "the server")
-            + ", so nothing can be compared",
+            + (", so nothing can be compared" if case.app.status.sync.status == "Unknown" else ""),
             evidence=group.cited(says="why the connection failed"),
-            fixes=(_fix(case, failure, host),),
+            fixes=(_fix(case, failure, _address(case, failure, host, source)),),
         )
 
 
@@ -65,6 +66,18 @@ def _host_of(url: str) -> str:
     rest = url.rpartition("://")[2].partition("/")[0].rpartition("@")[2]
     name, colon, port = rest.partition(":")
     return f"{name}:{port}" if colon and port.isdigit() else name
+
+
+def _address(case: Case, failure: TlsUntrusted, host: str, source: Source | None) -> str:
+    """The host with its port, which the error often leaves out: from the destination or the source."""
+    of_cluster = failure.peer is Peer.CLUSTER
+    url = case.app.spec.destination.server if of_cluster else source.repo_url if source else ""
+    return _host_of(url) if _host_of(url).partition(":")[0] == host else host
+
+
+def _server(host: str) -> str:
+    """The URL by which `argocd cluster` knows a cluster."""
+    return f"https://{host.removesuffix(':443')}"
 
 
 def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
@@ -81,9 +94,16 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
             title="Add the host key to Argo CD after checking its fingerprint",
             risk="an unannounced key change may be a man-in-the-middle attack: check the fingerprint first",
         )
+    if failure.peer is Peer.CLUSTER and failure.reason in (Distrust.EXPIRED, Distrust.NOT_YET_VALID):
+        return Fix.run(
+            f"{show} | openssl x509 -noout -dates -subject",
+            "kubeadm certs renew apiserver   # with kubeadm, on each control plane; restart it then",
+            refresh(case),
+            title="Renew the certificate of the cluster's API server",
+        )
     if failure.peer is Peer.CLUSTER:
         return Fix.run(
-            f"argocd cluster get {quote(host) if host else 'SERVER'}",
+            f"argocd cluster get {quote(_server(host)) if host else 'SERVER'}",
             "argocd cluster add CONTEXT --upsert   # stores the cluster's current certificate authority",
             hard_refresh(case),
             title="Register the cluster again, with its current certificate authority",

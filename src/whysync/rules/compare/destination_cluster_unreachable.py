@@ -25,7 +25,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ci
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.network import Network
 from whysync.messages.patterns.cluster import ClusterUnreachable, ConnectionFailed
-from whysync.queries.commands import argocd_namespace, refresh
+from whysync.queries.commands import argocd_namespace, refresh, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.gone_cluster import delete_without_resources, is_in_deletion, is_own_cluster
 from whysync.queries.group_failures import grouped
@@ -70,10 +70,31 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                     f" --image=curlimages/curl -- -kI {quote(server) if '://' in server else 'SERVER'}/livez",
                     refresh(case),
                     title=f"{_TITLES.get(failure.reason, _TEST)}, then refresh",
-                ),
+                )
+                if not _is_loopback(server)
+                else _register_reachable(case),
                 *delete_without_resources(case),
             ),
         )
+
+
+def _is_loopback(server: str) -> bool:
+    host = server.rpartition("://")[2].partition("/")[0].rpartition(":")[0].strip("[]")
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _register_reachable(case: Case) -> Fix:
+    """A kubeconfig of a local cluster has the address of the user's machine."""
+    return Fix.run(
+        "argocd cluster list",
+        with_comment(
+            "kubectl config set-cluster CLUSTER --server=https://ADDRESS:PORT",
+            "one that Pods reach; for Argo CD's own cluster use https://kubernetes.default.svc",
+        ),
+        "argocd cluster add CONTEXT --upsert",
+        refresh(case),
+        title="Register the cluster with another address: for Argo CD's Pods this one is the Pod itself",
+    )
 
 
 def _peer(case: Case) -> str:

@@ -66,11 +66,14 @@ def _fixes(case: Case, failure: HelmDependency, source: Source | None) -> Iterat
         return
     update = Fix.run(
         f"helm dependency update {folder}",
-        f"git add {folder}/Chart.lock",
+        f"git add {folder}/{failure.lock_file}",
         "git commit -m 'Update chart dependencies' && git push",
         hard_refresh(case),
-        title="Update the chart's dependencies and commit Chart.lock, then hard refresh",
+        title=f"Update the chart's dependencies and commit {failure.lock_file}, then hard refresh",
     )
+    if failure.lock_is_stale:
+        yield update
+        return
     register = Fix.run(
         with_comment(
             f"argocd repo add {repo} --type helm --name NAME", "--username, --password if it is private"
@@ -86,16 +89,19 @@ def _repository_is_unknown(case: Case, failure: HelmDependency, folder: str) -> 
 
     A new lock file names the same repository and does not help; a chart in `charts/` is not downloaded.
     """
-    repo = quote(failure.repo) if failure.repo else "URL"
+    alias = failure.repo_alias
+    repo = quote(failure.repo) if failure.repo and not alias else "URL"
+    name = quote(alias) if alias else "NAME"
+    named = f" under the name {alias}" if alias else f" {failure.repo or 'of the dependency'}"
     yield Fix.run(
         with_comment(
-            f"argocd repo add {repo} --type helm --name NAME", "--username, --password if it is private"
+            f"argocd repo add {repo} --type helm --name {name}", "--username, --password if it is private"
         ),
         hard_refresh(case),
-        title=f"Add the Helm repository {failure.repo or 'of the dependency'} to Argo CD, then hard refresh",
+        title=f"Add the Helm repository{named} to Argo CD, then hard refresh",
     )
     yield Fix.run(
-        with_comment(f"helm repo add NAME {repo}", "on your machine"),
+        with_comment(f"helm repo add {name} {repo}", "on your machine"),
         f"helm dependency build {folder}",
         with_comment(f"git add -f {folder}/charts", "the downloaded charts; often in .gitignore"),
         "git commit -m 'Vendor chart dependencies' && git push",

@@ -22,7 +22,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import KustomizeBuild
-from whysync.queries.commands import argocd_namespace, hard_refresh
+from whysync.queries.commands import argocd_namespace, comment, hard_refresh, kubectl, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.revert import revert_commit
 from whysync.queries.sources import (
@@ -75,6 +75,8 @@ def _where(case: Case, source: Source | None) -> Iterator[Evidence]:
 def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
     path = quote(source.path if source and source.path else "OVERLAY")
     file = failure.missing_file.rpartition("/")[2] if failure.missing_file.strip("./") else ""
+    if failure.cannot_decrypt:
+        return _decryption(case)
     version = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server -- kustomize version"
     return Fix.run(
         *commits_since_last_sync(case, source),
@@ -86,6 +88,27 @@ def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
         risk=prune_risk(case, f"if the entry is removed instead, auto-sync deletes the objects of {file}")
         if file
         else "",
+    )
+
+
+def _decryption(case: Case) -> Fix:
+    """The key is checked where Argo CD uses it: with the identity of the repo-server."""
+    namespace = argocd_namespace(case)
+    return Fix.run(
+        with_comment(
+            kubectl("get", "serviceaccount", "argocd-repo-server", "-o", "yaml", namespace=namespace),
+            "the cloud identity in its annotations, if any",
+        ),
+        with_comment(
+            kubectl("get", "deployment", "argocd-repo-server", "-o", "yaml", namespace=namespace),
+            "mounted keys (age, PGP) and environment",
+        ),
+        comment(
+            "let that identity decrypt with the key in the file's sops section; if the key is gone, encrypt"
+        ),
+        comment("the file again with one that exists: sops updatekeys FILE, or sops rotate FILE; commit"),
+        hard_refresh(case),
+        title="Give the repo-server access to the key that encrypts the file, then hard refresh",
     )
 
 

@@ -35,12 +35,19 @@ def manifest_generation_timed_out(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"`{tool}` timed out{after}: rendering takes too long"
+            verdict=f"`{tool}` timed out{after}: {_slow(tool)}"
             if tool
             else f"the repo-server did not answer in time{after}: rendering takes too long",
             evidence=group.cited(says="the timeout"),
             fixes=tuple(_fixes(case, of_tool=bool(tool))),
         )
+
+
+def _slow(tool: str) -> str:
+    """`git fetch` does not render."""
+    if tool.startswith("git "):
+        return "the repository is large, or its host is slow"
+    return "rendering takes too long"
 
 
 def _fixes(case: Case, *, of_tool: bool) -> Iterator[Fix]:

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import Json, Object
 from whysync.messages.patterns.projects import ProjectMissing
+from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, argocd_namespace
 from whysync.queries.group_failures import grouped
 
@@ -49,6 +50,12 @@ def project_missing(case: Case) -> Iterator[Finding]:
                     f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
                     title="Use an existing project",
                 ),
+            ),
+            already_fixed=refresh_again(
+                case,
+                f"the Application already uses project {case.app.project}",
+                "Refresh: the project has been corrected",
+                when=bool(group.failure.project) and group.failure.project != case.app.project,
             ),
         )
 

@@ -84,6 +84,8 @@ def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Mani
                 f"{repository} is not found: Argo CD has no credential for it, its account has no access, or"
                 " the URL is wrong"
             )
+        if secret is None and failure.is_forbidden:
+            return f"{repository} refuses access (403): Argo CD has no valid credential for it, or is blocked"
         if secret is None and method is AuthMethod.HTTPS:
             return f"{repository} rejects Argo CD's {credential}, or Argo CD has none for it"
         return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
@@ -141,7 +143,17 @@ def _fix(
         title = f"{renew} this repository, then hard refresh"
     unsure = anonymous or failure.may_not_exist
     look_for = "is there one, and does its URL match?" if unsure else "which credential is in use"
+    anonymous_test = (
+        with_comment(
+            f"kubectl -n {namespace} exec deploy/argocd-repo-server"
+            f" -- helm show chart CHART --repo {quote(url)}",
+            "works without a login? Then a proxy or rate limit refused it: hard refresh",
+        )
+        if failure.is_forbidden and secret is None and failure.helm and url.startswith("http")
+        else ""
+    )
     return Fix.run(
+        *((anonymous_test,) if anonymous_test else ()),
         with_comment(look, look_for),
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
         hard_refresh(case),

@@ -22,11 +22,13 @@ covers `/spec/replicas` with an autoscaler.
 from collections.abc import Iterator, Sequence
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
+from whysync.queries.commands import comment, on_object, sync, with_comment
 from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
 from whysync.queries.field_removal import removal_risk
-from whysync.queries.ignore_rules import ignore_fields
+from whysync.queries.ignore_rules import changes_with_releases, ignore_fields
 
 
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -55,14 +57,29 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
         drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git", risk=risk
     )
     removable = not (drift.only_live or drift.is_required)
-    if removable and risk and drift.last_key == "replicas":  # the removal can stop everything
+    scales = drift.last_key == "replicas" and not is_builtin(drift.ref)
+    if removable and risk and scales:  # the removal can stop everything: there is no default of 1
         yield from (*ignore, drop)
         return
     if removable:
         yield drop
     elif not ignore:
-        yield _commit([drift])
+        yield _commit(case, [drift])
+        if drift.writer is not None and changes_with_releases(case, drift.ref, drift.pointer):
+            yield _one_updater(case, drift, drift.writer)
     yield from ignore
+
+
+def _one_updater(case: Case, drift: Drift, writer: Writer) -> Fix:
+    """Two programs deploy releases: the value of today ends the conflict only until the next release."""
+    return Fix.run(
+        with_comment(on_object("get", drift.ref, "-o", "yaml"), f"annotations that {writer.manager} reads"),
+        comment(
+            f"in Git: remove what makes {writer.manager} change {drift.last_key}; or let it write to Git"
+        ),
+        sync(case),
+        title=f"Let only one program deploy releases: Git, or {writer.manager}",
+    )
 
 
 def _own_autoscaler(case: Case, drift: Drift) -> str:
@@ -74,9 +91,13 @@ def _own_autoscaler(case: Case, drift: Drift) -> str:
     return str(rows[0]) if len(rows) == 1 else ""
 
 
-def _commit(drifts: Sequence[Drift]) -> Fix:
+def _commit(case: Case, drifts: Sequence[Drift]) -> Fix:
+    released = any(changes_with_releases(case, drift.ref, drift.pointer) for drift in drifts)
     return Fix.change(
-        drifts[0].ref, *live_values(drifts), title="The other writer is right: commit the live value to Git"
+        drifts[0].ref,
+        *live_values(drifts),
+        title="The other writer is right: commit the live value to Git",
+        risk="the next value that the other writer sets differs from Git again" if released else "",
     )
 
 
@@ -103,7 +124,7 @@ def _written_back(case: Case) -> Iterator[Finding]:
             fixes=(
                 server_side_diff(case, webhooks=True),
                 *((drop,) if removable else ()),
-                _commit(drifts),
+                _commit(case, drifts),
                 *ignore_fields(case, first.ref, *pointers),
             ),
         )

@@ -21,15 +21,18 @@ Another program may own the Secret (cert-manager, a reflector, External Secrets)
 references or annotations name it. If Git has changed since the last sync, the new commit has not been synced.
 """
 
+import re
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mechanism import changed_in_git_since_sync, rendered_differently
 from whysync.diagnosis.sentences import listed
+from whysync.kubernetes.api.pointer import split
 from whysync.queries.commands import app_argument, comment, on_object, with_comment
 from whysync.queries.drift import both_sides, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
+_TIME = re.compile(r"1\d{9}(\d{3})?|\d{4}-\d\d-\d\d[T _-]?\d\d.{0,40}")
 _RESTARTED = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Rollout"})
 
 
@@ -80,12 +83,28 @@ def _fixes(case: Case, drifts: tuple[Drift, ...]) -> Iterator[Fix]:
             title="To see what else is generated: render twice and compare",
         )
         return
+    if all(_is_time(drift) for drift in drifts):
+        yield Fix.remove(
+            first.ref,
+            *(drift.pointer for drift in drifts),
+            title=f"Remove {names} from the template: it is the time of the rendering",
+            risk="this sync restarts the Pods once; later ones restart them only if something else changes"
+            if all("/template/" in drift.pointer for drift in drifts)
+            else "",
+        )
     yield keep
     yield Fix.run(
         *compare,
         comment("what differs: give it in the values, or as an existing Secret, and commit"),
         title="Render twice and compare; then set the value explicitly (Secret, values)",
     )
+
+
+def _is_time(drift: Drift) -> bool:
+    """Is it an annotation or label with a time, which every rendering sets to its own?"""
+    values = (drift.desired_value, drift.live_value)
+    is_metadata = {"annotations", "labels"}.intersection(split(drift.pointer))
+    return bool(is_metadata) and all(_TIME.fullmatch(str(value)) for value in values)
 
 
 def _explicit(case: Case, drift: Drift) -> Fix:

@@ -40,7 +40,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import VolumePending
-from whysync.queries.commands import kubectl, on_object
+from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.waiting_on import wait_of
 
 CLASS = "/spec/storageClassName"
@@ -86,7 +86,15 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     on_object("describe", claim.ref),
-                    kubectl("get", "storageclass"),
+                    *(
+                        (
+                            comment(f"set argocd.argoproj.io/sync-wave of {claim.ref} and of the workload"),
+                            comment("that uses it to the same wave in Git, and commit"),
+                            sync(case),
+                        )
+                        if first_use and blocks_sync
+                        else (kubectl("get", "storageclass"),)
+                    ),
                     title="Move the claim to the wave of the workload that uses it"
                     if first_use
                     else "Set a StorageClass that exists and works, or fix its provisioner",
