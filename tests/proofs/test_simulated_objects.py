@@ -450,3 +450,40 @@ def test_a_condition_concerns_all_of_the_app() -> None:
     condition = next(symptom.id for symptom in case.symptoms if symptom.kind is SymptomKind.CONDITION)
     assert finding_scope(case, about(case, "c-01", condition)) is None
     assert explained_keys(case, about(case, "c-01", condition)) == frozenset()
+
+
+def test_owners_are_followed_five_levels_down() -> None:
+    """Deployment, ReplicaSet and Pod are three; facts with a longer chain or a cycle cost no more."""
+    parent = ("Deployment", "shop", "uid-shop")
+    chain: list[Object] = []
+    for level in range(1, 8):
+        child = there(owned(obj("ConfigMap", f"level-{level}"), *parent))
+        parent = ("ConfigMap", f"level-{level}", f"uid-ConfigMap-level-{level}")
+        chain.append(child)
+    found = [name for name in included(*chain) if name.startswith("ConfigMap")]
+    assert found == [f"ConfigMap/level-{level}" for level in range(1, 6)]
+
+
+@pytest.mark.parametrize("inside_list", [True, False])
+def test_what_is_nested_too_deeply_to_be_compared_may_differ(inside_list: bool) -> None:
+    """An ignore rule of the settings may hide a difference there: the object is simulated."""
+
+    def nested(depth: int) -> Json:
+        if not depth:
+            return "x"
+        return [nested(depth - 1)] if inside_list else {"a": nested(depth - 1)}
+
+    rules: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "argocd-cm", "namespace": "argocd"},
+        "data": {
+            "resource.customizations.ignoreDifferences.example.com_Thing": "jqPathExpressions: [.spec.other]"
+        },
+    }
+    entry: Object = {**row("Thing", "it"), "group": "example.com"}
+    for depth, included_too in ((20, False), (80, True)):
+        thing = obj("Thing", "it", "example.com", spec={"deep": nested(depth)})
+        app = synced(entry, row("ConfigMap", "wrong", "OutOfSync"))
+        case = case_of(bundle(), app, rules, *pair(thing), *pair(settings("wrong")))
+        assert ("it" in names(scope_of(case))) is included_too

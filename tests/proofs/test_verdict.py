@@ -281,13 +281,20 @@ BROUGHT_BY_AN_APP: Object = {
 
 
 @pytest.mark.parametrize(
-    ("meta", "who"), [(MADE_BY_A_SET, "ApplicationSet all"), (BROUGHT_BY_AN_APP, "Application root")]
+    ("meta", "unknown"),
+    [
+        (MADE_BY_A_SET, "its effect on the other apps of ApplicationSet all"),
+        (BROUGHT_BY_AN_APP, "whether it lasts: Application root"),
+    ],
 )
-def test_a_change_that_its_maker_may_undo_is_only_likely(meta: Object, who: str) -> None:
+def test_a_change_of_an_application_that_something_else_makes_is_only_likely(
+    meta: Object, unknown: str
+) -> None:
+    """A set's template is the place of the change, so it lasts there and concerns the other apps."""
     in_git_, in_app = owned(**meta).findings[0].fixes
     assert in_git_.proof.status is ProofStatus.PROVEN
     assert in_app.proof.status is ProofStatus.LIKELY
-    assert in_app.proof.why.startswith(f"not known: whether it lasts: {who}")
+    assert in_app.proof.why.startswith(f"not known: {unknown}")
 
 
 def test_of_an_app_that_is_being_deleted_nothing_is_tried() -> None:
