@@ -46,7 +46,7 @@ def aggregated_cluster_role(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 *((Fix.remove(first.ref, RULES, title="Delete rules from Git"),) if declared else ()),
-                ignore_field(case, first.ref, RULES, risk="none: Git never sets these rules"),
+                ignore_field(case, first.ref, RULES, risk="none: Kubernetes computes these rules"),
                 Fix.run(
                     kubectl("patch", "configmap", "argocd-cm", "--type=merge", "-p", OPTION,
                             namespace=argocd_namespace(case)),
