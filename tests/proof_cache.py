@@ -38,10 +38,10 @@ def cached_proofs() -> Generator[None]:
 
 def _cached_safety(case: Case, findings: Sequence[Finding] = ()) -> Safety:
     key = _key(case, findings)
-    found = _safety.get(key) or _safety_of(case, findings)
+    result = _safety.get(key) or _safety_of(case, findings)
     if key:
-        _safety[key] = found
-    return found
+        _safety[key] = result
+    return result
 
 
 def _cached_prove(report: AppReport, deadline: Deadline) -> AppReport:

@@ -141,10 +141,10 @@ def test_without_the_corpus_it_says_how_to_provide_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert str(tmp_path / "score.py") in said
-    assert str(tmp_path / FILES[1]) in said
-    assert "SHARED=DIR" in said
+    result = capsys.readouterr().err
+    assert str(tmp_path / "score.py") in result
+    assert str(tmp_path / FILES[1]) in result
+    assert "SHARED=DIR" in result
 
 
 def test_without_vectors_conformance_says_how_to_provide_them(
@@ -152,7 +152,7 @@ def test_without_vectors_conformance_says_how_to_provide_them(
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         conformance([str(tmp_path)])
-    said = capsys.readouterr().err
-    assert str(tmp_path) in said
-    assert "VECTORS=DIR" in said
-    assert "SHARED=DIR" in said
+    result = capsys.readouterr().err
+    assert str(tmp_path) in result
+    assert "VECTORS=DIR" in result
+    assert "SHARED=DIR" in result

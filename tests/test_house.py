@@ -39,13 +39,13 @@ OUTSIDE = {
 
 
 def imports_of(path: Path) -> set[str]:
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return found
+            result.add(node.module)
+    return result
 
 
 @pytest.mark.parametrize("path", PURE, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -79,7 +79,7 @@ def test_rules_with_one_id_have_one_cause() -> None:
     causes: dict[str, set[str]] = {}
     for rule in registry():
         causes.setdefault(rule.id, set()).add(rule.cause)
-    assert {id: found for id, found in causes.items() if len(found) > 1} == {}
+    assert {id: value for id, value in causes.items() if len(value) > 1} == {}
 
 
 @pytest.mark.parametrize("rule", registry(), ids=lambda rule: f"{rule.group}/{rule.id}")
@@ -114,12 +114,12 @@ _WRITING = {
 
 def test_only_one_module_writes_and_deletes_files_of_the_user() -> None:
     """All others call `whysync.files`, which is atomic."""
-    found: set[str] = set()
+    result: set[str] = set()
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and _writes(node):
-                found.add(path.relative_to(SOURCE).as_posix())
-    assert found <= _PRIVATE_WRITERS
+                result.add(path.relative_to(SOURCE).as_posix())
+    assert result <= _PRIVATE_WRITERS
 
 
 def _writes(call: ast.Call) -> bool:
@@ -199,7 +199,7 @@ def _is_sentence(node: ast.expr) -> bool:
 
 def test_symptom_ids_are_formatted_in_one_place() -> None:
     ids = tuple(f"{kind}:" for kind in SymptomKind)
-    found = {
+    result = {
         f"{path.relative_to(SOURCE)}:{node.lineno}"
         for folder in ("diagnosis", "queries", "rules", "proofs")
         for path in (SOURCE / folder).rglob("*.py")
@@ -209,4 +209,4 @@ def test_symptom_ids_are_formatted_in_one_place() -> None:
         and node.value.startswith(ids)
         and " " not in node.value
     }
-    assert found == set()
+    assert result == set()

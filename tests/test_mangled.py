@@ -20,7 +20,7 @@ from whysync.reports.terminal import Terminal
 
 def _objects() -> list[list[Object]]:
     """Each example as a list of objects; what Git wants is marked as such."""
-    found: list[list[Object]] = []
+    result: list[list[Object]] = []
     for example in EXAMPLES:
         files = sorted(example.rglob("*.yaml")) if example.is_dir() else [example]
         every: list[Object] = []
@@ -34,8 +34,8 @@ def _objects() -> list[list[Object]]:
                     )
                 if body:
                     every.append(body)
-        found.append(every)
-    return found
+        result.append(every)
+    return result
 
 
 WHOLE = _objects()
@@ -52,7 +52,7 @@ def places(tree: Json, at: str = "") -> list[str]:
 
 @st.composite
 def mangled(draw: st.DrawFn) -> list[Object]:
-    objects = [copy_object(one) for one in draw(st.sampled_from(WHOLE))]
+    objects = [copy_object(item) for item in draw(st.sampled_from(WHOLE))]
     for _ in range(draw(st.integers(1, 4))):
         index = draw(st.integers(0, len(objects) - 1))
         at = draw(st.sampled_from(places(objects[index])))

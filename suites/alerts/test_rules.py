@@ -75,8 +75,8 @@ def test_a_runbook_is_filled_in(promtool: Promtool, tmp_path: Path) -> None:
         for name, value in fields(stuck["annotations"]).items()
     }
     firing: Object = {"exp_labels": {**SHOP, "severity": "warning"}, "exp_annotations": filled}
-    asked: Object = {"eval_time": "40m", "alertname": "ArgoCDSyncStuck", "exp_alerts": [firing]}
-    check(promtool, tmp_path, made, [info("1x60", operation="sync")], [asked])
+    request: Object = {"eval_time": "40m", "alertname": "ArgoCDSyncStuck", "exp_alerts": [firing]}
+    check(promtool, tmp_path, made, [info("1x60", operation="sync")], [request])
 
 
 def check(
@@ -175,14 +175,14 @@ SITUATIONS: dict[str, tuple[str, list[Object], list[int], list[int], Mapping[str
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_it_fires_when_it_should(promtool: Promtool, name: str, tmp_path: Path) -> None:
     alert, given, quiet, firing, labels = SITUATIONS[name]
-    severity = next(one.severity for one in alerts_of(Scope(), AlertLimits()) if one.name == alert)
+    severity = next(item.severity for item in alerts_of(Scope(), AlertLimits()) if item.name == alert)
     expected: Object = {"exp_labels": {**labels, "severity": severity}}
 
     def at(minute: int, alerts: list[Json]) -> Object:
         return {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": alerts}
 
-    asked = [*(at(minute, []) for minute in quiet), *(at(minute, [expected]) for minute in firing)]
-    check(promtool, tmp_path, without_annotations(rules(Scope())), given, asked)
+    request = [*(at(minute, []) for minute in quiet), *(at(minute, [expected]) for minute in firing)]
+    check(promtool, tmp_path, without_annotations(rules(Scope())), given, request)
 
 
 def test_every_alert_is_tried() -> None:

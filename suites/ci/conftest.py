@@ -17,16 +17,16 @@ _VERSION = "4.7.0"
 
 @pytest.fixture(scope="session")
 def pre_commit() -> str:
-    found = shutil.which("pre-commit")
-    if found is not None:
-        return found
+    result = shutil.which("pre-commit")
+    if result is not None:
+        return result
     place = cache_folder() / f"pre-commit-{_VERSION}-py{sys.version_info.major}.{sys.version_info.minor}"
     program = place / "bin" / "pre-commit"
     if not program.exists():
         venv.create(place, with_pip=True, clear=True)
-        wanted = [f"pre-commit=={_VERSION}", "--quiet", "--disable-pip-version-check"]
+        expected = [f"pre-commit=={_VERSION}", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
-            [place / "bin" / "python", "-m", "pip", "install", *wanted], capture_output=True, check=False
+            [place / "bin" / "python", "-m", "pip", "install", *expected], capture_output=True, check=False
         )
         if done.returncode:
             shutil.rmtree(place)

@@ -36,14 +36,14 @@ FILE = f"whysync get --bundle {BUNDLE[:-2]}"
 
 def shell(name: str) -> str:
     """The shell, installed from Debian's packages if that is possible."""
-    found = shutil.which(name)
-    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+    result = shutil.which(name)
+    if result is None and os.geteuid() == 0 and shutil.which("apt-get"):
         for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", name]):
             subprocess.run(command, capture_output=True, check=False)
-        found = shutil.which(name)
-    if found is None:
+        result = shutil.which(name)
+    if result is None:
         pytest.fail(f"{name} is not installed: sudo apt-get install zsh fish")
-    return found
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -107,10 +107,10 @@ def test_bash_and_zsh(home: Path, name: str, typed: str) -> None:
 
 @pytest.mark.parametrize("typed", [*TYPED, FILE])
 def test_fish(home: Path, typed: str) -> None:
-    wanted = TYPED.get(typed, BUNDLE)
+    expected = TYPED.get(typed, BUNDLE)
     script = f"source {home}/fish; complete -C '{typed.replace('KUBE', f'{home}/kube')}'"
     result = subprocess.run(
         [shell("fish"), "--no-config", "-c", script],
         env=environment(home), cwd=ROOT, capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    assert wanted in [line.partition("\t")[0].rstrip("/") for line in result.stdout.splitlines()], result
+    assert expected in [line.partition("\t")[0].rstrip("/") for line in result.stdout.splitlines()], result

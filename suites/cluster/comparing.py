@@ -21,10 +21,10 @@ def differences(real: Object, model: Object) -> list[str]:
 def _same_causes(real: Object, model: Object) -> bool:
     """Several errors at once come in the order of a Go map, which is random: any order is right."""
     ours, theirs = fields(model.get("status")), fields(real.get("status"))
-    causes = [_sorted(fields(one.get("details")).get("causes")) for one in (ours, theirs)]
+    causes = [_sorted(fields(item.get("details")).get("causes")) for item in (ours, theirs)]
     if len(causes[0]) < 2 or causes[0] != causes[1]:
         return False
-    letters = [sorted(str(one.get("message"))) for one in (ours, theirs)]
+    letters = [sorted(str(item.get("message"))) for item in (ours, theirs)]
     return letters[0] == letters[1]
 
 
@@ -33,22 +33,22 @@ def _sorted(causes: Json) -> list[str]:
 
 
 def _said(seen: Object) -> str:
-    told = fields(seen.get("status")).get("message") or seen.get("text") or ""
-    return _shown(told)
+    result = fields(seen.get("status")).get("message") or seen.get("text") or ""
+    return _shown(result)
 
 
 def _walk(real: Json, model: Json, where: str) -> list[str]:
     if isinstance(real, dict) and isinstance(model, dict):
-        found: list[str] = []
+        result: list[str] = []
         for key in sorted({*real, *model}):
             inner = f"{where}.{key}" if where else key
             if key not in model:
-                found.append(f"{inner}: only real: {_shown(real[key])}")
+                result.append(f"{inner}: only real: {_shown(real[key])}")
             elif key not in real:
-                found.append(f"{inner}: only model: {_shown(model[key])}")
+                result.append(f"{inner}: only model: {_shown(model[key])}")
             else:
-                found.extend(_walk(real[key], model[key], inner))
-        return found
+                result.extend(_walk(real[key], model[key], inner))
+        return result
     if isinstance(real, list) and isinstance(model, list) and len(real) == len(model):
         return [
             problem

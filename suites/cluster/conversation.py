@@ -54,10 +54,10 @@ class Side:
             self._wait(request, step.until)
         if step.update:
             read = Request(verb="get", path=request.path)
-            found = self.answer(read)
-            if not found.ok:
-                return self._eyes.see(found)
-            request = replace(request, body=merged(found.body, tree(step.update.replace("NS", NS))))
+            result = self.answer(read)
+            if not result.ok:
+                return self._eyes.see(result)
+            request = replace(request, body=merged(result.body, tree(step.update.replace("NS", NS))))
         return self.send(request)
 
     def _wait(self, request: Request, code: int) -> None:
@@ -94,8 +94,8 @@ class Conversation:
 
     def compare(self, step: Step, at: str) -> Compared:
         self._clock.advance(1)
-        found = differences(self.real.take(step), self.model.take(step))
-        return Compared(at=at, verb=step.request.verb, path=step.request.path, problems=tuple(found))
+        result = differences(self.real.take(step), self.model.take(step))
+        return Compared(at=at, verb=step.request.verb, path=step.request.path, problems=tuple(result))
 
 
 def held(real: Cluster, told: Case, namespace: str) -> Iterator[Compared]:

@@ -180,11 +180,11 @@ def _put_at(target: Object, where: str, value: Json) -> None:
 def written(draw: st.DrawFn, kind: Described, *, nulls: bool = False, whole: bool = False) -> Object:
     """A part of an object, or with `whole` a valid one."""
     chosen = draw(st.lists(st.sampled_from(sorted(kind.pools)), max_size=3, unique=True))
-    told: Object = copy_object(kind.least) if whole else {}
+    result: Object = copy_object(kind.least) if whole else {}
     for where in chosen:
         values: tuple[Json, ...] = (*kind.pools[where], None) if nulls else kind.pools[where]
-        _put_at(told, where, draw(st.sampled_from(values)))
-    return told
+        _put_at(result, where, draw(st.sampled_from(values)))
+    return result
 
 
 @st.composite

@@ -22,7 +22,7 @@ class Known:
     """A regular expression that is found in the difference."""
 
     def covers(self, at: str, problem: str) -> bool:
-        return any(fnmatchcase(at, one) for one in self.where) and re.search(self.what, problem) is not None
+        return any(fnmatchcase(at, item) for item in self.where) and re.search(self.what, problem) is not None
 
 
 @cache

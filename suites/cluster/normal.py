@@ -85,26 +85,26 @@ class Eyes:
             return "<node port>"
         return value
 
-    def _text(self, said: str) -> str:
-        if len(said) < 3:
-            return said
+    def _text(self, message: str) -> str:
+        if len(message) < 3:
+            return message
         for own, common in self._names.items():
-            if own in said:
-                said = said.replace(own, common)
-        said = _UUID.sub(lambda found: self._ids.get(found[0], "<id>"), said)
-        said = _ADDRESS.sub("<address>", said)
-        said = _SCHEME.sub("in scheme \\1<scheme>", said)
-        said = _VERSION.sub(r"\1<version>", said)
-        return _TIME.sub(_recent, said)
+            if own in message:
+                message = message.replace(own, common)
+        message = _UUID.sub(lambda found: self._ids.get(found[0], "<id>"), message)
+        message = _ADDRESS.sub("<address>", message)
+        message = _SCHEME.sub("in scheme \\1<scheme>", message)
+        message = _VERSION.sub(r"\1<version>", message)
+        return _TIME.sub(_recent, message)
 
 
 def _recent(found: re.Match[str]) -> str:
     """A time around now is the server's; any other came from a request."""
     try:
-        told = datetime.fromisoformat(found[0])
+        result = datetime.fromisoformat(found[0])
     except ValueError:
         return found[0]
-    return "<now>" if abs(told - datetime.now(UTC)) < timedelta(days=1) else found[0]
+    return "<now>" if abs(result - datetime.now(UTC)) < timedelta(days=1) else found[0]
 
 
 def _rank(entry: Json) -> tuple[str, ...]:

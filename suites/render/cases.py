@@ -28,13 +28,13 @@ def app_of(case: Path) -> Object:
 
 
 def options_of(case: Path, options: RenderOptions) -> RenderOptions:
-    told = read(case / "options.yaml")
-    versions = [text(kustomize_version) for kustomize_version in items(told.get("kustomizeVersions"))]
+    snapshot = read(case / "options.yaml")
+    versions = [text(kustomize_version) for kustomize_version in items(snapshot.get("kustomizeVersions"))]
     return replace(
         options,
-        kube_version=text(told.get("kubeVersion")),
-        api_versions=tuple(text(api_version) for api_version in items(told.get("apiVersions"))),
-        kustomize_build_options=text(told.get("buildOptions")),
+        kube_version=text(snapshot.get("kubeVersion")),
+        api_versions=tuple(text(api_version) for api_version in items(snapshot.get("apiVersions"))),
+        kustomize_build_options=text(snapshot.get("buildOptions")),
         kustomize_versions=frozenset(versions) if versions else None,
     )
 

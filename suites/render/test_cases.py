@@ -47,13 +47,13 @@ def test_case(
 
 @pytest.mark.parametrize("name", BARE)
 def test_the_bare_tool_gives_the_same(name: str, options: RenderOptions, tmp_path: Path) -> None:
-    case = next(one for one in CASES if one.name == name)
+    case = next(item for item in CASES if item.name == name)
     shutil.copytree(case / "repo", tmp_path / "repo")
     folder = tmp_path / "repo" / text(dig(app_of(case), "spec", "source", "path"))
     if name.startswith("helm"):
-        told = options_of(case, options)
-        apis = [flag for api_version in told.api_versions for flag in ("--api-versions", api_version)]
-        version = ["--kube-version", "1.36.1"] if told.kube_version else []
+        result = options_of(case, options)
+        apis = [flag for api_version in result.api_versions for flag in ("--api-versions", api_version)]
+        version = ["--kube-version", "1.36.1"] if result.kube_version else []
         command = [
             *helm(options.tools).command,
             "template",
@@ -70,9 +70,9 @@ def test_the_bare_tool_gives_the_same(name: str, options: RenderOptions, tmp_pat
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     golden_name, ours = outcome(case, options)
     if golden_name == "problem.txt":
-        said = done.stderr.strip().replace("error: ", "Error: ", 1)
+        changed = done.stderr.strip().replace("error: ", "Error: ", 1)
         assert done.returncode != 0
-        assert said.splitlines()[-1].replace(str(tmp_path / "repo"), "<path to cached source>") in ours
+        assert changed.splitlines()[-1].replace(str(tmp_path / "repo"), "<path to cached source>") in ours
         return
     assert done.returncode == 0, done.stderr
     theirs: list[Json] = [
@@ -87,10 +87,10 @@ def test_every_problem_is_understood_by_the_ordinary_rules(options: RenderOption
     unknown: list[str] = []
     for case in CASES:
         file = case / "problem.txt"
-        told = file.read_text() if file.exists() else ""
-        if not told or told.startswith("cannot: "):
+        result = file.read_text() if file.exists() else ""
+        if not result or result.startswith("cannot: "):
             continue
-        code, _, said = told.partition("\n")
+        code, _, said = result.partition("\n")
         message = (
             "Failed to load target state: failed to generate manifest for source 1 of 1: "
             f"rpc error: code = {code} desc = {said.strip()}"

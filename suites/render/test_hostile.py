@@ -87,8 +87,8 @@ def test_charts_see_nothing_of_the_machine(
         + '  lookup: {{ lookup "v1" "Secret" "" "" | toJson | quote }}\n'
         + '  host: {{ getHostByName "localhost" | quote }}\n'
     )
-    found = made(tmp_path, {"app/Chart.yaml": CHART, "app/templates/a.yaml": template}, options)
-    assert found.objects[0].body["data"] == {"file": "", "up": "", "found": "{}", "lookup": "{}", "host": ""}
+    result = made(tmp_path, {"app/Chart.yaml": CHART, "app/templates/a.yaml": template}, options)
+    assert result.objects[0].body["data"] == {"file": "", "up": "", "found": "{}", "lookup": "{}", "host": ""}
     leaking = {"env": '{{ env "SECRET_OF_THE_USER" }}', "expand": '{{ expandenv "$SECRET_OF_THE_USER" }}'}
     for name, template in leaking.items():
         with pytest.raises(RenderProblem, match=r"function \"\w+\" not defined"):
@@ -134,13 +134,13 @@ def test_odd_names_of_apps_and_values(options: RenderOptions, tmp_path: Path) ->
         app: Object = {"metadata": {"name": name}, "spec": {}}
         with pytest.raises(RenderProblem, match="helm template"):
             made(tmp_path / "a", files, options, app)
-    found = made(
+    result = made(
         tmp_path / "b",
         files,
         options,
         helm={"parameters": [{"name": "x", "value": "--post-renderer=/bin/sh"}]},
     )
-    assert len(found.objects) == 1
+    assert len(result.objects) == 1
 
 
 def test_what_was_rendered_is_kept_without_secrets(options: RenderOptions, tmp_path: Path) -> None:

@@ -22,26 +22,26 @@ def check_sarif(written: str, root: Path) -> list[Object]:
     (run,) = items(log["runs"])
     driver = fields(dig(run, "tool", "driver"))
     assert text(driver["name"])
-    rules = [text(fields(one)["id"]) for one in items(driver["rules"])]
+    rules = [text(fields(item)["id"]) for item in items(driver["rules"])]
     assert len(rules) == len(set(rules))
-    for one in map(fields, items(driver["rules"])):
-        assert text(dig(one, "shortDescription", "text"))
-        assert dig(one, "defaultConfiguration", "level") in LEVELS
-    found = [fields(one) for one in items(fields(run)["results"])]
-    assert len(found) <= 25_000, "GitHub takes no more"
-    for one in found:
-        assert rules[integer(one["ruleIndex"])] == one["ruleId"]
-        assert one["level"] in LEVELS
-        assert text(dig(one, "message", "text"))
-        assert items(one["locations"]), "GitHub shows none without a place"
-        for place in items(one["locations"]):
+    for item in map(fields, items(driver["rules"])):
+        assert text(dig(item, "shortDescription", "text"))
+        assert dig(item, "defaultConfiguration", "level") in LEVELS
+    result = [fields(item) for item in items(fields(run)["results"])]
+    assert len(result) <= 25_000, "GitHub takes no more"
+    for item in result:
+        assert rules[integer(item["ruleIndex"])] == item["ruleId"]
+        assert item["level"] in LEVELS
+        assert text(dig(item, "message", "text"))
+        assert items(item["locations"]), "GitHub shows none without a place"
+        for place in items(item["locations"]):
             uri = text(dig(place, "physicalLocation", "artifactLocation", "uri"))
             assert not uri.startswith(("/", "..", "file:")), uri
             assert re.fullmatch(r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]+", uri)
             assert (root / unquote(uri)).is_file()
             assert integer(dig(place, "physicalLocation", "region", "startLine")) >= 1
-        assert all(isinstance(value, str) for value in fields(one["partialFingerprints"]).values())
-    return found
+        assert all(isinstance(value, str) for value in fields(item["partialFingerprints"]).values())
+    return result
 
 
 def check_junit(written: str) -> ElementTree.Element:
@@ -58,13 +58,13 @@ def check_junit(written: str) -> ElementTree.Element:
 
 
 def check_code_quality(written: str) -> list[Object]:
-    found = [fields(load) for load in items(json.loads(written))]
-    for one in found:
-        assert {"description", "check_name", "fingerprint", "severity", "location"} <= one.keys()
-        assert one["severity"] in SEVERITIES
-        assert text(dig(one, "location", "path"))
-        assert not text(dig(one, "location", "path")).startswith("./")
-        assert integer(dig(one, "location", "lines", "begin")) >= 1
-    prints = [text(one["fingerprint"]) for one in found]
+    result = [fields(load) for load in items(json.loads(written))]
+    for item in result:
+        assert {"description", "check_name", "fingerprint", "severity", "location"} <= item.keys()
+        assert item["severity"] in SEVERITIES
+        assert text(dig(item, "location", "path"))
+        assert not text(dig(item, "location", "path")).startswith("./")
+        assert integer(dig(item, "location", "lines", "begin")) >= 1
+    prints = [text(item["fingerprint"]) for item in result]
     assert len(prints) == len(set(prints))
-    return found
+    return result

@@ -20,7 +20,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def expressions() -> list[str]:
-    return [one.strip() for one in re.findall(r"\$\{\{(.*?)\}\}", WRITTEN)]
+    return [item.strip() for item in re.findall(r"\$\{\{(.*?)\}\}", WRITTEN)]
 
 
 def test_what_must_be_there_and_what_may() -> None:

@@ -38,7 +38,7 @@ def test_every_flag_exists(name: str) -> None:
 
 def test_hooks_are_what_pre_commit_takes() -> None:
     """See "Creating new hooks" in pre-commit's documentation."""
-    hooks = [fields(one) for one in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))]
+    hooks = [fields(item) for item in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))]
     assert [text(hook.get("id")) for hook in hooks] == [
         "whysync-lint",
         "whysync-lint-changed",

@@ -92,8 +92,8 @@ class Step:
         self.event.write_text(json.dumps({"pull_request": {"number": 7, "base": {"sha": machine.base}}}))
 
     def __call__(self, **inputs: str) -> Done:
-        for one in (self.summary, self.output):
-            one.write_text("")
+        for item in (self.summary, self.output):
+            item.write_text("")
         given = {
             "GITHUB_STEP_SUMMARY": str(self.summary),
             "GITHUB_OUTPUT": str(self.output),
@@ -123,10 +123,10 @@ def test_lint_alone(step: Step) -> None:
     assert "whysync lint: 1 critical" in step.summary.read_text()
     assert step.outputs["lint"] == "1"
     assert step.outputs["plan"] == ""
-    found = check_sarif(
+    result = check_sarif(
         (step.machine.shop.folder / "out/whysync.sarif").read_text(), step.machine.shop.folder
     )
-    assert [one["ruleId"] for one in found][:1] == ["unknown_field"]
+    assert [item["ruleId"] for item in result][:1] == ["unknown_field"]
 
 
 def test_plan_and_lint(step: Step) -> None:
@@ -212,12 +212,12 @@ def test_an_event_without_a_base(step: Step) -> None:
 
 class TestComment:
     def test_one_that_is_written_anew(self, step: Step, github: GitHub) -> None:
-        asked = {"WANT_PLAN": "true", "WANT_COMMENT": "true", "GITHUB_API_URL": github.url}
-        assert step(**asked).code == 1
+        request = {"WANT_PLAN": "true", "WANT_COMMENT": "true", "GITHUB_API_URL": github.url}
+        assert step(**request).code == 1
         assert github.said[0] == "Nice work!"
         assert github.said[1].startswith("<!-- whysync -->\n## ❌ Would fail")
         step.machine.mend()
-        assert step(**asked, LINT_FAIL_ON="critical").code == 0
+        assert step(**request, LINT_FAIL_ON="critical").code == 0
         assert len(github.said) == 2
         assert github.said[1].startswith("<!-- whysync -->\n## ✅ Would pass")
 

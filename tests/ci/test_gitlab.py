@@ -26,9 +26,9 @@ def job(name: str) -> Object:
 
 def run(machine: Machine, name: str, **variables: str) -> Done:
     """As the runner does: the lines of both scripts in one shell that ends at the first failure."""
-    told = job(name)
-    lines = [text(one) for key in ("before_script", "script") for one in items(told[key])]
-    given = {key: text(value) for key, value in fields(told["variables"]).items()}
+    result = job(name)
+    lines = [text(item) for key in ("before_script", "script") for item in items(result[key])]
+    given = {key: text(value) for key, value in fields(result["variables"]).items()}
     # pip is a stand-in: the package is there already, and no test asks the network
     script = "\n".join(["set -e", 'python() { test "$*" != "" ; }', *lines])
     return machine.run(("sh", "-c", script), {**given, **variables})
@@ -36,17 +36,17 @@ def run(machine: Machine, name: str, **variables: str) -> Done:
 
 @pytest.mark.parametrize("name", ["whysync-lint", "whysync-plan"])
 def test_the_shape_of_a_job(name: str) -> None:
-    told = job(name)
+    result = job(name)
     assert fields(JOBS[name]).keys() <= KEYS
-    assert all(isinstance(one, str) for one in fields(told["variables"]).values())
-    assert all(isinstance(one, str) for one in (*items(told["before_script"]), *items(told["script"])))
-    assert dig(told, "artifacts", "when") == "always", "a job that fails has the most to show"
-    reports = fields(dig(told, "artifacts", "reports"))
+    assert all(isinstance(item, str) for item in fields(result["variables"]).values())
+    assert all(isinstance(item, str) for item in (*items(result["before_script"]), *items(result["script"])))
+    assert dig(result, "artifacts", "when") == "always", "a job that fails has the most to show"
+    reports = fields(dig(result, "artifacts", "reports"))
     assert reports.keys() <= REPORTS
-    written = " ".join(text(one) for one in items(told["script"]))
-    for file in (*reports.values(), *items(dig(told, "artifacts", "paths"))):
+    written = " ".join(text(item) for item in items(result["script"]))
+    for file in (*reports.values(), *items(dig(result, "artifacts", "paths"))):
         assert f"={text(file)}" in written, f"{file} is written by the script"
-    for rule in items(told["rules"]):
+    for rule in items(result["rules"]):
         assert fields(rule).keys() <= {"if", "changes", "when", "exists"}
 
 
@@ -55,8 +55,8 @@ def test_lint(machine: Machine) -> None:
     assert (done.code, done.err) == (1, "")
     assert "unknown_field" in done.out
     folder = machine.shop.folder
-    found = check_code_quality((folder / "gl-code-quality-report.json").read_text())
-    assert "unknown_field" in [one["check_name"] for one in found]
+    result = check_code_quality((folder / "gl-code-quality-report.json").read_text())
+    assert "unknown_field" in [item["check_name"] for item in result]
     assert check_junit((folder / "whysync-lint.xml").read_text())[0].get("failures") == "1"
 
 
@@ -84,5 +84,5 @@ def test_the_shell_is_the_smallest(machine: Machine) -> None:
     if shutil.which("dash") is None:
         pytest.skip("there is no dash")
     for name in ("whysync-lint", "whysync-plan"):
-        lines = [text(one) for key in ("before_script", "script") for one in items(job(name)[key])]
+        lines = [text(item) for key in ("before_script", "script") for item in items(job(name)[key])]
         assert machine("dash", "-n", "-c", "\n".join(lines)).code == 0

@@ -70,7 +70,7 @@ def test_a_command(ready: Machine, argocd: ArgoCD, code: int, block: str) -> Non
 
 def test_the_workflow_gives_inputs_that_there_are() -> None:
     inputs = fields(fields(load((ROOT / "action.yml").read_text()))["inputs"])
-    (workflow,) = [one for one in YAML if "jobs" in one]
+    (workflow,) = [item for item in YAML if "jobs" in item]
     steps = [fields(step) for step in items(dig(workflow, "jobs", "whysync", "steps"))]
     (own,) = [step for step in steps if text(step["uses"]).startswith("whysync/whysync@")]
     document = fields(own["with"])
@@ -85,15 +85,15 @@ def test_the_workflow_gives_inputs_that_there_are() -> None:
 def test_gitlab_knows_the_variables_and_the_jobs() -> None:
     jobs = fields(load((ROOT / "ci/gitlab.yml").read_text()))
     known = {name for job in jobs.values() for name in fields(fields(job).get("variables"))}
-    (told,) = [fields(one["variables"]) for one in YAML if "variables" in one]
+    (told,) = [fields(item["variables"]) for item in YAML if "variables" in item]
     assert told.keys() <= known
     note = _note()
-    assert {text(fields(one)["job"]) for one in items(note["needs"])} <= jobs.keys()
+    assert {text(fields(item)["job"]) for item in items(note["needs"])} <= jobs.keys()
 
 
 def test_pre_commit_knows_the_hooks() -> None:
-    hooks = {text(fields(one)["id"]) for one in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))}
-    (told,) = [one for one in YAML if "repos" in one]
+    hooks = {text(fields(item)["id"]) for item in items(load((ROOT / ".pre-commit-hooks.yaml").read_text()))}
+    (told,) = [item for item in YAML if "repos" in item]
     assert {text(fields(hook)["id"]) for hook in items(dig(items(told["repos"])[0], "hooks"))} <= hooks
 
 
@@ -117,7 +117,7 @@ def test_the_note_of_gitlab(machine: Machine) -> None:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         done = machine(
-            "sh", "-e", "-c", "\n".join(text(one) for one in items(_note()["script"])),
+            "sh", "-e", "-c", "\n".join(text(item) for item in items(_note()["script"])),
             CI_API_V4_URL=f"http://127.0.0.1:{server.server_address[1]}/api/v4", CI_PROJECT_ID="3",
             CI_MERGE_REQUEST_IID="7", WHYSYNC_TOKEN="secret",
         )  # fmt: skip
@@ -129,4 +129,4 @@ def test_the_note_of_gitlab(machine: Machine) -> None:
 
 
 def _note() -> Object:
-    return next(fields(one["whysync-note"]) for one in YAML if "whysync-note" in one)
+    return next(fields(item["whysync-note"]) for item in YAML if "whysync-note" in item)

@@ -28,29 +28,29 @@ def check(record: Object) -> list[str]:
     problems: list[str] = []
     for number, raw in enumerate(items(record.get("steps"))):
         step = fields(raw)
-        asked, expected = fields(step.get("request")), fields(_repeated(step.get("response")))
-        asked = fields(_filled(asked, answers))
+        request, expected = fields(step.get("request")), fields(_repeated(step.get("response")))
+        request = fields(_filled(request, answers))
         model.clock.advance(1)
-        if life is not None and asked.get("verb") not in {"get", "list"}:
+        if life is not None and request.get("verb") not in {"get", "list"}:
             life.reconcile()
-        if asked.get("verb") == "apply":
-            got = kubectl_apply(model, asked)
-            found = [
+        if request.get("verb") == "apply":
+            got = kubectl_apply(model, request)
+            result = [
                 *differences(expected.get("exit"), got.get("exit"), "exit"),
                 *differences(text(expected.get("stdout")), text(got.get("stdout")), "stdout"),
                 *_object_mismatch(expected.get("object"), fields(got.get("object")) or None),
             ]
             sent = fields(expected.get("sent")).get("body")
             if sent is not None and got.get("sent") is not None:
-                found.extend(differences(sent, got["sent"], "sent"))
+                result.extend(differences(sent, got["sent"], "sent"))
             answers.append(fields(got.get("object")))
         else:
-            answer, found = _asked(model, life, expected, asked, seen)
+            answer, result = _asked(model, life, expected, request, seen)
             answers.append(answer.body or {})
             other = step.get("otherResponse")
-            if found and isinstance(other, dict):
-                found = _mismatch(other, answer, seen, asked) and found
-        problems.extend(f"step {number}: {problem}" for problem in found)
+            if result and isinstance(other, dict):
+                result = _mismatch(other, answer, seen, request) and result
+        problems.extend(f"step {number}: {problem}" for problem in result)
     return problems
 
 
@@ -61,17 +61,17 @@ def _controllers(model: ApiServer) -> ControllerManager:
 
 
 def _asked(
-    model: ApiServer, life: ControllerManager | None, expected: Object, asked: Object, seen: dict[str, str]
+    model: ApiServer, life: ControllerManager | None, expected: Object, request: Object, seen: dict[str, str]
 ) -> tuple[Answer, list[str]]:
     """A read may have caught the controllers at any of their steps; it must be one that they come through."""
-    reads = life is not None and asked.get("verb") in {"get", "list"}
+    reads = life is not None and request.get("verb") in {"get", "list"}
     while True:
         known = dict(seen)
-        answer = model.send(request_of(asked))
-        found = _mismatch(expected, answer, known, asked)
-        if not found or not reads or life is None or not life.step():
+        answer = model.send(request_of(request))
+        result = _mismatch(expected, answer, known, request)
+        if not result or not reads or life is None or not life.step():
             seen.update(known)
-            return answer, found
+            return answer, result
 
 
 def request_of(asked: Object) -> Request:
@@ -94,9 +94,9 @@ def request_of(asked: Object) -> Request:
 def _repeated(value: Json) -> Json:
     """`{"$repeat": [text, n]}` stands for the text n times."""
     if isinstance(value, dict):
-        told = value.get("$repeat")
-        if isinstance(told, list) and len(value) == 1:
-            part, count = told[0], told[1]
+        result = value.get("$repeat")
+        if isinstance(result, list) and len(value) == 1:
+            part, count = result[0], result[1]
             assert isinstance(part, str)
             assert isinstance(count, int)
             return part * count
@@ -121,32 +121,32 @@ def _filled(value: Json, answers: list[Object]) -> Json:
     return value
 
 
-def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], asked: Object) -> list[str]:
-    found: list[str] = []
+def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], request: Object) -> list[str]:
+    result: list[str] = []
     if expected.get("code") != answer.code:
         said = text((answer.body or {}).get("message")) or answer.text
         wanted = json.dumps(expected.get("status"))
         return [f"code: expected {expected.get('code')}, got {answer.code}: {said}; {wanted}"]
     if "text" in expected:
         if expected["text"] != answer.text:
-            found.append(f"text: expected {expected['text']!r}, got {answer.text!r}")
+            result.append(f"text: expected {expected['text']!r}, got {answer.text!r}")
     elif "status" in expected:
         got = {
             key: value
             for key, value in (answer.body or {}).items()
             if key in {"status", "reason", "message", "details"}
         }
-        found.extend(differences(expected["status"], got, "status"))
+        result.extend(differences(expected["status"], got, "status"))
     elif "object" in expected:
-        found.extend(_object_mismatch(expected["object"], answer.body))
+        result.extend(_object_mismatch(expected["object"], answer.body))
     meta = fields((answer.body or {}).get("metadata"))
     version, uid = text(meta.get("resourceVersion")), text(meta.get("uid"))
-    if version and uid and not asked.get("dryRun"):
+    if version and uid and not request.get("dryRun"):
         changed = expected.get("resourceVersionChanged")
         if uid in seen and isinstance(changed, bool) and changed != (seen[uid] != version):
-            found.append(f"resourceVersionChanged: expected {changed}")
+            result.append(f"resourceVersionChanged: expected {changed}")
         seen[uid] = version
-    return found
+    return result
 
 
 def _object_mismatch(expected: Json, got: Object | None) -> list[str]:
@@ -174,18 +174,18 @@ def _by_manager(value: Json) -> Json:
 
 def differences(expected: Json, got: Json, path: str) -> list[str]:
     if isinstance(expected, dict) and isinstance(got, dict):
-        found: list[str] = []
+        result: list[str] = []
         for key in sorted({*expected, *got}):
             inner = f"{path}.{key}"
             if key not in got:
-                if not (_MARK.search(key) and any(matches(key, one) for one in got)):
-                    found.append(f"{inner}: missing, expected {json.dumps(expected[key])[:300]}")
+                if not (_MARK.search(key) and any(matches(key, item) for item in got)):
+                    result.append(f"{inner}: missing, expected {json.dumps(expected[key])[:300]}")
             elif key not in expected:
-                if not any(_MARK.search(one) and matches(one, key) for one in expected):
-                    found.append(f"{inner}: not expected: {json.dumps(got[key])[:300]}")
+                if not any(_MARK.search(item) and matches(item, key) for item in expected):
+                    result.append(f"{inner}: not expected: {json.dumps(got[key])[:300]}")
             else:
-                found.extend(differences(expected[key], got[key], inner))
-        return found
+                result.extend(differences(expected[key], got[key], inner))
+        return result
     if isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
         return [
             problem

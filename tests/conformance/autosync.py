@@ -31,8 +31,8 @@ _NOW = datetime(2024, 3, 13, 12, tzinfo=UTC)
 def without_project(state: OperationState, project: str) -> OperationState:
     """There is no such project, so the sync gets no turn."""
     lookup = f'error getting app project "{project}": appproject.argoproj.io "{project}" not found'
-    told = f"Failed to load application project: {lookup}"
-    return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=told)
+    message = f"Failed to load application project: {lookup}"
+    return msgspec.structs.replace(state, phase=Phase.ERROR.value, message=message)
 
 
 def check(record: Object) -> list[str]:
@@ -51,12 +51,12 @@ def _seconds(value: Json) -> timedelta:
 
 
 def _projects(record: Object) -> dict[str, AppProject]:
-    found = [_decoded(one, AppProject) for one in items(record["projects"])]
-    return {project.metadata.name: project for project in found}
+    result = [_decoded(item, AppProject) for item in items(record["projects"])]
+    return {project.metadata.name: project for project in result}
 
 
 def _auto_sync(record: Object, expect: Object) -> list[str]:
-    found = autosync.auto_sync(
+    decision = autosync.auto_sync(
         fields(record["app"]),
         _NOW,
         sync_status=fields(record["sync_status"]),
@@ -64,19 +64,19 @@ def _auto_sync(record: Object, expect: Object) -> list[str]:
         revisions_have_changes=record["compare_revisions"] is True,
         backoff=autosync.SelfHealBackoff(base=None, plain=_seconds(record["self_heal_timeout_seconds"])),
     )
-    failures = mismatch("error_condition", expect["error_condition"], found.condition != "")
+    failures = mismatch("error_condition", expect["error_condition"], decision.condition != "")
     if "starts" in expect:
-        failures += mismatch("starts", expect["starts"], found.starts)
-    return failures + failed_checks(found.operation, expect.get("operation"))
+        failures += mismatch("starts", expect["starts"], decision.starts)
+    return failures + failed_checks(decision.operation, expect.get("operation"))
 
 
 def _already_attempted(record: Object, expect: Object) -> list[str]:
-    found = autosync.already_attempted(
+    result = autosync.already_attempted(
         fields(record["app"]),
-        [text(one) for one in items(record["desired_revisions"])],
+        [text(revision) for revision in items(record["desired_revisions"])],
         revisions_have_changes=record["revisions_have_changes"] is True,
     )
-    return mismatch("already_attempted", expect["already_attempted"], found.attempted)
+    return mismatch("already_attempted", expect["already_attempted"], result.attempted)
 
 
 def _self_heal(record: Object, expect: Object) -> list[str]:
@@ -129,39 +129,39 @@ def _process(record: Object, expect: Object) -> list[str]:
         state = _synced(record, app, begun.state)
     else:
         state = without_project(begun.state, app.project)
-    found = operation.conclude(begun, state, now)
-    failures = mismatch("phase", expect["phase"], found.state.phase)
+    verdict = operation.conclude(begun, state, now)
+    failures = mismatch("phase", expect["phase"], verdict.state.phase)
     if "message" in expect:
-        failures += mismatch("message", expect["message"], found.state.message)
+        failures += mismatch("message", expect["message"], verdict.state.message)
     if "message_contains" in expect:
-        failures += lacks_fragments("message", expect["message_contains"], found.state.message)
+        failures += lacks_fragments("message", expect["message_contains"], verdict.state.message)
     if "retry_count" in expect:
-        failures += mismatch("retry_count", expect["retry_count"], found.state.retry_count)
+        failures += mismatch("retry_count", expect["retry_count"], verdict.state.retry_count)
     if "refresh_requested" in expect:
-        level = None if found.refresh is None else found.refresh.name
+        level = None if verdict.refresh is None else verdict.refresh.name
         failures += mismatch("refresh_requested", expect["refresh_requested"], level)
     if "finished_after" in expect:
-        before, finished = datetime.fromisoformat(text(expect["finished_after"])), found.state.finished_at
+        before, finished = datetime.fromisoformat(text(expect["finished_after"])), verdict.state.finished_at
         failures += mismatch("finished_after", True, finished is not None and finished > before)
     return failures
 
 
 def _should_process(record: Object, expect: Object) -> list[str]:
-    found = refresh.should_process_operation(fields(record["app"]))
-    return mismatch("should_process", expect["should_process"], found)
+    result = refresh.should_process_operation(fields(record["app"]))
+    return mismatch("should_process", expect["should_process"], result)
 
 
 def _can_process(record: Object, expect: Object) -> list[str]:
-    found = refresh.processing(
+    result = refresh.processing(
         fields(record["app"]),
         text(record["controller_namespace"]),
-        [text(one) for one in items(record["application_namespaces"])],
+        [text(namespace) for namespace in items(record["application_namespaces"])],
     )
-    return mismatch("can_process", expect["can_process"], found is refresh.Processing.PROCESSED)
+    return mismatch("can_process", expect["can_process"], result is refresh.Processing.PROCESSED)
 
 
 def _should_be_deleted(record: Object, expect: Object) -> list[str]:
-    options = [text(one) for one in items(record["app_sync_options"])]
+    options = [text(option) for option in items(record["app_sync_options"])]
     fate = fate_of(fields(record["object"]), {}, options)
     return mismatch("should_be_deleted", expect["should_be_deleted"], fate is Fate.DELETED)
 
@@ -169,50 +169,50 @@ def _should_be_deleted(record: Object, expect: Object) -> list[str]:
 def _conditions(record: Object, expect: Object) -> list[str]:
     app = _decoded(record["app"], Application)
     clusters = [
-        Cluster(server=text(dig(one, "server")), name=text(dig(one, "name")))
-        for one in items(record["clusters"])
+        Cluster(server=text(dig(item, "server")), name=text(dig(item, "name")))
+        for item in items(record["clusters"])
     ]
-    found = refresh.spec_conditions(
+    conditions = refresh.spec_conditions(
         app, _projects(record), clusters, _NOW, controller_namespace=app.namespace
     )
-    failures = mismatch("has_errors", expect["has_errors"], found.has_errors)
-    wanted = [fields(one) for one in items(expect["conditions"])]
-    failures += mismatch("conditions", len(wanted), len(found.conditions))
-    for one, condition in zip(wanted, found.conditions, strict=False):
-        failures += mismatch("type", one["type"], condition.type)
-        if "message" in one:
-            failures += mismatch("message", one["message"], condition.message)
-        if "message_contains" in one:
-            failures += lacks_fragments("message", one["message_contains"], condition.message)
+    failures = mismatch("has_errors", expect["has_errors"], conditions.has_errors)
+    expected = [fields(item) for item in items(expect["conditions"])]
+    failures += mismatch("conditions", len(expected), len(conditions.conditions))
+    for item, condition in zip(expected, conditions.conditions, strict=False):
+        failures += mismatch("type", item["type"], condition.type)
+        if "message" in item:
+            failures += mismatch("message", item["message"], condition.message)
+        if "message_contains" in item:
+            failures += lacks_fragments("message", item["message_contains"], condition.message)
     return failures
 
 
 def _need_refresh(record: Object, expect: Object) -> list[str]:
-    found = refresh.need_refresh(
+    reason = refresh.need_refresh(
         fields(record["app"]),
         datetime.fromisoformat(text(record["now"])),
         soft=_seconds(record["soft_timeout_seconds"]),
         hard=_seconds(record["hard_timeout_seconds"]),
         requested=[operation.CompareWith[text(name)] for name in items(record["requested_levels"])],
     )
-    failures = mismatch("need_refresh", expect["need_refresh"], found.reason is not None)
+    failures = mismatch("need_refresh", expect["need_refresh"], reason.reason is not None)
     if "refresh_type" in expect:
-        failures += mismatch("refresh_type", expect["refresh_type"], "hard" if found.hard else "normal")
+        failures += mismatch("refresh_type", expect["refresh_type"], "hard" if reason.hard else "normal")
     if "compare_with" in expect:
-        failures += mismatch("compare_with", expect["compare_with"], found.level.name)
+        failures += mismatch("compare_with", expect["compare_with"], reason.level.name)
     return failures
 
 
 def _expiry(record: Object, expect: Object) -> list[str]:
     since = record["seconds_since_reconciled"]
-    found = refresh.comparison_expiry(
+    result = refresh.comparison_expiry(
         None if since is None else _NOW - _seconds(since),
         _NOW,
         soft=_seconds(record["soft_timeout_seconds"]),
         hard=_seconds(record["hard_timeout_seconds"]),
     )
-    failures = mismatch("soft_expired", expect["soft_expired"], found.soft)
-    return failures + mismatch("hard_expired", expect["hard_expired"], found.hard)
+    failures = mismatch("soft_expired", expect["soft_expired"], result.soft)
+    return failures + mismatch("hard_expired", expect["hard_expired"], result.hard)
 
 
 _OPS: dict[str, Callable[[Object, Object], list[str]]] = {

@@ -17,12 +17,12 @@ def failed_checks(obj: Json | Missing, checks: Json | Missing) -> list[str]:
     for check in items(checks):
         claim = fields(check)
         path, op, value = text(claim.get("path")), text(claim.get("op")), claim.get("value")
-        found = pointers.resolve(obj, path)
+        result = pointers.resolve(obj, path)
         holds = _OPS.get(op)
         if holds is None:
             failures.append(f"{path}: unknown check {op!r}")
-        elif not holds(found, value):
-            failures.append(f"{path}: expected {op} {_short(value)}, got {_short(found)}")
+        elif not holds(result, value):
+            failures.append(f"{path}: expected {op} {_short(value)}, got {_short(result)}")
     return failures
 
 
@@ -37,10 +37,10 @@ def mismatch(what: str, expected: Json | Missing, got: Json | Missing) -> list[s
 
 def lacks_fragments(what: str, fragments: Json | Missing, got: str | None) -> list[str]:
     """For `error_contains` and `message_contains`: a fragment, or a list of which all must occur."""
-    wanted = items(fragments) if isinstance(fragments, list) else [fragments]
+    expected = items(fragments) if isinstance(fragments, list) else [fragments]
     return [
         f"{what}: expected to contain {_short(fragment)}, got {_short(got)}"
-        for fragment in wanted
+        for fragment in expected
         if got is None or not isinstance(fragment, str) or fragment not in got
     ]
 
@@ -52,10 +52,10 @@ def same_items(expected: Iterable[Json], got: Iterable[Json]) -> bool:
 
 def multiset_mismatch(what: str, expected: Json | Missing, got: Iterable[Json]) -> list[str]:
     """For lists named `…_any_order`, and `phases`, `types`, `conditions`."""
-    found = list(got)
-    if same_items(items(expected), found):
+    result = list(got)
+    if same_items(items(expected), result):
         return []
-    return [f"{what}: expected in any order {_short(expected)}, got {_short(found)}"]
+    return [f"{what}: expected in any order {_short(expected)}, got {_short(result)}"]
 
 
 def equal(one: Json | Missing, other: Json | Missing) -> bool:
@@ -89,23 +89,23 @@ def _plain_numbers(value: Json) -> Json:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _empty(found: Json | Missing) -> bool:
-    return found is MISSING or found is None or found in ("", [], {})
+def _empty(result: Json | Missing) -> bool:
+    return result is MISSING or result is None or result in ("", [], {})
 
 
-def _length(found: Json | Missing, value: Json) -> bool:
-    return isinstance(found, (list, dict)) and len(found) == value
+def _length(result: Json | Missing, value: Json) -> bool:
+    return isinstance(result, (list, dict)) and len(result) == value
 
 
-def _has_item(found: Json | Missing, value: Json) -> bool:
+def _has_item(result: Json | Missing, value: Json) -> bool:
     return any(
         isinstance(item, dict) and all(equal(item.get(k, MISSING), v) for k, v in fields(value).items())
-        for item in items(found)
+        for item in items(result)
     )
 
 
-def _quantity_equals(found: Json | Missing, value: Json) -> bool:
-    one, other = _quantity(found), _quantity(value)
+def _quantity_equals(result: Json | Missing, value: Json) -> bool:
+    one, other = _quantity(result), _quantity(value)
     return one is not None and one == other
 
 
@@ -129,8 +129,8 @@ def _quantity(value: Json | Missing) -> tuple[Fraction, str] | None:
     return number * Fraction(1000) ** _DECIMAL[decimal or ""], "decimal"
 
 
-def _text(found: Json | Missing) -> str:
-    return "" if isinstance(found, Missing) else json.dumps(found, ensure_ascii=False)
+def _text(result: Json | Missing) -> str:
+    return "" if isinstance(result, Missing) else json.dumps(result, ensure_ascii=False)
 
 
 def _short(value: Json | Missing, most: int = 600) -> str:

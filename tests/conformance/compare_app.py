@@ -25,11 +25,11 @@ _CONTROL_PLANE: Final = "fake-argocd-ns"
 
 def _compare(record: Object) -> list[str]:
     expect = fields(record.get("expect"))
-    found = compare(_inputs(record))
+    comparison = compare(_inputs(record))
     failures: list[str] = []
     for name, look in _LOOKS.items():
         if name in expect:
-            failures += look(found, expect[name])
+            failures += look(comparison, expect[name])
     unknown = set(expect) - set(_LOOKS)
     return failures + [f"nothing looks at {name}" for name in sorted(unknown)]
 
@@ -45,8 +45,8 @@ def _repo_error(record: Object) -> list[str]:
         failures.append("the first error: expected to be kept back")
     except NotComparedYet:
         pass
-    found = compare_with_grace(inputs, first_seen=first_seen, grace_seconds=grace)
-    return failures + mismatch("sync_status", expect.get("sync_status"), str(found.sync))
+    result = compare_with_grace(inputs, first_seen=first_seen, grace_seconds=grace)
+    return failures + mismatch("sync_status", expect.get("sync_status"), str(result.sync))
 
 
 def _inputs(record: Object) -> Inputs:
@@ -93,29 +93,31 @@ def _integrity_problems(result: Object) -> tuple[str, ...]:
 
 
 def _conditions(found: Comparison, expected: Json) -> list[str]:
-    said: list[Json] = [
+    result: list[Json] = [
         {"type": condition.type, "message": condition.message} for condition in found.conditions
     ]
     written = [fields(condition) for condition in items(found.status.get("conditions"))]
-    failures = mismatch("number of conditions", len(items(expected)), len(said))
-    failures += mismatch("number of conditions in the status", len(said), len(written))
+    failures = mismatch("number of conditions", len(items(expected)), len(result))
+    failures += mismatch("number of conditions in the status", len(result), len(written))
     for claim in map(fields, items(expected)):
         kind = claim.get("type")
-        told = [text(one.get("message")) for one in map(fields, said) if kind in (None, one.get("type"))]
+        told = [
+            text(field.get("message")) for field in map(fields, result) if kind in (None, field.get("type"))
+        ]
         if "message_contains" in claim:
             failures += lacks_fragments(str(kind or "condition"), claim["message_contains"], "\n".join(told))
         elif "message" not in claim:
-            failures += [] if told else [f"condition: expected {kind}, got {said}"]
+            failures += [] if told else [f"condition: expected {kind}, got {result}"]
         else:
             wanted: Object = {"type": claim.get("type"), "message": claim.get("message")}
-            failures += [] if wanted in said else [f"condition: expected {wanted}, got {said}"]
+            failures += [] if wanted in result else [f"condition: expected {wanted}, got {result}"]
     return failures
 
 
-def _predicted_live(found: Comparison, expected: Json) -> list[str]:
+def _predicted_live(result: Comparison, expected: Json) -> list[str]:
     failures: list[str] = []
     for claim in map(fields, items(expected)):
-        diff = found.resources[integer(claim.get("index"))].diff
+        diff = result.resources[integer(claim.get("index"))].diff
         predicted = diff.predicted_live if diff else None
         failures += failed_checks(predicted, claim.get("checks"))
         if "labels_except_metadata_name" in claim:
@@ -125,15 +127,15 @@ def _predicted_live(found: Comparison, expected: Json) -> list[str]:
     return failures
 
 
-def _reconciled_targets(found: Comparison, expected: Json) -> list[str]:
+def _reconciled_targets(result: Comparison, expected: Json) -> list[str]:
     failures: list[str] = []
     for claim in map(fields, items(expected)):
-        failures += failed_checks(found.resources[integer(claim.get("index"))].target, claim.get("checks"))
+        failures += failed_checks(result.resources[integer(claim.get("index"))].target, claim.get("checks"))
     return failures
 
 
-def _hook_waves(found: Comparison, expected: Json) -> list[str]:
-    rows = [fields(row) for row in items(found.status.get("resources"))]
+def _hook_waves(result: Comparison, expected: Json) -> list[str]:
+    rows = [fields(row) for row in items(result.status.get("resources"))]
     waves: list[Json] = [row.get("syncWave") for row in rows if row.get("hook")]
     return mismatch("waves of hooks", [expected] * max(len(waves), 1), waves)
 

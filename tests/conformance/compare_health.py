@@ -21,26 +21,26 @@ def _app_health(record: Object) -> list[str]:
         ManagedPair(key=_key(row), target=_object(row.get("target")), live=_object(row.get("live")))
         for row in map(fields, items(record.get("resources")))
     ]
-    found = app_health(pairs, _overrides(record))
-    failures = mismatch("app_health", expect.get("app_health"), str(found.code))
+    health = app_health(pairs, _overrides(record))
+    failures = mismatch("app_health", expect.get("app_health"), str(health.code))
     if "causes" in expect:
-        failures += mismatch("causes", expect["causes"], found.message)
+        failures += mismatch("causes", expect["causes"], health.message)
     if "resource_health" in expect:
-        rows: list[Json] = [None if row is None else str(row.code) for row in found.rows]
+        rows: list[Json] = [None if row is None else str(row.code) for row in health.rows]
         failures += mismatch("resource_health", expect["resource_health"], rows)
     return failures
 
 
 def _format_health_causes(record: Object) -> list[str]:
     expect = fields(record.get("expect"))
-    said = health_causes(_key(fields(cause)) for cause in items(record.get("causes")))
+    result = health_causes(_key(fields(cause)) for cause in items(record.get("causes")))
     failures: list[str] = []
     if "text" in expect:
-        failures += mismatch("text", expect["text"], said)
+        failures += mismatch("text", expect["text"], result)
     if "text_contains" in expect:
-        failures += lacks_fragments("text", expect["text_contains"], said)
+        failures += lacks_fragments("text", expect["text_contains"], result)
     if "shown_count" in expect:
-        failures += mismatch("shown_count", expect["shown_count"], said.count(":"))
+        failures += mismatch("shown_count", expect["shown_count"], result.count(":"))
     return failures
 
 

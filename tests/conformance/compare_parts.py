@@ -40,19 +40,19 @@ def _object(value: Json) -> Object | None:
 
 def _prepare_targets(record: Object, expect: Object) -> list[str]:
     namespaced = record["kinds_namespaced"]
-    found = normalize_target_objects(
+    targets = normalize_target_objects(
         [fields(target) for target in items(record["targets"])],
         namespace=text(record["namespace"]),
         is_namespaced=lambda _: namespaced if isinstance(namespaced, bool) else None,
     )
-    failures = mismatch("count", expect["count"], len(found.objects))
-    for wanted in map(fields, items(expect.get("results"))):
-        failures += failed_checks(found.objects[integer(wanted["index"])], wanted["checks"])
+    failures = mismatch("count", expect["count"], len(targets.objects))
+    for field in map(fields, items(expect.get("results"))):
+        failures += failed_checks(targets.objects[integer(field["index"])], field["checks"])
     conditions = [fields(condition) for condition in items(expect.get("conditions"))]
-    failures += mismatch("conditions", len(conditions), len(found.warnings))
-    for wanted, warning in zip(conditions, found.warnings, strict=False):
-        failures += mismatch("type", wanted["type"], "RepeatedResourceWarning")
-        failures += lacks_fragments("message", wanted["message_contains"], warning)
+    failures += mismatch("conditions", len(conditions), len(targets.warnings))
+    for field, warning in zip(conditions, targets.warnings, strict=False):
+        failures += mismatch("type", field["type"], "RepeatedResourceWarning")
+        failures += lacks_fragments("message", field["message_contains"], warning)
     return failures
 
 
@@ -63,8 +63,8 @@ def _orphaned(record: Object, expect: Object) -> list[str]:
         for row in rows
     ]
     apps = {app for _, app in top_level if app} | {text(record["app_name"])}
-    found = orphans(_decoded(record["project"], AppProject), top_level, existing_apps=apps)
-    got: list[Json] = [{"name": key.name, "namespace": key.namespace} for key in found]
+    result = orphans(_decoded(record["project"], AppProject), top_level, existing_apps=apps)
+    got: list[Json] = [{"name": key.name, "namespace": key.namespace} for key in result]
     return mismatch("orphaned", expect["orphaned"], got)
 
 
@@ -133,27 +133,27 @@ def _mask_resource_diff(record: Object, expect: Object) -> list[str]:
 def _managed_namespace(record: Object, expect: Object) -> list[str]:
     policy = fields(record["sync_policy"])
     metadata: NamespaceMetadata | None = _decoded(policy, SyncPolicy).managed_namespace_metadata
-    found = managed_namespace(
+    result = managed_namespace(
         _object(record["namespace_manifest"]), _object(record["live_namespace"]), metadata
     )
-    failures = mismatch("sync", expect["sync"], found is not None)
+    failures = mismatch("sync", expect["sync"], result is not None)
     for name in ("labels", "annotations"):
         if name in expect:
-            got = fields(fields((found or {}).get("metadata")).get(name))
+            got = fields(fields((result or {}).get("metadata")).get(name))
             failures += mismatch(name, expect[name], got)
     return failures
 
 
 def _set_conditions(record: Object, expect: Object) -> list[str]:
-    found = set_conditions(
-        [_decoded(one, Condition) for one in items(record["existing"])],
-        [_decoded(one, Condition) for one in items(record["incoming"])],
+    result = set_conditions(
+        [_decoded(item, Condition) for item in items(record["existing"])],
+        [_decoded(item, Condition) for item in items(record["incoming"])],
         [text(kind) for kind in items(record["evaluated_types"])],
         datetime.fromisoformat(text(record["now"])),
     )
-    wanted = [fields(one) for one in items(expect["conditions"])]
-    failures = mismatch("conditions", len(wanted), len(found))
-    for expected, got in zip(wanted, found, strict=False):
+    wanted = [fields(item) for item in items(expect["conditions"])]
+    failures = mismatch("conditions", len(wanted), len(result))
+    for expected, got in zip(wanted, result, strict=False):
         failures += mismatch("type", expected["type"], got.type)
         failures += mismatch("message", expected["message"], got.message)
         when = got.last_transition_time
@@ -171,7 +171,7 @@ def _set_conditions(record: Object, expect: Object) -> list[str]:
 def _filter(value: Json) -> FilteredResource:
     raw = fields(value)
     parts = {
-        name: tuple(text(one) for one in items(raw.get(key)))
+        name: tuple(text(item) for item in items(raw.get(key)))
         for name, key in (("api_groups", "apiGroups"), ("kinds", "kinds"), ("clusters", "clusters"))
     }
     return FilteredResource(**parts)
@@ -183,8 +183,8 @@ def _names(record: Object) -> list[str]:
 
 def _resource_excluded(record: Object, expect: Object) -> list[str]:
     settings = Settings(
-        resource_inclusions=tuple(_filter(one) for one in items(record["resource_inclusions"])),
-        resource_exclusions=tuple(_filter(one) for one in items(record["resource_exclusions"])),
+        resource_inclusions=tuple(_filter(item) for item in items(record["resource_inclusions"])),
+        resource_exclusions=tuple(_filter(item) for item in items(record["resource_exclusions"])),
     )
     return mismatch("excluded", expect["excluded"], resource_excluded(settings, *_names(record)))
 
@@ -196,9 +196,7 @@ def _resource_filter(record: Object, expect: Object) -> list[str]:
 def _compare_options(record: Object, expect: Object) -> list[str]:
     options = Settings.from_config_maps({"data": record["settings"]}, None).compare_options
     return [
-        failure
-        for name, wanted in expect.items()
-        for failure in mismatch(name, wanted, getattr(options, name))
+        failure for name, value in expect.items() for failure in mismatch(name, value, getattr(options, name))
     ]
 
 

@@ -27,8 +27,8 @@ def check(record: Object) -> list[str]:
     if expect.get("hangs") is True:
         later = schedule.next_after(start.astimezone(zone))
         return [] if later is None or later > start else [f"next: {later} is not behind {start}"]
-    found: list[Json] = []
-    while moment is not None and len(found) < len(items(expect.get("next"))):
+    result: list[Json] = []
+    while moment is not None and len(result) < len(items(expect.get("next"))):
         moment = schedule.next_after(moment)
-        found.append(None if moment is None else moment.isoformat().replace("+00:00", "Z"))
-    return mismatch("next", expect.get("next"), found)
+        result.append(None if moment is None else moment.isoformat().replace("+00:00", "Z"))
+    return mismatch("next", expect.get("next"), result)

@@ -143,8 +143,8 @@ def _check_ancestors(record: Object, expect: Object) -> list[str]:
     failures = [f"{path}: should stay" for path in items(expect.get("kept")) if not kept.has(_path(path))]
     failures += [f"{path}: should go" for path in items(expect.get("dropped")) if kept.has(_path(path))]
     if expect.get("exact"):
-        wanted = sorted(_path(path) for path in items(expect.get("kept")))
-        failures += mismatch("kept", json.dumps(wanted), json.dumps(sorted(kept.paths())))
+        expected = sorted(_path(path) for path in items(expect.get("kept")))
+        failures += mismatch("kept", json.dumps(expected), json.dumps(sorted(kept.paths())))
     return failures
 
 

@@ -25,13 +25,13 @@ def check(record: Object) -> list[str]:
 
 
 def _rules(value: Json) -> tuple[IgnoreDifference, ...]:
-    found: list[IgnoreDifference] = []
+    result: list[IgnoreDifference] = []
     for raw in items(value):
         rule, problems = decode(fields(raw), IgnoreDifference)
         assert rule is not None
         assert not problems
-        found.append(rule)
-    return tuple(found)
+        result.append(rule)
+    return tuple(result)
 
 
 def _overrides(record: Object) -> Mapping[str, ResourceOverride]:
@@ -53,14 +53,16 @@ def _normalize(record: Object, expect: Object) -> list[str]:
     failures += mismatch("error", expect.get("error", False), got=False)
     if expect.get("unchanged"):
         failures += mismatch("unchanged", obj, normalized)
-    problems = [removal.problem for one in applied for removal in one.removals if removal.problem]
+    problems = [removal.problem for item in applied for removal in item.removals if removal.problem]
     if "logs_error" in expect:
         failures += mismatch("logs_error", expect["logs_error"], bool(problems))
     if "log_contains" in expect and not problems:
         failures.append("expected a failure to be reported")
     if "patch_error_contains" in expect:
-        wanted = text(expect["patch_error_contains"])
-        failures += [] if any(wanted in problem for problem in problems) else [f"lacks {wanted}: {problems}"]
+        expected = text(expect["patch_error_contains"])
+        failures += (
+            [] if any(expected in problem for problem in problems) else [f"lacks {expected}: {problems}"]
+        )
     return failures
 
 
@@ -153,11 +155,11 @@ def _known_types(record: Object, expect: Object) -> list[str]:
 
 def _known_types_config(record: Object, expect: Object) -> list[str]:
     configured = known_type_fields(_overrides(record))
-    wanted = [fields(one) for one in items(expect["configured_group_kinds_include"])]
+    expected = [fields(item) for item in items(expect["configured_group_kinds_include"])]
     return [
-        f"{one} is not configured"
-        for one in wanted
-        if (text(one.get("group")), text(one.get("kind"))) not in configured
+        f"{item} is not configured"
+        for item in expected
+        if (text(item.get("group")), text(item.get("kind"))) not in configured
     ]
 
 

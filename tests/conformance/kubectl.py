@@ -34,12 +34,12 @@ def kubectl_apply(model: ApiServer, asked: Object) -> Object:
             gone: Json = {"propagationPolicy": "Background"}
             model.send(Request(verb="delete", path=f"{collection}/{ref.name}", body=gone))
             outcome, answer = "configured", client_side_apply(model, manifest, collection=collection).answer
-    found = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
+    result = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
     name = f"{resource.singular}{'.' + resource.group if resource.group else ''}/{ref.name}"
     return {
         "exit": 0 if answer.ok else 1,
         "stdout": f"{name} {outcome}\n" if answer.ok else "",
-        "object": found.body if found.ok else None,
+        "object": result.body if result.ok else None,
         "sent": sent,
     }
 

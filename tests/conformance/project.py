@@ -46,10 +46,10 @@ def diff_user(
 
 def is_included(filters: Sequence[SelectedResource], ref: Ref) -> bool:
     """`--resource group:kind:ns/name` with `*`, and `!` to exclude; an exclusion wins."""
-    wanted = [one for one in filters if not one.exclude]
-    if wanted and not any(_fits(one, ref) for one in wanted):
+    expected = [item for item in filters if not item.exclude]
+    if expected and not any(_fits(item, ref) for item in expected):
         return False
-    return not any(_fits(one, ref) for one in filters if one.exclude)
+    return not any(_fits(item, ref) for item in filters if item.exclude)
 
 
 def _fits(pattern: SelectedResource, ref: Ref) -> bool:
@@ -86,7 +86,7 @@ def _cluster(value: Json) -> projects.Cluster | None:
 
 
 def _clusters(value: Json) -> list[projects.Cluster]:
-    return [found for one in items(value) if (found := _cluster(one)) is not None]
+    return [result for item in items(value) if (result := _cluster(item)) is not None]
 
 
 def _ref(value: Json) -> Ref:
@@ -212,9 +212,9 @@ def _app_spec(record: Object, expect: Object) -> list[str]:
         _decoded(record["project"], AppProject),
         _clusters(record["clusters"]),
     )
-    wanted = [fields(one) for one in items(expect["conditions"])]
-    failures = mismatch("conditions", len(wanted), len(problems))
-    for condition in wanted:
+    expected = [fields(item) for item in items(expect["conditions"])]
+    failures = mismatch("conditions", len(expected), len(problems))
+    for condition in expected:
         failures += mismatch("type", condition.get("type", "InvalidSpecError"), "InvalidSpecError")
         fragment = text(condition.get("message_contains"))
         if not any(fragment in problem for problem in problems):
@@ -225,11 +225,11 @@ def _app_spec(record: Object, expect: Object) -> list[str]:
 def _destination_cluster(record: Object, expect: Object) -> list[str]:
     server, error = "", None
     try:
-        found = projects.destination_cluster(
+        result = projects.destination_cluster(
             _decoded(record["destination"], Destination),
             _clusters(record["clusters"]),
         )
-        server = found.server
+        server = result.server
     except projects.NoCluster as problem:
         error = str(problem)
     if "error_contains" in expect:
@@ -242,9 +242,10 @@ def _destination_cluster(record: Object, expect: Object) -> list[str]:
 def _global_projects(record: Object, expect: Object) -> list[str]:
     settings = [
         GlobalProject(
-            name=text(fields(one).get("projectName")), label_selector=fields(fields(one).get("labelSelector"))
+            name=text(fields(item).get("projectName")),
+            label_selector=fields(fields(item).get("labelSelector")),
         )
-        for one in items(record["global_projects_setting"])
+        for item in items(record["global_projects_setting"])
     ]
     existing = {
         text(name): _decoded({"metadata": {"name": name}}, AppProject)
@@ -253,7 +254,7 @@ def _global_projects(record: Object, expect: Object) -> list[str]:
     project = _decoded(record["project"], AppProject)
     global_projects = projects.global_projects_of(project, settings, existing)
     return mismatch(
-        "global_projects", expect["global_projects"], [one.metadata.name for one in global_projects]
+        "global_projects", expect["global_projects"], [item.metadata.name for item in global_projects]
     )
 
 
@@ -263,29 +264,29 @@ def _merge_global(record: Object, expect: Object) -> list[str]:
     )
     got: Object = msgspec.to_builtins(merged)
     failures: list[str] = []
-    for name, wanted in expect.items():
-        found = got if name in ("project", "merged") else got.get(name, fields(got["spec"]).get(name))
-        if isinstance(wanted, list) and "path" in fields(next(iter(wanted), None)):
-            failures += failed_checks(found, wanted)
-        elif not contains(found, wanted):
-            failures += mismatch(name, wanted, found)
+    for name, value in expect.items():
+        result = got if name in ("project", "merged") else got.get(name, fields(got["spec"]).get(name))
+        if isinstance(value, list) and "path" in fields(next(iter(value), None)):
+            failures += failed_checks(result, value)
+        elif not contains(result, value):
+            failures += mismatch(name, value, result)
     return failures
 
 
 def _sync_filter(record: Object, expect: Object) -> list[str]:
-    filters = [_decoded(one, SelectedResource) for one in items(record["filters"])]
+    filters = [_decoded(item, SelectedResource) for item in items(record["filters"])]
     return mismatch("included", expect["included"], is_included(filters, _ref(record["resource"])))
 
 
 def _sync_contains(record: Object, expect: Object) -> list[str]:
-    selected = [_decoded(one, SelectedResource) for one in items(record["resources"])]
+    selected = [_decoded(resource, SelectedResource) for resource in items(record["resources"])]
     return mismatch(
         "contains", expect["contains"], contains_sync_resource(selected, _ref(record["resource"]))
     )
 
 
 def _sync_message(record: Object, expect: Object) -> list[str]:
-    installed = [_ref(one) for one in items(record["installed_kinds"])]
+    installed = [_ref(kind) for kind in items(record["installed_kinds"])]
     got = augment_sync_msg(text(record["message"]), _ref(record["resource"]), installed)
     return mismatch("message", expect["message"], got)
 

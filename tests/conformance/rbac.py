@@ -53,8 +53,8 @@ def _policy(record: Object) -> rbac.Policy:
 
 
 def _projects(record: Object) -> dict[str, AppProject]:
-    found = (decode(fields(project), AppProject)[0] for project in items(record.get("projects")))
-    return {project.metadata.name: project for project in found if project is not None}
+    result = (decode(fields(project), AppProject)[0] for project in items(record.get("projects")))
+    return {project.metadata.name: project for project in result if project is not None}
 
 
 def _enforce(record: Object, expect: Object) -> list[str]:
@@ -80,38 +80,40 @@ def _enforce(record: Object, expect: Object) -> list[str]:
 
 def _can(record: Object, expect: Object) -> list[str]:
     policy = _policy(record)
-    found = can(
+    result = can(
         policy,
         text(record["subject"]),
         text(record["action"]),
         text(record["resource"]),
         text(record["object"]),
     )
-    failures = mismatch("allow", expect["allow"], found.decision.allowed)
+    failures = mismatch("allow", expect["allow"], result.decision.allowed)
     if "default_role" in expect:
         failures += mismatch("default_role", expect["default_role"], policy.default_role)
     if "warning_contains" in expect and expect["warning_contains"] is None:
-        failures += mismatch("warning", None, found.warning)
+        failures += mismatch("warning", None, result.warning)
     elif "warning_contains" in expect:
-        failures += lacks_fragments("warning", expect["warning_contains"], found.warning)
+        failures += lacks_fragments("warning", expect["warning_contains"], result.warning)
     return failures
 
 
 def _enforce_error(record: Object, expect: Object) -> list[str]:
-    told = rbac.denial_text([text(one) for one in items(record["arguments"])], record.get("subject"))
+    result = rbac.denial_text(
+        [text(argument) for argument in items(record["arguments"])], record.get("subject")
+    )
     if "error" in expect:
-        return mismatch("error", expect["error"], told)
+        return mismatch("error", expect["error"], result)
     start = text(expect["error_starts_with"])
-    if not told.startswith(start):
-        return [f"error: expected to start with {start!r}, got {told!r}"]
-    issued = datetime.fromisoformat(told.removeprefix(start)).timestamp()
+    if not result.startswith(start):
+        return [f"error: expected to start with {start!r}, got {result!r}"]
+    issued = datetime.fromisoformat(result.removeprefix(start)).timestamp()
     return mismatch("iat", integer(expect["iat_is_rfc3339_of_unix"]), issued)
 
 
 def _compose(record: Object, expect: Object) -> list[str]:
-    found = policy_csv(_texts(record["config_map_data"]))
-    failures = lacks_fragments("policy", expect["contains"], found)
-    return failures + mismatch("start", True, found.startswith(text(expect["starts_with"])))
+    result = policy_csv(_texts(record["config_map_data"]))
+    failures = lacks_fragments("policy", expect["contains"], result)
+    return failures + mismatch("start", True, result.startswith(text(expect["starts_with"])))
 
 
 def _validate(record: Object, expect: Object) -> list[str]:
@@ -154,8 +156,8 @@ def _project_from_request(record: Object, expect: Object) -> list[str]:
     request = rbac.Request(
         resource=text(record["resource"]), action=text(record["action"]), object=text(record["object"])
     )
-    found = rbac.project_of(request, known)
-    return mismatch("project", expect["project"], None if found is None else found.metadata.name)
+    result = rbac.project_of(request, known)
+    return mismatch("project", expect["project"], None if result is None else result.metadata.name)
 
 
 def _glob(record: Object, expect: Object) -> list[str]:

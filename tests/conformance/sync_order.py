@@ -25,9 +25,9 @@ def is_delete_policy(name: str) -> bool:
 def deletion_hook_needed(target: Object, live: Object | None, kinds: Iterable[hooks.DeletionHook]) -> bool:
     """Must a hook of the deletion still be created? A live one of any of these kinds is enough."""
     kinds = tuple(kinds)
-    wanted = any(hooks.is_deletion_hook(target, kind) for kind in kinds)
+    expected = any(hooks.is_deletion_hook(target, kind) for kind in kinds)
     there = live is not None and any(hooks.is_deletion_hook(live, kind) for kind in kinds)
-    return wanted and not there
+    return expected and not there
 
 
 def is_multi_step(tasks: Sequence[hooks.Task]) -> bool:
@@ -56,12 +56,12 @@ def check(record: Object) -> list[str]:
 
 def _answers(expect: Object, answer: Callable[[str], Json]) -> list[str]:
     failures: list[str] = []
-    for name, wanted in expect.items():
+    for name, value in expect.items():
         got = answer(name)
         if name in _ANY_ORDER:
-            failures += multiset_mismatch(name, wanted, items(got))
+            failures += multiset_mismatch(name, value, items(got))
         else:
-            failures += mismatch(name, wanted, got)
+            failures += mismatch(name, value, got)
     return failures
 
 
@@ -129,8 +129,8 @@ def _sort(record: Object, expect: Object) -> list[str]:
     ordered = hooks.in_order(tasks)
     placed = {names[id(task.obj)]: task for task in ordered}
     failures = mismatch("order", expect["order"], list(placed))
-    for name, wanted in fields(expect.get("effective")).items():
-        for part, value in fields(wanted).items():
+    for name, expected in fields(expect.get("effective")).items():
+        for part, value in fields(expected).items():
             failures += mismatch(f"{name}.{part}", value, getattr(placed[name], part))
     return failures
 
@@ -160,16 +160,16 @@ def _annotation_value(record: Object, expect: Object) -> list[str]:
 
 
 def _deletion_wave(record: Object, expect: Object) -> list[str]:
-    first = hooks.first_deleted(fields(one) for one in items(record["objects"]))
+    first = hooks.first_deleted(fields(item) for item in items(record["objects"]))
     return mismatch("selected_waves", expect["selected_waves"], [str(hooks.wave_of(obj)) for obj in first])
 
 
 def _partition(record: Object, expect: Object) -> list[str]:
-    found = hooks.partition_for_sync(fields(one) for one in items(record["objects"]))
+    partition = hooks.partition_for_sync(fields(item) for item in items(record["objects"]))
     got: Object = {
-        "sync_objects": [ref_of(obj).name for obj in found.sync],
-        "has_pre_delete": found.has_pre_delete,
-        "has_post_delete": found.has_post_delete,
+        "sync_objects": [ref_of(obj).name for obj in partition.sync],
+        "has_pre_delete": partition.has_pre_delete,
+        "has_post_delete": partition.has_post_delete,
     }
     return _answers(expect, lambda name: got[name])
 
@@ -185,8 +185,8 @@ def _pair(record: Object, expect: Object) -> list[str]:
     targets = [fields(target) for target in items(record["targets"])]
     namespaced = record.get("all_kinds_namespaced")
     scope = None if record.get("discovery") == "fails" else namespaced is not False
-    found = pair(targets, lives, namespace=text(record["namespace"]), is_namespaced=lambda _: scope)
-    got: list[Json] = [{"target": pair.target, "live": pair.live} for pair in found.pairs]
+    result = pair(targets, lives, namespace=text(record["namespace"]), is_namespaced=lambda _: scope)
+    got: list[Json] = [{"target": pair.target, "live": pair.live} for pair in result.pairs]
     return mismatch("pairs", expect["pairs"], got)
 
 

@@ -34,12 +34,12 @@ def _run(record: Object, expect: Object) -> list[str]:
         state = _overwritten(state, items(given.get("set_results")))
         ground.pauses.clear()
         state = step(state, request, ground)
-        failures += [f"step {at + 1}: {told}" for told in _judge(expected, state, ground)]
+        failures += [f"step {at + 1}: {result}" for result in _judge(expected, state, ground)]
     return failures
 
 
 def _overwritten(state: State, told: list[Json]) -> State:
-    phases = {text(fields(one).get("name")): text(fields(one).get("hook_phase")) for one in told}
+    phases = {text(fields(item).get("name")): text(fields(item).get("hook_phase")) for item in told}
     results = (
         msgspec.structs.replace(result, hook_phase=phases.get(result.name, result.hook_phase))
         for result in state.results
@@ -93,29 +93,31 @@ def _judge(expect: Object, state: State, ground: StubClusterOps) -> list[str]:
     return [failure for name, wanted in expect.items() for failure in answers[name](wanted)]
 
 
-def _results(wanted: Json, told: list[Object], *, ordered: bool) -> list[str]:
+def _results(expected: Json, result: list[Object], *, ordered: bool) -> list[str]:
     if ordered:
-        pairs = zip(map(fields, items(wanted)), told, strict=False)
-        return [f"result: expected {one}, got {got}" for one, got in pairs if not _fits(got, one)]
+        pairs = zip(map(fields, items(expected)), result, strict=False)
+        return [f"result: expected {field}, got {got}" for field, got in pairs if not _fits(got, field)]
     return [
-        f"result: expected {one}, got {told}"
-        for one in map(fields, items(wanted))
-        if not any(_fits(got, one) for got in told)
+        f"result: expected {field}, got {result}"
+        for field in map(fields, items(expected))
+        if not any(_fits(got, field) for got in result)
     ]
 
 
-def _fits(got: Object, wanted: Object) -> bool:
-    plain = {key: value for key, value in wanted.items() if key not in ("message_contains", "hook_phase_in")}
-    fragment = text(wanted.get("message_contains"))
-    phases = items(wanted.get("hook_phase_in")) or [got["hook_phase"]]
+def _fits(got: Object, expected: Object) -> bool:
+    plain = {
+        key: value for key, value in expected.items() if key not in ("message_contains", "hook_phase_in")
+    }
+    fragment = text(expected.get("message_contains"))
+    phases = items(expected.get("hook_phase_in")) or [got["hook_phase"]]
     return contains(got, plain) and fragment in text(got["message"]) and got["hook_phase"] in phases
 
 
-def _commands(wanted: Json, ground: StubClusterOps) -> list[str]:
+def _commands(expected: Json, ground: StubClusterOps) -> list[str]:
     last = {command.ref.name: command for command in ground.commands}
     failures: list[str] = []
-    for one in map(fields, items(wanted)):
-        command = last[text(one["name"])]
+    for field in map(fields, items(expected)):
+        command = last[text(field["name"])]
         got: Object = {
             "name": command.ref.name,
             "command": command.verb,
@@ -124,7 +126,7 @@ def _commands(wanted: Json, ground: StubClusterOps) -> list[str]:
             "server_side_apply": command.mode.server_side,
             "manager": command.mode.manager,
         }
-        failures += mismatch("command", one, {key: got[key] for key in one})
+        failures += mismatch("command", field, {key: got[key] for key in field})
     return failures
 
 

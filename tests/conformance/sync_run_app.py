@@ -52,8 +52,8 @@ def _app_sync(record: Object) -> AppSync:
     project, _ = decode(fields(record["project"]), AppProject)
     assert app is not None
     assert project is not None
-    told = [fields(cluster) for cluster in items(record.get("clusters"))]
-    named = [Cluster(server=text(one.get("server")), name=text(one.get("name"))) for one in told]
+    result = [fields(cluster) for cluster in items(record.get("clusters"))]
+    named = [Cluster(server=text(item.get("server")), name=text(item.get("name"))) for item in result]
     clusters = named or [Cluster(server=app.spec.destination.server)]
     now = datetime.fromisoformat(text(record.get("now"), "2024-03-13T12:30:20Z"))
     settings = Settings.from_config_maps({"data": fields(record.get("settings"))}, None)
@@ -64,8 +64,8 @@ def _app_sync(record: Object) -> AppSync:
             app=app,
             project=project,
             settings=settings,
-            targets=[fields(one) for one in items(record["targets"])],
-            live=GivenLive({ref_of(fields(one)).key: fields(one) for one in items(record["lives"])}),
+            targets=[fields(item) for item in items(record["targets"])],
+            live=GivenLive({ref_of(fields(item)).key: fields(item) for item in items(record["lives"])}),
             now=now,
             cluster=clusters[0],
             revisions=(text(record.get("revision")),),

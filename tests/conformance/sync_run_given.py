@@ -27,8 +27,10 @@ def object_or_none(value: Json) -> Object | None:
 
 
 def pairs_of(value: Json) -> tuple[Pair, ...]:
-    found = (fields(one) for one in items(value))
-    return tuple(Pair(object_or_none(one.get("target")), object_or_none(one.get("live"))) for one in found)
+    result = (fields(item) for item in items(value))
+    return tuple(
+        Pair(object_or_none(item.get("target")), object_or_none(item.get("live"))) for item in result
+    )
 
 
 def _hooks(record: Object) -> tuple[Object, ...]:
@@ -57,7 +59,7 @@ def request_of(record: Object, pairs: Json) -> Request:
         options=options,
         started_at=_NOW,
         manager=text(document.get("server_side_apply_manager")),
-        modified={_key(one): one.get("modified") is True for one in known},
+        modified={_key(item): item.get("modified") is True for item in known},
         permission_problem=lambda _obj, _kind: text(refusal) or None,
         make_namespace=_namespace_maker(document),
     )
@@ -86,10 +88,10 @@ def ground_of(record: Object) -> StubClusterOps:
     verdicts = {
         name: Assessment(
             verdict=HealthVerdict(
-                HealthCode(text(fields(told).get("status"))), text(fields(told).get("message"))
+                HealthCode(text(fields(value).get("status"))), text(fields(value).get("message"))
             )
         )
-        for name, told in fields(record.get("health")).items()
+        for name, value in fields(record.get("health")).items()
     }
     delete_error = text(record.get("delete_error"))
     update_error = text(record.get("update_error"))
@@ -108,19 +110,19 @@ def ground_of(record: Object) -> StubClusterOps:
 
 
 def _texts(value: Json) -> dict[str, str]:
-    return {name: text(told) for name, told in fields(value).items()}
+    return {name: text(result) for name, result in fields(value).items()}
 
 
 def _reason(name: str) -> Reason:
     return Reason(name) if name in list(Reason) else Reason.OTHER
 
 
-def _discovery_errors(told: Object) -> list[Refused]:
-    if not told:
+def _discovery_errors(result: Object) -> list[Refused]:
+    if not result:
         return []
-    reason = _STATUS.get(integer(told.get("http_status")), Reason.OTHER)
-    message = text(told.get("error"), "discovery is refused")
-    return [Refused(message, reason=reason) for _ in range(integer(told.get("failures"), _EVER))]
+    reason = _STATUS.get(integer(result.get("http_status")), Reason.OTHER)
+    message = text(result.get("error"), "discovery is refused")
+    return [Refused(message, reason=reason) for _ in range(integer(result.get("failures"), _EVER))]
 
 
 def state_of(told: Object) -> State:

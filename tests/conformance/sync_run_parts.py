@@ -40,20 +40,20 @@ def _plan(record: Object, expect: Object) -> list[str]:
         result_of(fields(previous_result)) for previous_result in items(record.get("previous_results"))
     ]
     state = State(results=tuple(results))
-    found = plan(SyncContext(state, request_of(record, record["pairs"]), ground))
+    result = plan(SyncContext(state, request_of(record, record["pairs"]), ground))
     failures: list[str] = []
-    for name, wanted in expect.items():
-        failures += mismatch(name, wanted, _PLAN[name](found, ground, wanted))
+    for name, value in expect.items():
+        failures += mismatch(name, value, _PLAN[name](result, ground, value))
     return failures
 
 
-def _by_name(found: Plan, wanted: Json, answer: Callable[[SyncTask], Json]) -> Json:
-    tasks = {task.ref.name: task for task in found.tasks}
-    return {name: answer(tasks[name]) for name in fields(wanted)}
+def _by_name(result: Plan, expected: Json, answer: Callable[[SyncTask], Json]) -> Json:
+    tasks = {task.ref.name: task for task in result.tasks}
+    return {name: answer(tasks[name]) for name in fields(expected)}
 
 
-def _first_task(found: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
-    first = found.tasks[0]
+def _first_task(result: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
+    first = result.tasks[0]
     return {
         "phase": first.phase,
         "status": first.status,
@@ -62,9 +62,9 @@ def _first_task(found: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
     }
 
 
-def _names_contain(found: Plan, _ground: StubClusterOps, wanted: Json) -> Json:
+def _names_contain(result: Plan, _ground: StubClusterOps, expected: Json) -> Json:
     """Echoes those fragments that the task in the same place has."""
-    pairs = zip(items(wanted), found.tasks, strict=True)
+    pairs = zip(items(expected), result.tasks, strict=True)
     return [fragment for fragment, task in pairs if text(fragment) in task.ref.name]
 
 
@@ -104,7 +104,7 @@ def _has_crd(record: Object, expect: Object) -> list[str]:
 
 def _running_message(record: Object, expect: Object) -> list[str]:
     now = SyncContext(State(), request_of(record, []), StubClusterOps())
-    tasks = [SyncTask(Task(live=fields(one), target=fields(one))) for one in items(record["objects"])]
+    tasks = [SyncTask(Task(live=fields(obj), target=fields(obj))) for obj in items(record["objects"])]
     now.set_running_phase(tasks, for_deletion=record.get("pending_deletion") is True)
     return mismatch("phase", expect["phase"], now.phase) + mismatch("message", expect["message"], now.message)
 
@@ -118,16 +118,18 @@ def _delete_options(record: Object, expect: Object) -> list[str]:
 
 def _fail_phase(record: Object, expect: Object) -> list[str]:
     now = SyncContext(State(), request_of(record, []), StubClusterOps())
-    refused = [_work(f"refused-{at}", message=told) for at, told in _numbered(record["failed_task_messages"])]
+    refused = [
+        _work(f"refused-{at}", message=result) for at, result in _numbered(record["failed_task_messages"])
+    ]
     hooks: list[SyncTask] = []
-    for at, told in _numbered(record["sync_fail_tasks"]):
-        document = fields(told)
+    for at, result in _numbered(record["sync_fail_tasks"]):
+        document = fields(result)
         hook = _work(f"hook-{at}", message=document.get("message"))
         hook.state, hook.status = text(document.get("operation_state")), text(document.get("status"))
         hooks.append(hook)
     execute_sync_fail_phase(now, hooks, refused, text(record["message"]))
     answers = {"phase": now.phase, "message": now.message}
-    return [told for name, wanted in expect.items() for told in mismatch(name, wanted, answers[name])]
+    return [result for name, value in expect.items() for result in mismatch(name, value, answers[name])]
 
 
 def _numbered(value: Json) -> Sequence[tuple[int, Json]]:
@@ -170,13 +172,13 @@ def _migrate(record: Object, expect: Object) -> list[str]:
 def _strategy(record: Object, expect: Object) -> list[str]:
     options = SyncOptions.of({"syncStrategy": record["strategy"]})
     answers = {"force": options.force, "is_apply": options.skip_hooks}
-    return [told for name, wanted in expect.items() for told in mismatch(name, wanted, answers[name])]
+    return [result for name, value in expect.items() for result in mismatch(name, value, answers[name])]
 
 
 def _pruning_required(record: Object, expect: Object) -> list[str]:
-    told = [fields(one) for one in items(record["results"])]
+    result = [fields(item) for item in items(record["results"])]
     results = [
-        ResourceResult(status=text(one.get("status")), message=text(one.get("message"))) for one in told
+        ResourceResult(status=text(item.get("status")), message=text(item.get("message"))) for item in result
     ]
     return mismatch("pruning_required", expect["pruning_required"], pruning_required(results))
 

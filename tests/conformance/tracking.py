@@ -54,13 +54,13 @@ def check(record: Object) -> list[str]:
 
 
 def _mismatches(expect: Object, got: Object) -> list[str]:
-    found: list[str] = []
-    for name, wanted in expect.items():
+    result: list[str] = []
+    for name, value in expect.items():
         if name in ("object", "live", "config"):
-            found += failed_checks(got[name], wanted)
+            result += failed_checks(got[name], value)
         else:
-            found += mismatch(name, wanted, got.get(name, False))
-    return found
+            result += mismatch(name, value, got.get(name, False))
+    return result
 
 
 def _set(record: Object, obj: Object | None = None) -> Object:

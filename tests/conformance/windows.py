@@ -32,7 +32,7 @@ def _decoded(value: Json, into: type[T]) -> T:
 
 
 def _windows(record: Object) -> tuple[SyncWindow, ...]:
-    return tuple(_decoded(one, SyncWindow) for one in items(record["windows"]))
+    return tuple(_decoded(window, SyncWindow) for window in items(record["windows"]))
 
 
 def _now(record: Object) -> datetime:
@@ -45,12 +45,14 @@ def _listed(
     def ask(record: Object, expect: Object) -> list[str]:
         windows = _windows(record)
         try:
-            found = question(windows, _now(record))
+            result = question(windows, _now(record))
         except sync_windows.BadWindow:
             return mismatch("error", expect["error"], True)
-        places: list[Json] = [place for place, one in enumerate(windows) if any(one is w for w in found)]
+        places: list[Json] = [
+            place for place, window in enumerate(windows) if any(window is w for w in result)
+        ]
         failures = mismatch("error", expect.get("error", False), False)
-        failures += mismatch("count", expect[f"{name}_count"], len(found))
+        failures += mismatch("count", expect[f"{name}_count"], len(result))
         if f"{name}_indexes" in expect:
             failures += mismatch("indexes", expect[f"{name}_indexes"], places)
         return failures
@@ -60,10 +62,10 @@ def _listed(
 
 def _window_active(record: Object, expect: Object) -> list[str]:
     try:
-        found = sync_windows.is_open(_decoded(record["window"], SyncWindow), _now(record))
+        result = sync_windows.is_open(_decoded(record["window"], SyncWindow), _now(record))
     except sync_windows.BadWindow:
         return mismatch("error", expect["error"], True)
-    return mismatch("error", expect.get("error", False), False) + mismatch("active", expect["active"], found)
+    return mismatch("error", expect.get("error", False), False) + mismatch("active", expect["active"], result)
 
 
 def _can_sync(record: Object, expect: Object) -> list[str]:
@@ -81,8 +83,8 @@ def _can_sync(record: Object, expect: Object) -> list[str]:
 
 
 def _matches(record: Object, expect: Object) -> list[str]:
-    found = sync_windows.matching(_windows(record), _decoded(record["app"], Application))
-    return mismatch("match_count", expect["match_count"], len(found))
+    result = sync_windows.matching(_windows(record), _decoded(record["app"], Application))
+    return mismatch("match_count", expect["match_count"], len(result))
 
 
 def _inspect(record: Object, expect: Object) -> list[str]:
@@ -115,11 +117,11 @@ def _validate_project(record: Object, expect: Object) -> list[str]:
 def _update(record: Object, expect: Object) -> list[str]:
     window = _decoded(record["window"], SyncWindow)
     try:
-        found = window_editing.updated(window, _decoded(record["update"], SyncWindow))
+        result = window_editing.updated(window, _decoded(record["update"], SyncWindow))
     except ValueError as problem:
         failures = mismatch("error", expect["error"], True)
         return failures + mismatch("error", expect.get("error_equals"), str(problem))
-    return failed_checks(msgspec.to_builtins(found), expect["window"])
+    return failed_checks(msgspec.to_builtins(result), expect["window"])
 
 
 def _delete(record: Object, expect: Object) -> list[str]:

@@ -12,70 +12,70 @@ def check(record: Object) -> list[str]:
     """What differs from the recorded answer: nothing when whysync reads the text as the server does."""
     if record.get("op") != "yaml-to-json":
         return [f"unknown op {record.get('op')!r}"]
-    found = next(iter(documents(text(record.get("yaml")))), None)
-    problem = _refusal(found, strict=record.get("fieldValidation") == "Strict")
+    result = next(iter(documents(text(record.get("yaml")))), None)
+    problem = _refusal(result, strict=record.get("fieldValidation") == "Strict")
     if record.get("expect") == "error":
-        return [] if problem else [f"expected an error ({text(record.get('error'))}), got {_shown(found)}"]
-    if problem or not isinstance(found, Document):
+        return [] if problem else [f"expected an error ({text(record.get('error'))}), got {_shown(result)}"]
+    if problem or not isinstance(result, Document):
         return [f"expected {_shown(record.get('expect'))}, got the error {problem}"]
     return [
-        *_body(record, fields(found.body)),
-        *_metadata(record, fields(found.body)),
-        *_warnings(record, found),
+        *_body(record, fields(result.body)),
+        *_metadata(record, fields(result.body)),
+        *_warnings(record, result),
     ]
 
 
-def _refusal(found: Document | Broken | None, *, strict: bool) -> str:
+def _refusal(result: Document | Broken | None, *, strict: bool) -> str:
     """What a server would refuse the document for, beyond YAML only as far as the vectors go."""
-    if isinstance(found, Broken):
-        return str(found)
-    body = fields(found.body) if found else {}
+    if isinstance(result, Broken):
+        return str(result)
+    body = fields(result.body) if result else {}
     if not text(body.get("kind")):
         return "Object 'Kind' is missing"
     for place in ("labels", "annotations"):
         for name, value in fields(fields(body.get("metadata")).get(place)).items():
             if not isinstance(value, str | None):
                 return f"{place}.{name} is not text"
-    return "; ".join(found.warnings) if found and strict else ""
+    return "; ".join(result.warnings) if result and strict else ""
 
 
 def _body(record: Object, body: Object) -> list[str]:
     got: Json = {key: value for key, value in body.items() if key not in ("apiVersion", "kind", "metadata")}
-    wanted = items(record.get("expect_one_of")) or [record.get("expect")]
-    if any(_same(got, one) for one in wanted):
+    expected = items(record.get("expect_one_of")) or [record.get("expect")]
+    if any(_same(got, item) for item in expected):
         return []
-    return [f"expected {' or '.join(map(_shown, wanted))}, got {_shown(got)}"]
+    return [f"expected {' or '.join(map(_shown, expected))}, got {_shown(got)}"]
 
 
 def _metadata(record: Object, body: Object) -> list[str]:
     mismatches: list[str] = []
     metadata = fields(body.get("metadata"))
-    for place, wanted in fields(record.get("expect_metadata")).items():
+    for place, expected in fields(record.get("expect_metadata")).items():
         # A typed field of the server: text, where null is its empty value.
         got: Json = {key: value or "" for key, value in fields(metadata.get(place)).items()}
-        if got != wanted:
-            mismatches.append(f"metadata.{place}: expected {_shown(wanted)}, got {_shown(got)}")
+        if got != expected:
+            mismatches.append(f"metadata.{place}: expected {_shown(expected)}, got {_shown(got)}")
     return mismatches
 
 
-def _warnings(record: Object, found: Document) -> list[str]:
+def _warnings(record: Object, result: Document) -> list[str]:
     if record.get("fieldValidation") == "Ignore":
         return []
-    wanted, got = items(record.get("warnings")), list(found.warnings)
+    wanted, got = items(record.get("warnings")), list(result.warnings)
     return [] if wanted == got else [f"warnings: expected {wanted}, got {got}"]
 
 
-def _same(one: Json, other: Json) -> bool:
+def _same(item: Json, other: Json) -> bool:
     """Equal with types; a number beyond 2^53 went through a float64, and is compared as one."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return one == other or (abs(one) > 2**53 and float(one) == float(other))
-    return one == other
+    if isinstance(item, dict) and isinstance(other, dict):
+        return item.keys() == other.keys() and all(_same(item[key], other[key]) for key in item)
+    if isinstance(item, list) and isinstance(other, list):
+        return len(item) == len(other) and all(map(_same, item, other))
+    if isinstance(item, bool) or isinstance(other, bool):
+        return item is other
+    if isinstance(item, (int, float)) and isinstance(other, (int, float)):
+        return item == other or (abs(item) > 2**53 and float(item) == float(other))
+    return item == other
 
 
 def _shown(value: Document | Broken | Json) -> str:

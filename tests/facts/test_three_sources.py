@@ -42,13 +42,13 @@ class Cluster(FakeApi):
         groups = (
             snapshot.live, snapshot.applications, snapshot.projects, snapshot.settings, snapshot.events
         )  # fmt: skip
-        found = {(one.ref.group, *one.key): one.body for group in groups for one in group}
+        result = {(item.ref.group, *item.key): item.body for group in groups for item in group}
         ends = {True: ".previous", False: ""}
         logs = {
             f"{log.pod}/{log.container}{ends[log.previous]}": "".join(f"{line}\n" for line in log.lines)
             for log in snapshot.logs
         }
-        super().__init__(found.values(), logs=logs)
+        super().__init__(result.values(), logs=logs)
         self.now = snapshot.collected_at
         defined = {_definition(obj) for obj in self.objects if obj.get("kind") == "CustomResourceDefinition"}
         plurals = {(group, kind): plural for group, kind, plural in defined}
@@ -61,9 +61,11 @@ class Cluster(FakeApi):
     def __call__(self, asked: Asked) -> Says:
         url = urlsplit(asked.target)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
-        said = self._answer(unquote(url.path), query, asked)
+        result = self._answer(unquote(url.path), query, asked)
         assert self.now is not None
-        return Says(said.status, said.body, {**said.headers, "Date": format_datetime(self.now, usegmt=True)})
+        return Says(
+            result.status, result.body, {**result.headers, "Date": format_datetime(self.now, usegmt=True)}
+        )
 
     def _listed(self, group: str, plural: str, namespace: str) -> list[Object]:
         return [
@@ -128,11 +130,11 @@ BEYOND = {
 
 @pytest.mark.parametrize("name", names())
 def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
-    found = from_cluster(name)
-    assert bool(found.gaps) is (name in {*AWAY, *EMPTY})
+    result = from_cluster(name)
+    assert bool(result.gaps) is (name in {*AWAY, *EMPTY})
     # Plain files of Git have no namespace where they leave it out; the source fills it in, as Argo CD does.
-    there = replace(played(name).snapshot(), desired=found.desired)
-    assert (answer(found) == answer(there)) is (name not in BEYOND)
+    there = replace(played(name).snapshot(), desired=result.desired)
+    assert (answer(result) == answer(there)) is (name not in BEYOND)
 
 
 ALIKE = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND}]
@@ -181,9 +183,9 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
         source = FactSource(
             server=argocd.server(limits=STEADY), kube=access, selection=Selection(names=all_of(scene))
         )
-        found = snapshot(source)
-    assert bool(found.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})
-    assert (answer(found) == by_bundle(name)) is (name not in LEFT)
+        result = snapshot(source)
+    assert bool(result.gaps) is (name in {*NOT_TOLD, *AWAY, *EMPTY})
+    assert (answer(result) == by_bundle(name)) is (name not in LEFT)
 
 
 def all_of(scene: Snapshot) -> tuple[str, ...]:

@@ -100,12 +100,12 @@ _PART = st.sampled_from(["*", "?", "0", "5", "1-5", "*/7", "2/3", "1,3", "mon", 
 def test_an_answer_is_a_whole_minute_behind_the_start(parts: list[str], start: datetime) -> None:
     moment = start.replace(tzinfo=UTC)
     try:
-        found = after(" ".join(parts), moment)
+        result = after(" ".join(parts), moment)
     except BadSchedule:
         return
-    if found is not None:
-        assert moment < found <= moment + timedelta(days=366 * 6)
-        assert (found.second, found.microsecond) == (0, 0)
+    if result is not None:
+        assert moment < result <= moment + timedelta(days=366 * 6)
+        assert (result.second, result.microsecond) == (0, 0)
 
 
 @settings(deadline=None)
@@ -122,5 +122,5 @@ def test_the_short_way_in_utc_finds_what_the_long_way_finds(parts: list[str], st
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(BadSchedule):
-        found = after(text)
-        assert found is None or found > START
+        result = after(text)
+        assert result is None or result > START

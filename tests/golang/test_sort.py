@@ -287,9 +287,9 @@ def test_equal_items_are_where_go_leaves_them(keys: list[int], order: list[int])
 @given(st.lists(st.integers(0, 90), max_size=120))
 def test_the_keys_are_sorted_whatever_less_says_about_equal_ones(keys: list[int]) -> None:
     for comparison in (no_greater, less):
-        found = go_sorted(numbered(keys), comparison)
-        assert [key for key, _ in found] == sorted(keys)
-        assert sorted(found) == sorted(numbered(keys))
+        result = go_sorted(numbered(keys), comparison)
+        assert [key for key, _ in result] == sorted(keys)
+        assert sorted(result) == sorted(numbered(keys))
 
 
 def test_a_list_that_defeats_the_choice_of_pivots_is_sorted_with_a_heap() -> None:

@@ -43,8 +43,8 @@ def status(done: ScenarioRun) -> Object:
 
 
 def data(done: ScenarioRun) -> list[str]:
-    found = done.api_server.store.get((("", "configmaps"), "web", "web"))
-    return [text(value) for value in fields(dig(found, "data")).values()]
+    result = done.api_server.store.get((("", "configmaps"), "web", "web"))
+    return [text(value) for value in fields(dig(result, "data")).values()]
 
 
 def test_what_a_tool_makes_up_is_another_text_in_each_rendering_and_one_in_each() -> None:
@@ -57,8 +57,8 @@ def test_what_a_tool_makes_up_is_another_text_in_each_rendering_and_one_in_each(
 
 def test_a_deleted_branch_cannot_be_resolved() -> None:
     done = played("- {at: 2m, delete_branch: {branch: main}}\n- {at: 3m, delete_branch: {branch: main}}")
-    told = [text(dig(condition, "message")) for condition in items(status(done).get("conditions"))]
-    assert any("unable to resolve 'main' to a commit SHA" in one for one in told)
+    result = [text(dig(condition, "message")) for condition in items(status(done).get("conditions"))]
+    assert any("unable to resolve 'main' to a commit SHA" in item for item in result)
     assert [(action.failed, action.answer) for action in done.actions] == [
         (False, ""),
         (True, "there is no branch main"),
@@ -103,6 +103,6 @@ def test_a_file_that_is_meant_to_be_broken_stops_the_folder_only_where_it_looks_
         "      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: web}\n  broken: [web/web.yaml]\n"
     )
     for written, sync in (("kind: {apiVersion: metadata: }", "Unknown"), ("[a, notes", "Synced")):
-        told = (plain + rest).replace("{}\n", f"{written}\n", 1)
-        done = play(scenario_from(told, name="mine", origin="mine.yaml"))
+        changed = (plain + rest).replace("{}\n", f"{written}\n", 1)
+        done = play(scenario_from(changed, name="mine", origin="mine.yaml"))
         assert dig(status(done), "sync", "status") == sync

@@ -227,7 +227,7 @@ def test_files_and_folders(tmp_path: Path, whysync: Whysync) -> None:
     (tmp_path / "mine.yaml").write_text(GOOD)
     (tmp_path / "other.yml").write_text(GOOD.replace("A ConfigMap", "Another one"))
     (tmp_path / "notes.txt").write_text("no scenario")
-    assert [one.name for one in find(str(tmp_path))] == ["mine", "other"]
+    assert [item.name for item in find(str(tmp_path))] == ["mine", "other"]
     assert whysync("lab", "list", str(tmp_path)).out.count("\n") == 5
     result = whysync("lab", "run", str(tmp_path / "mine.yaml"))
     assert (result.code, result.err) == (1, "")

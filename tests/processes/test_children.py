@@ -54,17 +54,17 @@ def test_a_signal_at_the_start_of_a_child_ends_the_child(
         os.kill(os.getpid(), number)
         return started[0]
 
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    before = {item: signal.getsignal(item) for item in (signal.SIGINT, signal.SIGTERM)}
     try:
-        for one in before:
-            signal.signal(one, signal.default_int_handler)
+        for item in before:
+            signal.signal(item, signal.default_int_handler)
         monkeypatch.setattr(subprocess, "Popen", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(["sleep", "600"], folder=tmp_path, env={"PATH": os.environ["PATH"]}, bounds=Bounds())
-        assert {signal.getsignal(one) for one in before} == {signal.default_int_handler}
+        assert {signal.getsignal(item) for item in before} == {signal.default_int_handler}
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for item, handler in before.items():
+            signal.signal(item, handler)
     assert started[0].poll() == -signal.SIGKILL
 
 

@@ -338,14 +338,14 @@ _CHANGES: dict[str, tuple[str, ...]] = {
 
 
 def _each() -> tuple[Case, ...]:
-    found: list[Case] = []
+    result: list[Case] = []
     for name, changes in _CHANGES.items():
         body = _TARGETS[name]
         for number, change in enumerate(changes):
-            found.append(
+            result.append(
                 case(f"{name}_{number}", create(body), edit(body, change), patch("merge", body, change))
             )
-    return tuple(found)
+    return tuple(result)
 
 
 CASES: tuple[Case, ...] = (

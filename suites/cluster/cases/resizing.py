@@ -6,10 +6,10 @@ from suites.cluster.steps import STATUS, Case, Step, case, create, obj, patch
 
 
 def _claim(kind: str) -> Step:
-    told = (
+    message = (
         f"storageClassName: {kind}, accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}"
     )
-    return create(obj("v1/PersistentVolumeClaim c", f"spec: {{{told}}}"))
+    return create(obj("v1/PersistentVolumeClaim c", f"spec: {{{message}}}"))
 
 
 def _class(name: str, more: str) -> Step:

@@ -36,13 +36,13 @@ _OTHERS = {
 
 def _objects(value: str) -> Iterator[Object]:
     spec = "spec: {{selector: {{matchLabels: {{app: x}}}}, template: {{metadata: {{labels: {{app: x}}}}, spec: {{containers: [{{name: c, image: a{0}}}]{1}}}}}}}"
-    for one in _POD:
-        yield obj("apps/v1/Deployment d", spec.format("", f", {one.replace('V', value)}"))
-    for one in _CONTAINER:
-        yield obj("apps/v1/Deployment d", spec.format(f", {one.replace('V', value)}", ""))
-    for kind, told in _OTHERS.items():
-        for one in told:
-            yield obj(f"{kind} o", one.replace("V", value))
+    for item in _POD:
+        yield obj("apps/v1/Deployment d", spec.format("", f", {item.replace('V', value)}"))
+    for item in _CONTAINER:
+        yield obj("apps/v1/Deployment d", spec.format(f", {item.replace('V', value)}", ""))
+    for kind, result in _OTHERS.items():
+        for item in result:
+            yield obj(f"{kind} o", item.replace("V", value))
 
 
 def cases() -> Iterator[Case]:
@@ -59,7 +59,7 @@ def cases() -> Iterator[Case]:
     )
     yield case("patched", create(service), *(patch("strategic", service, change) for change in changes))
     unfit = ("spec: {hard: {cpu: lots}}", "spec: {hard: {cpu: 1.5.5}}", "spec: {hard: {cpu: true}}")
-    yield case("quantities", *(ssa(obj("v1/ResourceQuota q", one)) for one in unfit))
+    yield case("quantities", *(ssa(obj("v1/ResourceQuota q", item)) for item in unfit))
     bytes = obj("v1/Secret s", "data: {a: 'no base!'}")
     yield case("bytes", create(bytes), ssa(bytes), ssa(obj("v1/ConfigMap c", "binaryData: {a: 'no base!'}")))
 

@@ -23,9 +23,9 @@ class Answering:
 
     def __init__(self, home: Path) -> None:
         key, certificate = home / "webhook.key", home / "webhook.crt"
-        asked = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
+        request = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
         named = ("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate))
-        subprocess.run(["openssl", *asked, *named], check=True, capture_output=True)
+        subprocess.run(["openssl", *request, *named], check=True, capture_output=True)
         self.judges: dict[str, Judge] = {}
         self._ca = base64.b64encode(certificate.read_bytes()).decode()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -55,12 +55,12 @@ class Answering:
                 length = int(self.headers.get("Content-Length") or 0)
                 document = fields(cast(Json, json.loads(self.rfile.read(length))))
                 name = self.path.partition("?")[0].strip("/")
-                told = json.dumps(_reviewed(document, judges.get(name))).encode()
+                encoded = json.dumps(_reviewed(document, judges.get(name))).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(told)))
+                self.send_header("Content-Length", str(len(encoded)))
                 self.end_headers()
-                self.wfile.write(told)
+                self.wfile.write(encoded)
 
             def log_message(self, format: str, *args: object) -> None: ...
 

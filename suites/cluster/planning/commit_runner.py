@@ -56,8 +56,8 @@ class Commit:
     def application(self) -> Object:
         policy: Object = {"automated": {"prune": True}, "retry": {"limit": 1}}
         if self.options:
-            told: list[Json] = [*self.options]
-            policy["syncOptions"] = told
+            result: list[Json] = [*self.options]
+            policy["syncOptions"] = result
         return {
             "apiVersion": "argoproj.io/v1alpha1",
             "kind": "Application",
@@ -86,18 +86,18 @@ class CommitRunner:
         """What a plan says: of the cluster as it is, of one with the base, or of an empty one."""
         self._check_out(commit)
         with open_checkout(str(self._git.folder), base="HEAD") as checkout:
-            (found,) = plan(checkout, live=live, on_base=commit.base is not None, keep=True).apps
-        wanted = (
+            (result,) = plan(checkout, live=live, on_base=commit.base is not None, keep=True).apps
+        expected = (
             PlannedCluster.LIVE
             if live is not None
             else PlannedCluster.BASE
             if commit.base is not None
             else PlannedCluster.EMPTY
         )
-        runs: list[Run] = [run for run in found.runs if run.cluster is wanted]
-        assert runs, (found.notes, [run.message for run in found.runs])
+        runs: list[Run] = [run for run in result.runs if run.cluster is expected]
+        assert runs, (result.notes, [run.message for run in result.runs])
         self.granted = [
-            _object("Namespace", found[1]) for note in runs[0].notes if (found := _GRANTED.match(note))
+            _object("Namespace", result[1]) for note in runs[0].notes if (result := _GRANTED.match(note))
         ]
         return planned_outcome(runs[0], NAME)
 
@@ -125,10 +125,10 @@ class CommitRunner:
 
     def done(self, commit: Commit, *, facts: list[Snapshot] | None = None) -> Outcome:
         """What then happens; `facts` gets what is known of the cluster right before."""
-        there = [self._put(one) for one in (_namespace(commit), _CLASS, *self.granted)]
+        there = [self._put(item) for item in (_namespace(commit), _CLASS, *self.granted)]
 
         def between(application: Object) -> list[Object]:
-            come = [self._put(one) for one in commit.around]
+            come = [self._put(item) for item in commit.around]
             if come:
                 self._wait(commit)
             if facts is not None:
@@ -154,7 +154,9 @@ class CommitRunner:
 
     def _wait(self, commit: Commit) -> None:
         """The server needs a moment to see policies and webhooks."""
-        if not any(text(one.get("apiVersion")).startswith("admissionregistration") for one in commit.around):
+        if not any(
+            text(item.get("apiVersion")).startswith("admissionregistration") for item in commit.around
+        ):
             return
         probe: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "probe"}}
         path = f"/api/v1/namespaces/{commit.namespace}/configmaps"

@@ -174,8 +174,8 @@ def _resource(definition: Object, name: str, rest: str) -> Object:
 def _pooled(draw: st.DrawFn, kind: Described, name: str) -> tuple[Object | None, Object]:
     """The least of a kind before, and with some fields after; sometimes one of them mangled."""
     before, after = copy_object(kind.least), copy_object(draw(written(kind, whole=True)))
-    for one in (before, after):
-        fields(one["metadata"])["name"] = name
+    for item in (before, after):
+        fields(item["metadata"])["name"] = name
     if draw(st.booleans()):
         after = _mangled(draw, after)
     return (before if draw(st.booleans()) else None), after
@@ -207,8 +207,8 @@ def _mangled(draw: st.DrawFn, obj: Object) -> Object:
 
 def _places(value: Json, at: tuple[str, ...]) -> list[tuple[str, ...]]:
     if isinstance(value, dict):
-        found = [(*at, key) for key in value]
-        return found + [place for key, item in value.items() for place in _places(item, (*at, key))]
+        result = [(*at, key) for key in value]
+        return result + [place for key, item in value.items() for place in _places(item, (*at, key))]
     if isinstance(value, list):
         return [place for number, item in enumerate(value) for place in _places(item, (*at, str(number)))]
     return []

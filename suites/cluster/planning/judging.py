@@ -89,13 +89,13 @@ class Score:
         self.objects += len(real.reached)
         self.where.add(at)
         unknown: list[str] = []
-        for one in judged(at, real, planned):
-            self.sorts[one.sort] += 1
-            if one.sort == "predicted":
+        for item in judged(at, real, planned):
+            self.sorts[item.sort] += 1
+            if item.sort == "predicted":
                 continue
-            why = next((known for known in self.known if known.covers(at, str(one))), None)
+            why = next((known for known in self.known if known.covers(at, str(item))), None)
             if why is None:
-                unknown.append(str(one))
+                unknown.append(str(item))
             else:
                 self.met[why.id] += 1
         return unknown
@@ -103,11 +103,12 @@ class Score:
     def lines(self) -> Iterator[str]:
         hit, other = self.sorts["predicted"], self.sorts["other words"]
         real = hit + other + self.sorts["not predicted"]
-        said = hit + other + self.sorts["false alarm"]
+        false_alarms = self.sorts["false alarm"]
+        predicted = hit + other + false_alarms
         yield f"{self.syncs} syncs of {self.objects} objects: {real} were refused by the server"
         yield f"  predicted: {hit + other} of {real}{_share(hit + other, real)}, {hit} of them word for word"
-        yield f"  false alarms: {said - hit - other} of {said} predicted{_share(said - hit - other, said)}"
-        reasons = {one.id: one.why for one in self.known}
+        yield f"  false alarms: {false_alarms} of {predicted} predicted{_share(false_alarms, predicted)}"
+        reasons = {item.id: item.why for item in self.known}
         for name, count in sorted(self.met.items()):
             yield f"  {count} × {name}: {reasons[name]}"
         for why in sorted(set(self.left_out.values())):

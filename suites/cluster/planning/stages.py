@@ -47,13 +47,13 @@ class Stage:
         """What the head renders to."""
         folder = text(dig(self.application, "spec", "source", "path")).strip("/")
         deep = dig(self.application, "spec", "source", "directory", "recurse") is True
-        found: list[Object] = []
+        result: list[Object] = []
         for path in sorted(self.head):
             inside, _, name = path.rpartition("/")
             below = folder in ("", ".") or inside == folder or (deep and inside.startswith(f"{folder}/"))
             if below and (deep or inside == folder.strip(".")) and name.endswith(_MANIFESTS):
-                found += manifests_in(self.head[path])
-        return found
+                result += manifests_in(self.head[path])
+        return result
 
     def snapshot(self) -> Snapshot:
         return snapshot_of(self.play.simulation)
@@ -67,7 +67,7 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
     if last is not None:
         before.run_for(timedelta(seconds=max(last.at - 1, 0)))
     end.run_for(timedelta(seconds=scenario.ends))
-    found = False
+    result = False
     for app in scenario.applications:
         url = text(dig(app, "spec", "source", "repoURL"))
         repo = next((repo for repo in scenario.repos if repo.url == url), None)
@@ -81,7 +81,7 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
             body = _application(play, text(dig(app, "metadata", "name")))
             if body is None or (at == "before" and last is not None and not new):
                 continue
-            found = True
+            result = True
             yield Stage(
                 scenario=scenario,
                 at=at,
@@ -92,7 +92,7 @@ def stages(scenario: Scenario) -> Iterator[Stage]:
                 base=head if at == "end" else _files(old) if new else {},
                 head=_touched(head) if at == "end" else head,
             )
-    if not found:
+    if not result:
         raise NoStage("no Application has a plain source in a repository of the scenario")
 
 
@@ -103,8 +103,8 @@ def _sort(application: Object) -> str:
 
 
 def _application(play: ScenarioRun, name: str) -> Object | None:
-    found = (one for known, one in play.applications.items() if known.endswith(f"/{name}"))
-    return next(map(copy_object, found), None)
+    result = (value for known, value in play.applications.items() if known.endswith(f"/{name}"))
+    return next(map(copy_object, result), None)
 
 
 def _commit(act: object) -> Commit:
@@ -124,8 +124,8 @@ def _files(commits: Iterable[Commit]) -> dict[str, str]:
         files |= commit.files
         for gone in commit.removes:
             files = {
-                path: one
-                for path, one in files.items()
+                path: value
+                for path, value in files.items()
                 if path != gone and not path.startswith(f"{gone.rstrip('/')}/")
             }
         for path, rendering in commit.renders.items():
@@ -133,7 +133,7 @@ def _files(commits: Iterable[Commit]) -> dict[str, str]:
                 raise NoStage(f"{path} cannot be rendered")
             rendered[path] = rendering.manifests
     for path, manifests in rendered.items():
-        files = {name: one for name, one in files.items() if not name.startswith(f"{path}/")}
+        files = {name: value for name, value in files.items() if not name.startswith(f"{path}/")}
         files[f"{path}/rendered.yaml"] = manifests
     return files
 

@@ -52,14 +52,14 @@ def outcome_of(status: Object, *, message: str = "") -> Outcome:
     state = fields(status.get("operationState"))
     rows = [fields(resource) for resource in items(dig(state, "syncResult", "resources"))]
     refused = {_ref(row): text(row.get("message")) for row in rows if row.get("status") == "SyncFailed"}
-    told = message or text(state.get("message"))
-    for one in map(fields, items(status.get("conditions"))):
-        if one.get("type") in _STOPPING and not rows:
-            refused[WHOLE] = text(one.get("message"))
+    result = message or text(state.get("message"))
+    for item in map(fields, items(status.get("conditions"))):
+        if item.get("type") in _STOPPING and not rows:
+            refused[WHOLE] = text(item.get("message"))
     if not rows and not refused and state.get("phase") in ("Failed", "Error"):
-        refused[WHOLE] = told
+        refused[WHOLE] = result
     return Outcome(
-        phase=text(state.get("phase")), message=told, refused=refused, reached=frozenset(map(_ref, rows))
+        phase=text(state.get("phase")), message=result, refused=refused, reached=frozenset(map(_ref, rows))
     )
 
 
@@ -89,8 +89,8 @@ def synced(
     into the cluster meanwhile.
     """
     clock = Clock(datetime.now(UTC).replace(microsecond=0))
-    objects = [copy_object(one) for one in head]
-    first = None if before is None else [copy_object(one) for one in before]
+    objects = [copy_object(item) for item in head]
+    first = None if before is None else [copy_object(item) for item in before]
     namespace = text(dig(application, "spec", "destination", "namespace"))
     repositories = repositories_of(application, objects if first is None else first, clock)
 
@@ -116,7 +116,7 @@ def synced(
         )
     )
     twin = Twin(real, simulation.api_server)
-    twin.take(copy_object(one) for one in there)
+    twin.take(copy_object(item) for item in there)
     name = qualified(application)
     if first is not None:
         done = _run(simulation, name, application)

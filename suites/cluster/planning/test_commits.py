@@ -22,14 +22,14 @@ _SEED = 1
 _CHUNKS = [*chunks(SERVED, 5), *chunks(ABSENT, 1)]
 
 
-@pytest.mark.parametrize("pieces", _CHUNKS, ids=[",".join(one.id for one in some) for some in _CHUNKS])
+@pytest.mark.parametrize("pieces", _CHUNKS, ids=[",".join(item.id for item in some) for some in _CHUNKS])
 def test_every_mistake(
     pieces: tuple[Piece, ...], runner: CommitRunner, names: Iterator[str], score: Score
 ) -> None:
     namespace = next(names)
-    told = [(piece, *piece.objects(number, namespace)) for number, piece in enumerate(pieces)]
-    base: list[Object] = [before for _, before, _ in told if before is not None]
-    commit = Commit(namespace=namespace, head=[after for _, _, after in told], base=base or None)
+    result = [(piece, *piece.objects(number, namespace)) for number, piece in enumerate(pieces)]
+    base: list[Object] = [before for _, before, _ in result if before is not None]
+    commit = Commit(namespace=namespace, head=[after for _, _, after in result], base=base or None)
     unknown = judge(commit, runner, score, f"pieces/{pieces[0].id}")
     assert not unknown, "\n".join(unknown)
 
@@ -59,10 +59,10 @@ def test_mixed_commits(
 
 def test_the_command_line_says_the_same(runner: CommitRunner, names: Iterator[str]) -> None:
     namespace = next(names)
-    wanted = ("selector-changed", "ports-duplicate", "config")
-    told = [one.objects(number, namespace) for number, one in enumerate(PIECES) if one.id in wanted]
-    base: list[Object] = [before for before, _ in told if before is not None]
-    commit = Commit(namespace=namespace, head=[after for _, after in told], base=base)
+    expected = ("selector-changed", "ports-duplicate", "config")
+    result = [piece.objects(number, namespace) for number, piece in enumerate(PIECES) if piece.id in expected]
+    base: list[Object] = [before for before, _ in result if before is not None]
+    commit = Commit(namespace=namespace, head=[after for _, after in result], base=base)
     real = runner.done(commit)
     code, said = runner.revision(commit)
     assert code == 1

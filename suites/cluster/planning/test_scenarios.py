@@ -73,19 +73,19 @@ def _on_the_cluster(
     stage: Stage, home: Path, server: RealCluster, real: Cluster, answering: Answering, score: Score
 ) -> list[str]:
     at = f"scenarios/{stage.scenario.name}/{stage.at}"
-    found = stage.snapshot()
+    result = stage.snapshot()
     live = [
         _moved(live_object.body, answering, stage.play.api_server)
-        for live_object in found.live
+        for live_object in result.live
         if not _is_argocds(live_object)
     ]
-    around = [project.body for project in (*found.projects, *found.settings, *found.applications)]
+    around = [project.body for project in (*result.projects, *result.settings, *result.applications)]
     kubeconfig = server.kubeconfig(_made(home))
     try:
         with loaded(real, [copy_object(live_object) for live_object in (*live, *around)]):
             access = KubeAccess(kubeconfig=str(kubeconfig), namespace="argocd")
             facts = read_kubernetes(access, Selection(names=(stage.name,), logs=False))
-            facts = replace(facts, live=_as_they_were(facts.live, found), collected_at=found.collected_at)
+            facts = replace(facts, live=_as_they_were(facts.live, result), collected_at=result.collected_at)
             planned = _planned(stage, home, live=facts)
             there = _read(real, live)
             outcome = synced(
@@ -93,8 +93,8 @@ def _on_the_cluster(
                 _bare(stage.application),
                 stage.objects(),
                 there=there,
-                projects=[project.body for project in found.projects],
-                settings=[setting.body for setting in found.settings if setting.ref.kind == "ConfigMap"],
+                projects=[project.body for project in result.projects],
+                settings=[setting.body for setting in result.settings if setting.ref.kind == "ConfigMap"],
             )
             _clean(real, outcome)
     except Unloadable as problem:
@@ -139,10 +139,10 @@ def _planned(stage: Stage, home: Path, live: Snapshot | None = None) -> AppPlan:
         (git.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (git.folder / path).write_text(content)
     with open_checkout(str(git.folder), base="HEAD") as checkout:
-        found = plan(checkout, name=stage.name, live=live, on_base=False, keep=True)
-    for one in found.apps:
-        if one.name == stage.name:
-            return one
+        result = plan(checkout, name=stage.name, live=live, on_base=False, keep=True)
+    for item in result.apps:
+        if item.name == stage.name:
+            return item
     raise NoStage("the commit changes nothing in what is rendered")
 
 
@@ -165,17 +165,17 @@ def _is_dead(hook: str, model: ApiServer) -> bool:
     return False
 
 
-def _as_they_were(facts: Iterable[Manifest], found: Snapshot) -> tuple[Manifest, ...]:
+def _as_they_were(facts: Iterable[Manifest], result: Snapshot) -> tuple[Manifest, ...]:
     """The plan sees the webhooks where they are: behind their Services."""
     own = {
-        live_object.ref.key: live_object for live_object in found.live if is_configuration(live_object.body)
+        live_object.ref.key: live_object for live_object in result.live if is_configuration(live_object.body)
     }
     return tuple(fact.with_body(own[fact.key].body) if fact.key in own else fact for fact in facts)
 
 
-def _is_argocds(one: Manifest) -> bool:
+def _is_argocds(item: Manifest) -> bool:
     """Its own definitions are on the server, for all scenarios."""
-    return one.ref.kind == "CustomResourceDefinition" and one.ref.name.endswith(".argoproj.io")
+    return item.ref.kind == "CustomResourceDefinition" and item.ref.name.endswith(".argoproj.io")
 
 
 def _bare(application: Object) -> Object:

@@ -72,8 +72,8 @@ class Twin:
     def _with_version(self, request: Request) -> Request:
         """Argo CD knows the latest version of an object from its cache; the copy's are its own."""
         body = copy_object(fields(request.body))
-        found = self._real.send(Request(verb="get", path=request.path))
-        version = text(dig(found.body or {}, "metadata", "resourceVersion"))
+        answer = self._real.send(Request(verb="get", path=request.path))
+        version = text(dig(answer.body or {}, "metadata", "resourceVersion"))
         fields(body["metadata"])["resourceVersion"] = version
         return replace(request, body=body)
 
@@ -157,8 +157,8 @@ class Twin:
 
     def _end(self, path: str) -> None:
         """What the copy's controllers have deleted goes, with whatever the server waits for."""
-        found = self._real.send(Request(verb="get", path=path))
-        if not found.ok or path.startswith("/api/v1/nodes"):
+        answer = self._real.send(Request(verb="get", path=path))
+        if not answer.ok or path.startswith("/api/v1/nodes"):
             return
         end(self._real, path)
         if _DEFINITIONS[1] in path:
@@ -167,8 +167,8 @@ class Twin:
     def _bound(self, path: str, pod: Object) -> None:
         """As the scheduler does it; pods that the server does not know are the copy's own."""
         node = text(dig(pod, "spec", "nodeName"))
-        found = self._real.send(Request(verb="get", path=path)).body or {}
-        if not node or found.get("kind") != "Pod" or dig(found, "spec", "nodeName"):
+        result = self._real.send(Request(verb="get", path=path)).body or {}
+        if not node or result.get("kind") != "Pod" or dig(result, "spec", "nodeName"):
             return
         target: Object = {"apiVersion": "v1", "kind": "Node", "name": node}
         binding: Object = {
@@ -247,11 +247,11 @@ class RealClusterOps(KubectlClusterOps):
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
             try:
-                found = self.get(ref)
+                result = self.get(ref)
             except Refused:
                 return
-            if _serves(self._twin, found):
-                self._twin.take([found])
+            if _serves(self._twin, result):
+                self._twin.take([result])
                 return
             time.sleep(0.05)
 

@@ -41,14 +41,14 @@ def namespace_of(number: int) -> str:
 def settings() -> list[Object]:
     """What Argo CD itself needs to have."""
     labels: Object = {"app.kubernetes.io/part-of": "argocd"}
-    told: dict[str, Object] = {
+    result: dict[str, Object] = {
         "argocd-cm": {"timeout.reconciliation": "180s"},
         "argocd-rbac-cm": {"policy.default": "role:readonly"},
         "argocd-cmd-params-cm": {"application.namespaces": "apps"},
     }
     maps: list[Object] = [
         {**_object("v1", "ConfigMap", name, "argocd", labels=labels), "data": data}
-        for name, data in told.items()
+        for name, data in result.items()
     ]
     project: Object = {
         **_object("argoproj.io/v1alpha1", "AppProject", "default", "argocd"),

@@ -144,8 +144,8 @@ def _keeps_status(real: Cluster, body: Object) -> bool:
     if "." not in group or group.endswith(".k8s.io"):
         return False
     path = f"/apis/{text(body.get('apiVersion'))}"
-    found = real.send(Request(verb="get", path=path)).body or {}
-    kinds = [fields(resource) for resource in items(found.get("resources"))]
+    result = real.send(Request(verb="get", path=path)).body or {}
+    kinds = [fields(resource) for resource in items(result.get("resources"))]
     return not any(
         kind.get("kind") == body.get("kind") and text(kind.get("name")).endswith("/status") for kind in kinds
     )
@@ -158,10 +158,10 @@ def _with_managers(real: Cluster, path: str, managers: Json) -> None:
     _sent(real, Request(verb="update", path=path, body=body, manager="loading"))
 
 
-def _replaced(real: Cluster, path: str, wanted: Object) -> Answer:
+def _replaced(real: Cluster, path: str, expected: Object) -> Answer:
     body = real.send(Request(verb="get", path=path)).body or {}
-    fields(wanted.get("metadata"))["resourceVersion"] = text(dig(body, "metadata", "resourceVersion"))
-    return _sent(real, Request(verb="update", path=path, body={**body, **wanted}, manager="loading"))
+    fields(expected.get("metadata"))["resourceVersion"] = text(dig(body, "metadata", "resourceVersion"))
+    return _sent(real, Request(verb="update", path=path, body={**body, **expected}, manager="loading"))
 
 
 def _sent(real: Cluster, request: Request) -> Answer:
@@ -169,8 +169,8 @@ def _sent(real: Cluster, request: Request) -> Answer:
     until = time.monotonic() + 10
     while True:
         answer = real.send(request)
-        told = text(fields(answer.body).get("message"))
-        if "failed calling webhook" not in told or time.monotonic() > until:
+        message = text(fields(answer.body).get("message"))
+        if "failed calling webhook" not in message or time.monotonic() > until:
             return answer
         time.sleep(0.1)
 

@@ -107,17 +107,17 @@ def main() -> int:
         ):
             before = cluster.requests_served()
             figures = measured(config, *arguments)
-            asked = cluster.requests_served() - before
-            told = {
+            request = cluster.requests_served() - before
+            result = {
                 "command": " ".join(arguments),
                 "seconds": round(figures.seconds, 1),
                 "cpu": round(figures.cpu_seconds, 1),
                 "MiB": round(figures.memory_mib),
-                "requests": asked,
+                "requests": request,
                 "exit": figures.code,
                 "lines": figures.output.count("\n"),
             }
-            _say(f"{json.dumps(told)} {figures.errors[-300:]}")
+            _say(f"{json.dumps(result)} {figures.errors[-300:]}")
     return 0
 
 

@@ -37,7 +37,7 @@ def without(rules: list[Json], group: str, resource: str) -> list[Json]:
     for rule in rules:
         body: Object = {**fields(rule)}
         if group in items(body.get("apiGroups")):
-            body["resources"] = [one for one in items(body.get("resources")) if one != resource]
+            body["resources"] = [item for item in items(body.get("resources")) if item != resource]
         if items(body.get("resources")):
             left.append(body)
     return left

@@ -67,13 +67,13 @@ def test_a_fleet_is_read_in_few_requests_and_every_cause_is_found(fleet: RealClu
     rows = cast("list[dict[str, str]]", json.loads(figures.output)["apps"])
     shop = {row["name"]: row for row in rows if row["name"].startswith("shop-")}
     assert len(shop) == APPS
-    for name, one in shop.items():
+    for name, value in shop.items():
         number = int(name[5:])
-        cause = str(one)
+        cause = str(value)
         if number % 5 in (1, 2):
-            assert "replicas" in cause or "hand" in cause, one
+            assert "replicas" in cause or "hand" in cause, value
         elif number % 5 in (3, 4):
-            assert "pull" in cause, one
+            assert "pull" in cause, value
 
 
 def test_a_hand_s_write_is_found_with_its_writer(fleet: RealCluster, tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_no_line_of_the_documented_role_is_too_much(needy: RealCluster, tmp_path
 
 def _facts(snapshot: Snapshot) -> tuple[list[str], list[tuple[str, bool]]]:
     """What was found, and what was missed for want of a right."""
-    found = (*snapshot.live, *snapshot.projects, *snapshot.events)
-    return sorted(str(one.ref) for one in found), [(g.what, "forbidden" in g.why) for g in snapshot.gaps]
+    result = (*snapshot.live, *snapshot.projects, *snapshot.events)
+    return sorted(str(item.ref) for item in result), [(g.what, "forbidden" in g.why) for g in snapshot.gaps]
 
 
 def test_one_namespace_is_seen_and_the_rest_is_named(fleet: RealCluster, tmp_path: Path) -> None:

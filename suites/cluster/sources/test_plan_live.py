@@ -63,7 +63,7 @@ def test_the_cluster_as_it_is(
     token: str,
 ) -> None:
     """Also with an account that may read no Secrets: what it does not see is named."""
-    objects = [_in_the_clear(harmless(copy_object(one.body))) for one in every(deployed)]
+    objects = [_in_the_clear(harmless(copy_object(item.body))) for item in every(deployed)]
     shop.put("hook.yaml", HOOK)
     with loaded(real, objects):
         given = cluster.account("reader-of-plans", [RULE]) if token else ""

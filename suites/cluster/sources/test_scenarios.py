@@ -36,7 +36,7 @@ def test_the_same_is_found_live(cluster: RealCluster, real: Cluster, tmp_path: P
     played = play(built_in(scenario))
     end = without_danger(snapshot_of(played.simulation))
     set_namespaces(end, played.api_server)
-    objects = [copy_object(one.body) for one in every(end)]
+    objects = [copy_object(item.body) for item in every(end)]
     folder = tmp_path / "desired"
     write_desired(end, folder)
     end = copied(end)  # under their new names
@@ -132,7 +132,7 @@ def copied(snapshot: Snapshot) -> Snapshot:
         applications=fresh(snapshot.applications),
         projects=fresh(snapshot.projects),
         settings=fresh(snapshot.settings),
-        desired={name: fresh(one) for name, one in snapshot.desired.items()},
+        desired={name: fresh(value) for name, value in snapshot.desired.items()},
         live=fresh(snapshot.live),
         events=fresh(snapshot.events),
     )

@@ -46,9 +46,9 @@ def app(
 
 
 def test_a_new_revision_is_synced_with_five_retries() -> None:
-    found = auto_sync(app(synced="old"), NOW)
-    assert found.reason is AutoSyncReason.STARTS
-    assert found.operation == {
+    decision = auto_sync(app(synced="old"), NOW)
+    assert decision.reason is AutoSyncReason.STARTS
+    assert decision.operation == {
         "sync": {"source": SOURCE, "revision": "new"},
         "initiatedBy": {"automated": True},
         "retry": {"limit": 5},
@@ -73,17 +73,17 @@ def test_a_new_revision_is_synced_with_five_retries() -> None:
     ids=lambda value: str(value) if isinstance(value, AutoSyncReason) else "",
 )
 def test_the_first_question_that_says_no_ends_it(body: Object, reason: AutoSyncReason) -> None:
-    found = auto_sync(body, NOW)
-    assert found.reason is reason
-    assert found.starts is (found.operation is not None)
-    for cited in found.cites:
+    decision = auto_sync(body, NOW)
+    assert decision.reason is reason
+    assert decision.starts is (decision.operation is not None)
+    for cited in decision.cites:
         parent = pointer.split(cited)[:1]
         assert dig(body, *parent) is not MISSING
 
 
 def test_what_failed_once_is_not_tried_again_and_argocd_says_so() -> None:
-    found = auto_sync(app(synced="new", phase="Failed"), NOW)
-    assert found.condition == "Failed last sync attempt to [new]: one or more objects failed to apply"
+    decision = auto_sync(app(synced="new", phase="Failed"), NOW)
+    assert decision.condition == "Failed last sync attempt to [new]: one or more objects failed to apply"
 
 
 def test_a_closed_window_stops_it() -> None:
@@ -99,17 +99,17 @@ def test_self_heal_syncs_what_differs_and_counts() -> None:
         automated={"selfHeal": True},
         sync={"autoHealAttemptsCount": 1},
     )
-    found = auto_sync(body, NOW)
-    assert dig(found.operation, "sync", "autoHealAttemptsCount") == 2
-    assert dig(found.operation, "sync", "resources") == [
+    decision = auto_sync(body, NOW)
+    assert dig(decision.operation, "sync", "autoHealAttemptsCount") == 2
+    assert dig(decision.operation, "sync", "resources") == [
         {"group": "apps", "kind": "Deployment", "name": "web"}
     ]
 
 
 def test_self_heal_waits_longer_each_time() -> None:
     body = app(synced="new", automated={"selfHeal": True}, sync={"autoHealAttemptsCount": 3})
-    found = auto_sync(body, NOW)
-    assert (found.reason, found.retry_in) == (AutoSyncReason.BACKING_OFF, timedelta(seconds=13))
+    decision = auto_sync(body, NOW)
+    assert (decision.reason, decision.retry_in) == (AutoSyncReason.BACKING_OFF, timedelta(seconds=13))
     delays = [SelfHealBackoff().delay(attempts).total_seconds() for attempts in (0, 1, 2, 3, 4, 5, 6, 10**9)]
     assert delays == [0, 2, 6, 18, 54, 162, 300, 300]
     assert self_heal_remaining_backoff({}, 5, NOW, SelfHealBackoff()) == timedelta()

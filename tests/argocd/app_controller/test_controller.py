@@ -155,8 +155,8 @@ def test_a_failed_sync_is_tried_again_with_growing_pauses_and_then_given_up() ->
     retries = world.moments(TraceKind.RETRY)
     assert [retry[:8] for retry in retries] == ["10:00:00", "10:00:30"], "it says 10 s, and waits for 30"
     assert world.operation.get("retryCount") == 2
-    told = world.condition("SyncError") or ""
-    assert told.startswith("Failed last sync attempt to [")
+    result = world.condition("SyncError") or ""
+    assert result.startswith("Failed last sync attempt to [")
     world.minutes(30)
     assert len(world.moments(TraceKind.STARTED)) == 1, "one revision is tried once"
     world.repo.push({"apps/shop": [config_map("a", x="1")]})
@@ -242,12 +242,12 @@ class Worker:
     def _finish(self, obj: Object) -> None:
         assert self.world is not None
         name = str(dig(obj, "metadata", "name"))
-        said: Object = {"type": self._condition, "status": "True", "message": "it is over"}
+        result: Object = {"type": self._condition, "status": "True", "message": "it is over"}
         answer = self.world.api_server.send(
             Request(
                 verb="merge-patch",
                 path=f"/apis/batch/v1/namespaces/shop/jobs/{name}/status",
-                body={"status": {"conditions": [said]}},
+                body={"status": {"conditions": [result]}},
                 manager="kube-controller-manager",
             )
         )
@@ -312,8 +312,8 @@ def test_auto_sync_does_not_wipe_out_everything() -> None:
     world.minutes(1)
     world.repo.push({"apps/shop": []})
     world.minutes(10)
-    told = world.condition("SyncError") or ""
-    assert told.endswith(": auto-sync will wipe out all resources")
+    result = world.condition("SyncError") or ""
+    assert result.endswith(": auto-sync will wipe out all resources")
     assert world.get("/api/v1/namespaces/shop/configmaps/a") is not None
 
 
@@ -330,8 +330,8 @@ def test_an_error_is_cached_until_a_hard_refresh() -> None:
     world.minutes(4)
     assert world.condition("ComparisonError") is None, "kept back for a while"
     world.minutes(15)
-    told = world.condition("ComparisonError") or ""
-    assert told == (
+    result = world.condition("ComparisonError") or ""
+    assert result == (
         "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: "
         "code = Unknown desc = Manifest generation error (cached): helm dependency build failed: 503"
     )
@@ -377,11 +377,11 @@ def test_two_apps_that_share_an_object_warn_of_each_other() -> None:
     world.argocd.add(application(name="other", path="apps/other", automated={}))
     world.minutes(10)
     assert world.data("a", "x") == "1", "who heals itself wins"
-    told = [
+    result = [
         fields(condition).get("message")
         for condition in items(world.argocd.status("other").get("conditions"))
     ]
-    assert told == ["ConfigMap/a is part of applications argocd/other and shop"]
+    assert result == ["ConfigMap/a is part of applications argocd/other and shop"]
 
 
 def test_a_project_that_is_not_there_makes_the_app_unknown() -> None:
@@ -390,8 +390,8 @@ def test_a_project_that_is_not_there_makes_the_app_unknown() -> None:
     world = SmallWorld.with_objects([config_map("a")], {**app, "spec": spec})
     world.minutes(10)
     assert world.codes == ("Unknown", "Unknown")
-    told = "Application referencing project nowhere which does not exist"
-    assert world.condition("InvalidSpecError") == told
+    message = "Application referencing project nowhere which does not exist"
+    assert world.condition("InvalidSpecError") == message
     world.argocd.set_project({"metadata": {"name": "nowhere"}, "spec": windowed("allow")["spec"]})
     world.minutes(3)
     assert world.condition("InvalidSpecError") is None
@@ -454,8 +454,8 @@ def test_the_same_start_gives_the_same_bytes(waves: list[int], heal: bool, edits
             world.write("c0", "x", f"after {pause}")
             world.seconds(pause)
         snapshot = snapshot_of(world)
-        told = [*snapshot.applications, *snapshot.live, *snapshot.events]
-        return msgspec.json.encode([[one.body for one in told], [str(m) for m in world.argocd.trace]])
+        result = [*snapshot.applications, *snapshot.live, *snapshot.events]
+        return msgspec.json.encode([[item.body for item in result], [str(m) for m in world.argocd.trace]])
 
     assert played() == played()
 

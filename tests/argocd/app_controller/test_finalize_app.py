@@ -60,6 +60,8 @@ def test_a_hook_that_fails_for_ever_is_told_once() -> None:
         body: Object = {"status": {"conditions": [failed]}}
         world.destinations[0].api_server.send(Request(verb="merge-patch", path=path, body=body))
     world.minutes(5)
-    told = [one.text for one in world.argocd.trace if one.kind is TraceKind.STEP and "PostDelete" in one.text]
-    assert told == ["waiting for PostDelete hooks to complete"]
+    result = [
+        item.text for item in world.argocd.trace if item.kind is TraceKind.STEP and "PostDelete" in item.text
+    ]
+    assert result == ["waiting for PostDelete hooks to complete"]
     assert (world.condition("DeletionError") or "") == "PostDelete hook(s) failed: shop/bye"

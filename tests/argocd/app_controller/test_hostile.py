@@ -32,14 +32,14 @@ def anything() -> st.SearchStrategy[Json]:
 
 
 def places(value: Json, above: Path = ()) -> list[Path]:
-    found: list[Path] = [above] if above else []
+    result: list[Path] = [above] if above else []
     if isinstance(value, dict):
         for key, item in value.items():
-            found += places(item, (*above, key))
+            result += places(item, (*above, key))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            found += places(item, (*above, index))
-    return found
+            result += places(item, (*above, index))
+    return result
 
 
 def put(tree: Json, place: Path, value: Json) -> Json:

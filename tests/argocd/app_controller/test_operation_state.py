@@ -76,9 +76,9 @@ def test_a_failure_is_scheduled_again_and_stays_running() -> None:
 
 def test_after_the_last_retry_it_is_over() -> None:
     begun = begin(operation(1), running(operation(1), retry_count=1), NOW)
-    found = conclude(begun, failed(begun.state), NOW)
-    assert (found.state.phase, found.state.message) == ("Failed", "it broke (retried 1 times).")
-    assert found.refresh is CompareWith.CompareWithLatestForceResolve
+    verdict = conclude(begun, failed(begun.state), NOW)
+    assert (verdict.state.phase, verdict.state.message) == ("Failed", "it broke (retried 1 times).")
+    assert verdict.refresh is CompareWith.CompareWithLatestForceResolve
 
 
 def test_a_retry_may_take_the_newest_revision() -> None:
@@ -95,9 +95,9 @@ def test_a_timeout_ends_it_without_a_retry() -> None:
     begun = begin(state.operation, state, NOW, timeout=MINUTE)
     assert (begun.start, begun.state.phase) == (Start.TIMED_OUT, "Terminating")
     ended = msgspec.structs.replace(begun.state, phase="Failed", message="Operation terminated")
-    found = conclude(begun, ended, NOW)
-    assert found.state.message == "Operation terminated, triggered by controller sync timeout"
-    assert found.state.phase == Phase.FAILED
+    verdict = conclude(begun, ended, NOW)
+    assert verdict.state.message == "Operation terminated, triggered by controller sync timeout"
+    assert verdict.state.phase == Phase.FAILED
 
 
 def test_a_backoff_that_cannot_be_read_ends_it() -> None:
@@ -166,9 +166,9 @@ def test_reasons_to_compare_again() -> None:
     assert why({**APP, "spec": {**spec, "destination": {}}}) is RefreshReason.DESTINATION_DIFFERS
     ignoring: Object = {**spec, "ignoreDifferences": [{"kind": "Secret"}]}
     assert why({**APP, "spec": ignoring}) is RefreshReason.IGNORE_DIFFERENCES_DIFFER
-    asked: Object = {"annotations": {"argocd.argoproj.io/refresh": "hard"}}
-    found = need_refresh({**APP, "metadata": asked}, NOW, soft=MINUTE, hard=MINUTE)
-    assert (found.reason, found.hard) == (RefreshReason.REQUESTED, True)
+    request: Object = {"annotations": {"argocd.argoproj.io/refresh": "hard"}}
+    reason = need_refresh({**APP, "metadata": request}, NOW, soft=MINUTE, hard=MINUTE)
+    assert (reason.reason, reason.hard) == (RefreshReason.REQUESTED, True)
     levels = (CompareWith.ComparisonWithNothing, CompareWith.CompareWithRecent)
     own = need_refresh(APP, NOW, soft=2 * MINUTE, hard=timedelta(), requested=levels)
     assert (own.reason, own.level) == (RefreshReason.CONTROLLER, CompareWith.CompareWithRecent)
@@ -196,13 +196,13 @@ def test_conditions_of_other_types_stay() -> None:
         spec=Spec(project="web"),
         status=Status(conditions=(kept, Condition(type="InvalidSpecError", message="old"))),
     )
-    found = spec_conditions(app, {}, (), NOW, controller_namespace="argocd")
-    assert [condition.type for condition in found.conditions] == ["InvalidSpecError", "SyncError"]
-    assert found.conditions[0].message == "Application referencing project web which does not exist"
+    conditions = spec_conditions(app, {}, (), NOW, controller_namespace="argocd")
+    assert [condition.type for condition in conditions.conditions] == ["InvalidSpecError", "SyncError"]
+    assert conditions.conditions[0].message == "Application referencing project web which does not exist"
     projects = {"web": AppProject(metadata=Metadata(name="web"))}
-    found = spec_conditions(app, projects, (), NOW, controller_namespace="argocd")
-    assert found.conditions[1].type == "UnknownError"
-    assert "is not permitted to use project 'web'" in found.conditions[1].message
+    conditions = spec_conditions(app, projects, (), NOW, controller_namespace="argocd")
+    assert conditions.conditions[1].type == "UnknownError"
+    assert "is not permitted to use project 'web'" in conditions.conditions[1].message
 
 
 @pytest.mark.parametrize(

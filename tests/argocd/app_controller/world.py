@@ -154,8 +154,8 @@ class SmallWorld(Simulation):
         return answer.body if answer.ok else None
 
     def data(self, name: str, key: str) -> str | None:
-        found = self.get(f"/api/v1/namespaces/shop/configmaps/{name}")
-        value = dig(found, "data", key) if found is not None else None
+        result = self.get(f"/api/v1/namespaces/shop/configmaps/{name}")
+        value = dig(result, "data", key) if result is not None else None
         return value if isinstance(value, str) else None
 
     def write(self, name: str, key: str, value: str, *, manager: str = "kubectl-edit") -> None:

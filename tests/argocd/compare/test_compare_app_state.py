@@ -36,15 +36,15 @@ def rows(found: Comparison) -> list[Object]:
 
 
 def test_equal_objects_are_synced() -> None:
-    found = compared(targets=[config_map()], live=[live_config_map()])
-    assert (found.sync, [resource.sync for resource in found.resources]) == (SYNCED, [SYNCED])
-    assert found.conditions == ()
+    comparison = compared(targets=[config_map()], live=[live_config_map()])
+    assert (comparison.sync, [resource.sync for resource in comparison.resources]) == (SYNCED, [SYNCED])
+    assert comparison.conditions == ()
 
 
 def test_a_changed_value_is_out_of_sync_and_its_field_is_named() -> None:
-    found = compared(targets=[config_map()], live=[live_config_map(data={"a": "c"})])
-    assert found.sync is OUT_OF_SYNC
-    diff = found.resources[0].diff
+    comparison = compared(targets=[config_map()], live=[live_config_map(data={"a": "c"})])
+    assert comparison.sync is OUT_OF_SYNC
+    diff = comparison.resources[0].diff
     assert diff is not None
     assert [(change.pointer, change.desired, change.live) for change in diff.changes] == [
         ("/data/a", "b", "c")
@@ -52,31 +52,31 @@ def test_a_changed_value_is_out_of_sync_and_its_field_is_named() -> None:
 
 
 def test_a_missing_object_is_out_of_sync_and_leaves_health_alone_while_another_lives() -> None:
-    found = compared(targets=[config_map(), config_map("other")], live=[live_config_map()])
-    missing = next(resource for resource in found.resources if resource.live is None)
+    comparison = compared(targets=[config_map(), config_map("other")], live=[live_config_map()])
+    missing = next(resource for resource in comparison.resources if resource.live is None)
     assert (missing.ref.name, missing.sync, missing.live is None) == ("other", OUT_OF_SYNC, True)
     assert missing.health is not None
     assert missing.health.code is HealthCode.MISSING
-    assert found.health is not None
-    assert found.health.code is HealthCode.HEALTHY
+    assert comparison.health is not None
+    assert comparison.health.code is HealthCode.HEALTHY
 
 
 def test_an_app_of_which_nothing_lives_is_missing() -> None:
-    found = compared(targets=[config_map()])
-    assert dig(found.status, "health", "status") == "Missing"
+    comparison = compared(targets=[config_map()])
+    assert dig(comparison.status, "health", "status") == "Missing"
 
 
 def test_an_extra_object_is_out_of_sync_and_requires_pruning() -> None:
-    found = compared(live=[live_config_map()])
-    extra = found.resources[0]
-    assert (found.sync, extra.sync, extra.requires_pruning) == (OUT_OF_SYNC, OUT_OF_SYNC, True)
-    assert rows(found)[0]["requiresPruning"] is True
+    comparison = compared(live=[live_config_map()])
+    extra = comparison.resources[0]
+    assert (comparison.sync, extra.sync, extra.requires_pruning) == (OUT_OF_SYNC, OUT_OF_SYNC, True)
+    assert rows(comparison)[0]["requiresPruning"] is True
 
 
 def test_ignore_extraneous_spares_the_app_and_not_the_row() -> None:
     note: Object = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
-    found = compared(live=[live_config_map(annotations=note)])
-    assert (found.sync, found.resources[0].sync) == (SYNCED, OUT_OF_SYNC)
+    comparison = compared(live=[live_config_map(annotations=note)])
+    assert (comparison.sync, comparison.resources[0].sync) == (SYNCED, OUT_OF_SYNC)
 
 
 def test_an_extra_object_that_a_controller_made_is_not_looked_at() -> None:
@@ -85,15 +85,15 @@ def test_an_extra_object_that_a_controller_made_is_not_looked_at() -> None:
 
 
 def test_an_object_of_the_same_name_is_compared_whoevers_it_is() -> None:
-    found = compared(targets=[config_map()], live=[live_config_map(owner="")])
-    assert [resource.live is not None for resource in found.resources] == [True]
+    comparison = compared(targets=[config_map()], live=[live_config_map(owner="")])
+    assert [resource.live is not None for resource in comparison.resources] == [True]
 
 
 def test_a_mark_that_was_copied_from_another_object_does_not_count() -> None:
     copied: Object = {"argocd.argoproj.io/tracking-id": "shop:/ConfigMap:shop/original"}
-    found = compared(live=[live_config_map(annotations=copied)])
-    one = found.resources[0]
-    assert (found.sync, one.sync, one.is_own, one.requires_pruning) == (SYNCED, None, False, False)
+    comparison = compared(live=[live_config_map(annotations=copied)])
+    item = comparison.resources[0]
+    assert (comparison.sync, item.sync, item.is_own, item.requires_pruning) == (SYNCED, None, False, False)
 
 
 def test_one_object_under_two_api_groups_counts_once() -> None:
@@ -104,28 +104,28 @@ def test_one_object_under_two_api_groups_counts_once() -> None:
         return {"apiVersion": api_version, "kind": "Role", "metadata": meta, "rules": []}
 
     ours = role("rbac.authorization.k8s.io/v1")
-    found = compared(targets=[ours], live=[ours, role("authorization.openshift.io/v1")])
-    assert [resource.ref.group for resource in found.resources] == ["rbac.authorization.k8s.io"]
+    comparison = compared(targets=[ours], live=[ours, role("authorization.openshift.io/v1")])
+    assert [resource.ref.group for resource in comparison.resources] == ["rbac.authorization.k8s.io"]
 
 
 def test_extra_objects_without_a_uid_are_all_kept() -> None:
-    found = compared(targets=[config_map()], live=[config_map(name) for name in ("settings", "x", "y")])
-    assert [resource.ref.name for resource in found.resources] == ["settings", "x", "y"]
-    assert all(dig(resource.live, "metadata", "uid") != "" for resource in found.resources)
-    assert all("uid" not in fields(dig(resource.live, "metadata")) for resource in found.resources)
+    comparison = compared(targets=[config_map()], live=[config_map(name) for name in ("settings", "x", "y")])
+    assert [resource.ref.name for resource in comparison.resources] == ["settings", "x", "y"]
+    assert all(dig(resource.live, "metadata", "uid") != "" for resource in comparison.resources)
+    assert all("uid" not in fields(dig(resource.live, "metadata")) for resource in comparison.resources)
 
 
 def test_another_api_version_of_the_same_kind_is_no_difference() -> None:
     meta: Object = {"name": "web", "namespace": "shop"}
     spec: Object = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
-    wanted: Object = {
+    expected: Object = {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
         "metadata": meta,
         "spec": spec,
     }
-    found = compared(targets=[wanted], live=[{**wanted, "apiVersion": "policy/v1beta1"}])
-    assert found.sync is SYNCED
+    comparison = compared(targets=[expected], live=[{**expected, "apiVersion": "policy/v1beta1"}])
+    assert comparison.sync is SYNCED
 
 
 # --- targets -----------------------------------------------------------------------------------------
@@ -134,23 +134,23 @@ def test_another_api_version_of_the_same_kind_is_no_difference() -> None:
 def test_an_object_without_a_namespace_goes_to_the_destination() -> None:
     target = config_map(owner="")
     del fields(target["metadata"])["namespace"]
-    found = compared(targets=[target], live=[live_config_map()])
-    assert (found.sync, found.resources[0].ref.namespace) == (SYNCED, "shop")
+    comparison = compared(targets=[target], live=[live_config_map()])
+    assert (comparison.sync, comparison.resources[0].ref.namespace) == (SYNCED, "shop")
 
 
 def test_of_doubles_the_last_counts_and_a_warning_says_so() -> None:
     doubles = [config_map(data={"a": "first"}), config_map(data={"a": "last"})]
-    found = compared(targets=doubles, live=[live_config_map(data={"a": "last"})])
-    assert found.sync is SYNCED
+    comparison = compared(targets=doubles, live=[live_config_map(data={"a": "last"})])
+    assert comparison.sync is SYNCED
     warning = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
-    assert said(found) == [("RepeatedResourceWarning", warning)]
+    assert said(comparison) == [("RepeatedResourceWarning", warning)]
 
 
 def test_an_excluded_kind_is_left_out_with_a_warning() -> None:
     rules = "- apiGroups: ['']\n  kinds: [ConfigMap]\n"
-    found = compared(targets=[config_map()], settings={"resource.exclusions": rules})
-    assert (found.sync, found.resources) == (SYNCED, ())
-    assert said(found) == [
+    comparison = compared(targets=[config_map()], settings={"resource.exclusions": rules})
+    assert (comparison.sync, comparison.resources) == (SYNCED, ())
+    assert said(comparison) == [
         ("ExcludedResourceWarning", "Resource /ConfigMap settings is excluded in the settings")
     ]
 
@@ -158,9 +158,9 @@ def test_an_excluded_kind_is_left_out_with_a_warning() -> None:
 def test_labels_that_are_no_map_are_said_to_be_so() -> None:
     target = config_map(owner="")
     fields(target["metadata"]).update(annotations=["no", "map"], namespace="")
-    found = compared(targets=[target])
-    assert found.conditions[0].type == "ComparisonError"
-    assert found.conditions[0].message.startswith(
+    comparison = compared(targets=[target])
+    assert comparison.conditions[0].type == "ComparisonError"
+    assert comparison.conditions[0].message.startswith(
         "Failed to normalize target state: failed to set app instance label on resource ConfigMap/settings: "
     )
 
@@ -169,21 +169,21 @@ def test_labels_that_are_no_map_are_said_to_be_so() -> None:
 
 
 def test_a_hook_is_set_aside() -> None:
-    found = compared(targets=[config_map(annotations={HOOK: "PreSync"})])
-    assert (found.sync, found.resources, len(found.hooks)) == (SYNCED, (), 1)
+    comparison = compared(targets=[config_map(annotations={HOOK: "PreSync"})])
+    assert (comparison.sync, comparison.resources, len(comparison.hooks)) == (SYNCED, (), 1)
 
 
 def test_a_hook_of_no_known_type_vanishes() -> None:
-    found = compared(targets=[config_map(annotations={HOOK: "Presync"})])
-    assert (found.sync, found.resources, found.hooks) == (SYNCED, (), ())
+    comparison = compared(targets=[config_map(annotations={HOOK: "Presync"})])
+    assert (comparison.sync, comparison.resources, comparison.hooks) == (SYNCED, (), ())
 
 
 def test_a_live_hook_has_a_row_without_a_status_and_the_wave_of_gits() -> None:
     note: Object = {HOOK: "PreSync", "argocd.argoproj.io/sync-wave": "-1"}
-    found = compared(
+    comparison = compared(
         targets=[config_map(annotations=note)], live=[live_config_map(annotations={HOOK: "PreSync"})]
     )
-    assert rows(found) == [
+    assert rows(comparison) == [
         {
             "version": "v1",
             "kind": "ConfigMap",
@@ -198,14 +198,18 @@ def test_a_live_hook_has_a_row_without_a_status_and_the_wave_of_gits() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [("PreDelete", 0), ("PreDelete,Sync", 1)])
 def test_hooks_of_the_deletion_take_no_part(value: str, expected: int) -> None:
-    found = compared(targets=[config_map(annotations={HOOK: value})])
-    assert found.has_pre_delete_hooks
-    assert len(found.hooks) == expected
+    comparison = compared(targets=[config_map(annotations={HOOK: value})])
+    assert comparison.has_pre_delete_hooks
+    assert len(comparison.hooks) == expected
 
 
 def test_a_skipped_object_has_a_row_and_no_status() -> None:
-    found = compared(targets=[config_map(annotations={HOOK: "Skip"})])
-    assert (found.sync, found.resources[0].sync, found.resources[0].health) == (SYNCED, None, None)
+    comparison = compared(targets=[config_map(annotations={HOOK: "Skip"})])
+    assert (comparison.sync, comparison.resources[0].sync, comparison.resources[0].health) == (
+        SYNCED,
+        None,
+        None,
+    )
 
 
 # --- the project -------------------------------------------------------------------------------------
@@ -216,8 +220,8 @@ def test_a_live_object_that_the_project_may_not_see_looks_missing() -> None:
         "metadata": {"name": "default"},
         "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]},
     }
-    found = compared(targets=[config_map()], live=[live_config_map()], project=project)
-    assert found.resources[0].live is None
+    comparison = compared(targets=[config_map()], live=[live_config_map()], project=project)
+    assert comparison.resources[0].live is None
 
 
 def test_a_kind_that_the_project_forbids_is_unknown_and_drifts_all_the_same() -> None:
@@ -228,28 +232,30 @@ def test_a_kind_that_the_project_forbids_is_unknown_and_drifts_all_the_same() ->
             "namespaceResourceBlacklist": [{"group": "", "kind": "ConfigMap"}],
         },
     }
-    found = compared(targets=[config_map()], live=[live_config_map()], project=project)
-    one = found.resources[0]
-    assert (found.sync, one.sync) == (OUT_OF_SYNC, UNKNOWN)
+    comparison = compared(targets=[config_map()], live=[live_config_map()], project=project)
+    item = comparison.resources[0]
+    assert (comparison.sync, item.sync) == (OUT_OF_SYNC, UNKNOWN)
 
 
 def test_a_namespaced_kind_nowhere_is_an_invalid_spec() -> None:
     app = application(spec={"destination": {"server": "https://kubernetes.default.svc"}})
     target = config_map(owner="")
     del fields(target["metadata"])["namespace"]
-    found = compared(app=app, targets=[target])
-    assert said(found) == [("InvalidSpecError", "Namespace for settings /v1, Kind=ConfigMap is missing.")]
+    comparison = compared(app=app, targets=[target])
+    assert said(comparison) == [
+        ("InvalidSpecError", "Namespace for settings /v1, Kind=ConfigMap is missing.")
+    ]
 
 
 # --- what fails --------------------------------------------------------------------------------------
 
 
 def test_git_that_cannot_be_read_leaves_sync_unknown_and_health_known() -> None:
-    found = compared(live=[live_config_map()], target_error="rpc error: no such path")
-    assert said(found) == [("ComparisonError", "Failed to load target state: rpc error: no such path")]
-    assert (found.sync, found.resources[0].sync) == (UNKNOWN, UNKNOWN)
-    assert found.resources[0].requires_pruning
-    assert dig(found.status, "health", "status") == "Healthy"
+    comparison = compared(live=[live_config_map()], target_error="rpc error: no such path")
+    assert said(comparison) == [("ComparisonError", "Failed to load target state: rpc error: no such path")]
+    assert (comparison.sync, comparison.resources[0].sync) == (UNKNOWN, UNKNOWN)
+    assert comparison.resources[0].requires_pruning
+    assert dig(comparison.status, "health", "status") == "Healthy"
 
 
 class Broken:
@@ -258,24 +264,24 @@ class Broken:
 
 
 def test_a_cluster_that_does_not_answer_leaves_all_unknown() -> None:
-    found = compared(targets=[config_map()], live=Broken())  # pyright: ignore[reportArgumentType]  (it never returns)
-    assert said(found) == [
+    comparison = compared(targets=[config_map()], live=Broken())  # pyright: ignore[reportArgumentType]  (it never returns)
+    assert said(comparison) == [
         ("ComparisonError", "Failed to load live state: the cluster of shop does not answer True")
     ]
-    assert [resource.sync for resource in found.resources] == [UNKNOWN]
+    assert [resource.sync for resource in comparison.resources] == [UNKNOWN]
 
 
 def test_one_object_that_cannot_be_compared_fails_the_app_and_the_others_are_told() -> None:
     bad = config_map("bad", annotations={"argocd.argoproj.io/sync-options": "ServerSideApply=true"})
-    found = compared(
+    comparison = compared(
         targets=[{**bad, "unheard": "of"}, config_map()],
         live=[live_config_map("bad"), live_config_map(data={"a": "c"})],
     )
-    assert found.sync is UNKNOWN
-    assert [resource.sync for resource in found.resources] == [UNKNOWN, UNKNOWN]
-    assert [bool(resource.error) for resource in found.resources] == [True, False]
-    assert found.resources[1].is_modified
-    assert found.conditions[0].message.startswith(
+    assert comparison.sync is UNKNOWN
+    assert [resource.sync for resource in comparison.resources] == [UNKNOWN, UNKNOWN]
+    assert [bool(resource.error) for resource in comparison.resources] == [True, False]
+    assert comparison.resources[1].is_modified
+    assert comparison.conditions[0].message.startswith(
         "Failed to compare desired state to live state: failed to calculate diff: "
         "error calculating structured merge diff: "
     )
@@ -283,11 +289,11 @@ def test_one_object_that_cannot_be_compared_fails_the_app_and_the_others_are_tol
 
 def test_a_rule_that_does_not_compile_fails_the_app() -> None:
     rule: Json = {"kind": "ConfigMap", "jqPathExpressions": [".data["]}
-    found = compared(
+    comparison = compared(
         app=application(spec={"ignoreDifferences": [rule]}), targets=[config_map()], live=[live_config_map()]
     )
-    assert (found.sync, found.rules) == (UNKNOWN, None)
-    assert found.conditions[0].message.startswith(
+    assert (comparison.sync, comparison.rules) == (UNKNOWN, None)
+    assert comparison.conditions[0].message.startswith(
         "Failed to compare desired state to live state: failed to create diff normalizer: "
     )
 
@@ -297,12 +303,12 @@ def test_settings_that_cannot_be_read_empty_the_rows_without_a_word() -> None:
         "resources": [{"kind": "ConfigMap", "name": "old"}],
         "conditions": [{"type": "SyncError", "message": "kept"}],
     }
-    found = compared(
+    comparison = compared(
         app=application(status=before), targets=[config_map()], settings={"resource.customizations": "no map"}
     )
-    assert dig(found.status, "sync", "status") == dig(found.status, "health", "status") == "Unknown"
-    assert "resources" not in found.status
-    assert found.status["conditions"] == before["conditions"]
+    assert dig(comparison.status, "sync", "status") == dig(comparison.status, "health", "status") == "Unknown"
+    assert "resources" not in comparison.status
+    assert comparison.status["conditions"] == before["conditions"]
 
 
 def test_an_error_of_the_repository_is_kept_back_for_a_while() -> None:
@@ -318,9 +324,9 @@ def test_an_error_of_the_repository_is_kept_back_for_a_while() -> None:
 def test_health_that_cannot_be_judged_is_a_condition() -> None:
     odd: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "three"}}
     odd["metadata"] = {"name": "web", "namespace": "shop", "uid": "u"}
-    found = compared(targets=[odd], live=[odd])
-    assert [condition.type for condition in found.conditions] == ["ComparisonError"]
-    assert found.conditions[0].message.startswith(
+    comparison = compared(targets=[odd], live=[odd])
+    assert [condition.type for condition in comparison.conditions] == ["ComparisonError"]
+    assert comparison.conditions[0].message.startswith(
         'error setting app health: failed to get resource health for "Deployment" with name "web"'
     )
 
@@ -329,17 +335,17 @@ def test_health_that_cannot_be_judged_is_a_condition() -> None:
 
 
 def test_an_object_of_another_app_is_shared() -> None:
-    found = compared(targets=[config_map()], live=[live_config_map(owner="team_other")])
-    assert said(found) == [
+    comparison = compared(targets=[config_map()], live=[live_config_map(owner="team_other")])
+    assert said(comparison) == [
         ("SharedResourceWarning", "ConfigMap/settings is part of applications argocd/shop and team/other")
     ]
-    assert found.sync is OUT_OF_SYNC
+    assert comparison.sync is OUT_OF_SYNC
 
 
 def test_an_app_outside_of_argo_cds_namespace_is_known_by_both_names() -> None:
     app = application(namespace="team")
-    found = compared(app=app, live=[live_config_map(owner="team_shop")])
-    assert [resource.requires_pruning for resource in found.resources] == [True]
+    comparison = compared(app=app, live=[live_config_map(owner="team_shop")])
+    assert [resource.requires_pruning for resource in comparison.resources] == [True]
 
 
 # --- the namespace of the app ------------------------------------------------------------------------
@@ -363,30 +369,30 @@ NAMESPACE: Object = {
 @pytest.mark.parametrize(("label", "expected"), [("web", SYNCED), ("other", OUT_OF_SYNC)])
 def test_a_namespace_that_the_app_makes_is_compared_and_never_pruned(label: str, expected: SyncCode) -> None:
     policy: Object = {"managedNamespaceMetadata": {"labels": {"team": label}}}
-    found = compared(app=application(spec={"syncPolicy": policy}), live=[NAMESPACE])
-    one = found.resources[0]
-    assert (one.sync, one.requires_pruning, one.strategy) == (expected, False, Strategy.STRUCTURED_MERGE)
+    comparison = compared(app=application(spec={"syncPolicy": policy}), live=[NAMESPACE])
+    item = comparison.resources[0]
+    assert (item.sync, item.requires_pruning, item.strategy) == (expected, False, Strategy.STRUCTURED_MERGE)
 
 
 def test_a_namespace_that_git_has_counts_though_its_kind_is_excluded() -> None:
     rules = "- apiGroups: ['']\n  kinds: [Namespace]\n"
     policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "web"}}}
-    found = compared(
+    comparison = compared(
         app=application(spec={"syncPolicy": policy}),
         targets=[NAMESPACE],
         live=[NAMESPACE],
         settings={"resource.exclusions": rules},
     )
-    assert [resource.target is None for resource in found.resources] == [True]
+    assert [resource.target is None for resource in comparison.resources] == [True]
 
 
 def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
     spec: Object = {"syncPolicy": {"managedNamespaceMetadata": {"labels": {"team": "web"}}}}
     status: Object = {"operationState": {"syncResult": {"managedNamespaceMetadata": {"labels": {}}}}}
-    found = compared(
+    comparison = compared(
         app=application(spec=spec, status=status), targets=[config_map()], live=[live_config_map()]
     )
-    assert (found.sync, [resource.sync for resource in found.resources]) == (OUT_OF_SYNC, [SYNCED])
+    assert (comparison.sync, [resource.sync for resource in comparison.resources]) == (OUT_OF_SYNC, [SYNCED])
 
 
 # --- strategies --------------------------------------------------------------------------------------
@@ -394,33 +400,36 @@ def test_changed_metadata_of_the_namespace_drifts_the_app_alone() -> None:
 
 def test_server_side_diff_without_answers_of_the_server_says_so() -> None:
     note: Json = {"argocd.argoproj.io/compare-options": "ServerSideDiff=true"}
-    found = compared(
+    comparison = compared(
         app=application(annotations=note), targets=[config_map()], live=[live_config_map(data={"a": "c"})]
     )
-    assert (found.strategy, found.resources[0].strategy) == (Strategy.SERVER_SIDE, Strategy.STRUCTURED_MERGE)
-    assert found.sync is OUT_OF_SYNC
-    assert "server-side diff" in found.notes[0]
+    assert (comparison.strategy, comparison.resources[0].strategy) == (
+        Strategy.SERVER_SIDE,
+        Strategy.STRUCTURED_MERGE,
+    )
+    assert comparison.sync is OUT_OF_SYNC
+    assert "server-side diff" in comparison.notes[0]
 
 
 def test_ignored_fields_do_not_differ() -> None:
     rule: Json = {"kind": "ConfigMap", "jsonPointers": ["/data/a"]}
-    found = compared(
+    comparison = compared(
         app=application(spec={"ignoreDifferences": [rule]}),
         targets=[config_map()],
         live=[live_config_map(data={"a": "c"})],
     )
-    assert found.sync is SYNCED
+    assert comparison.sync is SYNCED
 
 
 def test_what_a_trusted_manager_changed_does_not_differ() -> None:
     record: Json = [{"manager": "tuner", "operation": "Update", "fieldsV1": {"f:data": {"f:a": {}}}}]
     rule: Json = {"kind": "ConfigMap", "managedFieldsManagers": ["tuner"]}
-    found = compared(
+    comparison = compared(
         app=application(spec={"ignoreDifferences": [rule]}),
         targets=[config_map()],
         live=[live_config_map(data={"a": "c"}, managedFields=record)],
     )
-    assert found.sync is SYNCED
+    assert comparison.sync is SYNCED
 
 
 # --- the status --------------------------------------------------------------------------------------
@@ -441,8 +450,8 @@ def test_the_status_is_what_argo_cd_would_write() -> None:
     }
     spec: Object = {"ignoreDifferences": [{"kind": "X", "jsonPointers": ["/a"]}]}
     app = application(spec=spec, status=before)
-    found = compared(app=app, targets=[config_map("b"), config_map("a")], live=[live_config_map("a")])
-    assert found.status == {
+    comparison = compared(app=app, targets=[config_map("b"), config_map("a")], live=[live_config_map("a")])
+    assert comparison.status == {
         "history": [{"id": 1}],
         "reconciledAt": "2026-03-02T03:10:00Z",
         "controllerNamespace": "argocd",
@@ -469,8 +478,8 @@ def test_the_status_is_what_argo_cd_would_write() -> None:
 
 def test_several_sources_leave_an_empty_one_beside_them() -> None:
     sources: Json = [{"repoURL": "one"}, {"repoURL": "two"}]
-    found = compared(app=application(spec={"source": None, "sources": sources}))
-    sync = fields(found.status["sync"])
+    comparison = compared(app=application(spec={"source": None, "sources": sources}))
+    sync = fields(comparison.status["sync"])
     assert (sync["revisions"], dig(sync, "comparedTo", "source")) == (["abc123"], {"repoURL": ""})
     assert dig(sync, "comparedTo", "sources") == sources
 
@@ -488,13 +497,13 @@ def test_every_name_gets_one_row_and_the_app_is_as_its_rows(
 ) -> None:
     targets = [config_map(name, data={"v": value}) for name, value in wanted]
     live = [live_config_map(name, data={"v": value}) for name, value in there]
-    found = compared(targets=targets, live=live)
-    names = [resource.ref.name for resource in found.resources]
+    comparison = compared(targets=targets, live=live)
+    names = [resource.ref.name for resource in comparison.resources]
     assert sorted(names) == sorted({name for name, _ in [*wanted, *there]})
-    drifts = any(resource.sync is OUT_OF_SYNC for resource in found.resources)
-    assert found.sync is (OUT_OF_SYNC if drifts else SYNCED)
+    drifts = any(resource.sync is OUT_OF_SYNC for resource in comparison.resources)
+    assert comparison.sync is (OUT_OF_SYNC if drifts else SYNCED)
     last_wanted, last_there = dict(wanted), dict(there)
-    for resource in found.resources:
+    for resource in comparison.resources:
         equal = last_wanted.get(resource.ref.name) == last_there.get(resource.ref.name)
         assert resource.sync is (SYNCED if equal else OUT_OF_SYNC)
 
@@ -520,6 +529,6 @@ def test_a_deep_object_fails_the_comparison_and_not_the_program() -> None:
     for _ in range(20_000):
         deep = {"a": deep}
     target: Object = {"apiVersion": "x.io/v1", "kind": "X", "metadata": {"name": "x", "namespace": "shop"}}
-    found = compared(targets=[{**target, "spec": deep}], live=[{**target, "spec": {"a": {"a": deep}}}])
-    assert found.sync is UNKNOWN
-    assert "nested too deeply" in found.resources[0].error
+    comparison = compared(targets=[{**target, "spec": deep}], live=[{**target, "spec": {"a": {"a": deep}}}])
+    assert comparison.sync is UNKNOWN
+    assert "nested too deeply" in comparison.resources[0].error

@@ -73,7 +73,7 @@ def test_what_is_not_asked_for_twice_is_forgotten() -> None:
 
 def test_an_equal_object_is_another_one() -> None:
     memo: Memo[str] = Memo()
-    one: Object = {"a": 1}
+    first: Object = {"a": 1}
     other: Object = {"a": 1}
-    assert memo.recall(lambda: "one", one) == "one"
+    assert memo.recall(lambda: "one", first) == "one"
     assert memo.recall(lambda: "other", other) == "other"

@@ -89,15 +89,15 @@ def test_odd_shapes(
 ) -> None:
     policy: Json = {"syncOptions": ["ServerSideApply=true"] if ssa else []}
     app = application(spec={"ignoreDifferences": [RULE], "syncPolicy": policy})
-    found = compared(
+    comparison = compared(
         app=app,
         targets=[spoiled(path, one), config_map()],
         live=[spoiled(other, two), live_config_map(data={"a": "c"})],
     )
-    ignored = IgnoredFields(found)
-    for resource in found.resources:
+    ignored = IgnoredFields(comparison)
+    for resource in comparison.resources:
         ignored.of(resource)
         if resource.diff is not None:
             assert resource.diff.modified or resource.diff.changes == ()
     ignored.idle_rules()
-    assert found.status["sync"]
+    assert comparison.status["sync"]

@@ -31,20 +31,20 @@ class Looked:
 
 
 def test_a_pointer_hides_its_field_and_no_other() -> None:
-    found = Looked({"kind": "ConfigMap", "jsonPointers": ["/data/a"]})
-    assert found.hidden == [("/data/a", "spec.ignoreDifferences[0]", "/data/a")]
-    assert found.idle == ()
+    result = Looked({"kind": "ConfigMap", "jsonPointers": ["/data/a"]})
+    assert result.hidden == [("/data/a", "spec.ignoreDifferences[0]", "/data/a")]
+    assert result.idle == ()
 
 
 def test_an_expression_and_a_manager_are_named() -> None:
     record: Json = [{"manager": "tuner", "operation": "Update", "fieldsV1": {"f:data": {"f:b": {}}}}]
     live = live_config_map(data={"a": "x", "b": "y"}, managedFields=record)
-    found = Looked(
+    result = Looked(
         {"kind": "ConfigMap", "managedFieldsManagers": ["tuner"]},
         {"kind": "ConfigMap", "jqPathExpressions": [".data.a"]},
         live=live,
     )
-    assert found.hidden == [
+    assert result.hidden == [
         ("/data/a", "spec.ignoreDifferences[1]", ".data.a"),
         ("/data/b", "spec.ignoreDifferences[0]", "tuner"),
     ]
@@ -52,16 +52,16 @@ def test_an_expression_and_a_manager_are_named() -> None:
 
 def test_a_rule_of_the_settings_is_named_by_its_key() -> None:
     settings: Object = {"resource.customizations.ignoreDifferences.ConfigMap": "jsonPointers: [/data/a]\n"}
-    found = Looked(settings=settings)
-    assert found.hidden == [("/data/a", "argocd-cm, resource.customizations of ConfigMap", "/data/a")]
+    result = Looked(settings=settings)
+    assert result.hidden == [("/data/a", "argocd-cm, resource.customizations of ConfigMap", "/data/a")]
 
 
 def test_a_rule_about_an_equal_field_hides_nothing() -> None:
-    found = Looked(
+    result = Looked(
         {"kind": "ConfigMap", "jsonPointers": ["/data/a"]}, live=live_config_map(data={"a": "1", "b": "y"})
     )
-    assert found.hidden == []
-    assert [idle.rule.position for idle in found.idle] == [0]
+    assert result.hidden == []
+    assert [idle.rule.position for idle in result.idle] == [0]
 
 
 def test_a_rule_of_the_wrong_group_is_idle_and_is_told_the_right_one() -> None:
@@ -73,16 +73,16 @@ def test_a_rule_of_the_wrong_group_is_idle_and_is_told_the_right_one() -> None:
 
 def test_a_rule_about_another_kind_matches_nothing() -> None:
     idle = Looked({"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}).idle
-    assert [one.why for one in idle] == ["it matches no resource of the app"]
+    assert [item.why for item in idle] == ["it matches no resource of the app"]
 
 
 def test_where_nothing_is_live_no_rule_can_be_judged() -> None:
     app = application(spec={"ignoreDifferences": [{"kind": "ConfigMap", "jsonPointers": ["/data/a"]}]})
     idle = IgnoredFields(compared(app=app, targets=[WANTED])).idle_rules()
-    assert [one.why for one in idle] == ["the app has no live resources"]
+    assert [item.why for item in idle] == ["the app has no live resources"]
 
 
 def test_rules_that_do_not_compile_hide_nothing() -> None:
-    found = Looked({"kind": "ConfigMap", "jqPathExpressions": [".data["]})
-    assert found.hidden == []
-    assert found.idle == ()
+    result = Looked({"kind": "ConfigMap", "jqPathExpressions": [".data["]})
+    assert result.hidden == []
+    assert result.idle == ()

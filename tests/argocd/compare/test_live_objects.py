@@ -16,8 +16,8 @@ def index(*objects: dict[str, Json], label: bool = False) -> LiveIndex:
 
 
 def test_what_is_marked_as_the_apps_is_the_apps() -> None:
-    found = index(live_config_map(), live_config_map("other", owner="other")).managed("shop", [])
-    assert list(found) == [KEY]
+    result = index(live_config_map(), live_config_map("other", owner="other")).managed("shop", [])
+    assert list(result) == [KEY]
 
 
 def test_what_has_an_owner_is_not_the_apps_own() -> None:
@@ -51,6 +51,6 @@ def test_live_is_read_in_gits_version() -> None:
 def test_a_hand_written_object_without_a_namespace_is_found_in_gits() -> None:
     live = live_config_map(owner="")
     del fields(live["metadata"])["namespace"]
-    found = index(live).managed("shop", [config_map()])
-    assert fields(found[KEY]["metadata"])["namespace"] == "shop"
+    result = index(live).managed("shop", [config_map()])
+    assert fields(result[KEY]["metadata"])["namespace"] == "shop"
     assert "namespace" not in fields(live["metadata"])

@@ -32,22 +32,22 @@ def thing(name: str, namespace: str = "", kind: str = "ConfigMap", **more: Json)
 def test_targets_get_their_namespace_and_the_last_of_doubles_counts() -> None:
     first, last = thing("a", data={"x": "1"}), thing("a", "shop", data={"x": "2"})
     role = thing("r", "shop", kind="ClusterRole")
-    found = normalize_target_objects(
+    targets = normalize_target_objects(
         [first, role, last],
         namespace="shop",
         is_namespaced=lambda ref: ref.kind != "ClusterRole",
         track=lambda obj: {**obj, "tracked": True},
     )
-    assert found.objects == (last, {**thing("r", kind="ClusterRole"), "tracked": True})
-    assert found.warnings == ("Resource /ConfigMap/shop/a appeared 2 times among application resources.",)
+    assert targets.objects == (last, {**thing("r", kind="ClusterRole"), "tracked": True})
+    assert targets.warnings == ("Resource /ConfigMap/shop/a appeared 2 times among application resources.",)
 
 
 def test_generated_names_never_collide_and_an_unknown_scope_is_a_namespace() -> None:
     pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "p-"}}
-    found = normalize_target_objects([pod, pod], namespace="shop", is_namespaced=lambda _: None)
-    assert len(found.objects) == 2
-    assert dig(found.objects[0], "metadata", "namespace") == "shop"
-    assert found.warnings == ()
+    targets = normalize_target_objects([pod, pod], namespace="shop", is_namespaced=lambda _: None)
+    assert len(targets.objects) == 2
+    assert dig(targets.objects[0], "metadata", "namespace") == "shop"
+    assert targets.warnings == ()
 
 
 def test_a_condition_keeps_its_time_while_its_message_stays() -> None:
@@ -60,8 +60,8 @@ def test_a_condition_keeps_its_time_while_its_message_stays() -> None:
         Condition(type="ComparisonError", message="same"),
         Condition(type="ComparisonError", message="new"),
     ]
-    found = set_conditions(before, now, ["ComparisonError"], NOON)
-    assert [(one.message, one.last_transition_time) for one in found] == [
+    result = set_conditions(before, now, ["ComparisonError"], NOON)
+    assert [(item.message, item.last_transition_time) for item in result] == [
         ("new", NOON),
         ("same", old),
         ("x", old),
@@ -100,14 +100,14 @@ def test_orphans_are_what_nobody_claims() -> None:
         (Key("", "Namespace", "", "shop"), ""),
     ]
     watching = project(orphanedResources={"warn": True, "ignore": [{"kind": "Secret", "name": "ignored-*"}]})
-    found = orphans(
+    result = orphans(
         watching,
         [(lost, "gone"), *others],
         managed=[Key("", "ConfigMap", "shop", "ours")],
         existing_apps=["other"],
     )
-    assert found == (lost,)
-    assert orphan_warning(watching, len(found)) == "Application has 1 orphaned resources"
+    assert result == (lost,)
+    assert orphan_warning(watching, len(result)) == "Application has 1 orphaned resources"
     assert orphans(project(), [(lost, "")]) == ()
     assert orphan_warning(project(orphanedResources={}), 1) is None
 

@@ -23,8 +23,8 @@ def test_version_does_not_count_and_the_rest_is_extra() -> None:
     live = thing("a", api="apps/v1", kind="Deployment", namespace="shop")
     extra = thing("b", namespace="shop")
     missing = thing("c")
-    found = pair([target, missing], by_key(extra, live), namespace="shop", is_namespaced=lambda _: True)
-    assert found.pairs == (Pair(target, live), Pair(missing, None), Pair(None, extra))
+    result = pair([target, missing], by_key(extra, live), namespace="shop", is_namespaced=lambda _: True)
+    assert result.pairs == (Pair(target, live), Pair(missing, None), Pair(None, extra))
 
 
 def test_an_unknown_scope_is_tried_both_ways() -> None:
@@ -56,5 +56,5 @@ def test_hooks_are_set_apart_and_unknown_ones_vanish() -> None:
         **thing("l"),
         "metadata": {"name": "l", "annotations": {"argocd.argoproj.io/hook": "sync"}},
     }
-    found = pair([hook, lost], {}, namespace="", is_namespaced=lambda _: True)
-    assert (found.pairs, found.hooks) == ((), (hook,))
+    result = pair([hook, lost], {}, namespace="", is_namespaced=lambda _: True)
+    assert (result.pairs, result.hooks) == ((), (hook,))

@@ -175,5 +175,5 @@ def test_the_short_cut_never_hides_a_difference(trees: tuple[Object, Object, Obj
         live = with_defaults({**canonical(extra), **live}, kind)
     for applied in (None, desired, last):
         if is_still_desired(applied, desired) and is_within(desired, live):
-            found = two_way(desired, live) if applied is None else three_way(applied, desired, live)
-            assert found.predicted == found.live
+            result = two_way(desired, live) if applied is None else three_way(applied, desired, live)
+            assert result.predicted == result.live

@@ -16,20 +16,20 @@ def pod(**container: Json) -> Object:
 
 
 def first_container(obj: Object) -> Json:
-    found = dig(obj, "spec", "containers", 0)
-    assert isinstance(found, dict)
-    return found
+    value = dig(obj, "spec", "containers", 0)
+    assert isinstance(value, dict)
+    return value
 
 
 def test_amounts_become_canonical() -> None:
     limits: Object = {"cpu": 0.2, "memory": "1024Mi"}
-    found = remarshal(pod(resources={"limits": limits}))
-    assert dig(first_container(found), "resources", "limits") == {"cpu": "200m", "memory": "1Gi"}
+    result = remarshal(pod(resources={"limits": limits}))
+    assert dig(first_container(result), "resources", "limits") == {"cpu": "200m", "memory": "1Gi"}
 
 
 def test_empty_values_disappear_and_structs_stay() -> None:
-    found = remarshal(pod(env=[], args=None, tty=False, workingDir="", resources={}, securityContext={}))
-    assert first_container(found) == {"name": "app", "resources": {}, "securityContext": {}}
+    result = remarshal(pod(env=[], args=None, tty=False, workingDir="", resources={}, securityContext={}))
+    assert first_container(result) == {"name": "app", "resources": {}, "securityContext": {}}
 
 
 def test_a_pointer_to_zero_is_kept() -> None:
@@ -148,10 +148,10 @@ def secret(**parts: Json) -> Object:
 
 
 def test_string_data_moves_into_data() -> None:
-    found = normalize(
+    result = normalize(
         secret(data={"a": "YQ==", "b": "Yg=="}, stringData={"b": "x", "c": 5, "d": "<masked 1>"})
     )
-    assert found == secret(data={"a": "YQ==", "b": "eA==", "c": 5, "d": "<masked 1>"})
+    assert result == secret(data={"a": "YQ==", "b": "eA==", "c": 5, "d": "<masked 1>"})
 
 
 def test_null_data_becomes_empty() -> None:
@@ -182,9 +182,9 @@ def test_endpoints_are_sorted() -> None:
             "subsets": [{"addresses": addresses, "ports": ports}],
         }
 
-    one = endpoints("10.0.0.2", "10.0.0.1", ports=[{"port": 80}, {"port": 443, "protocol": "TCP"}])
+    first = endpoints("10.0.0.2", "10.0.0.1", ports=[{"port": 80}, {"port": 443, "protocol": "TCP"}])
     other = endpoints("10.0.0.1", "10.0.0.2", ports=[{"port": 443}, {"port": 80, "protocol": "TCP"}])
-    assert normalize(one) == normalize(other)
+    assert normalize(first) == normalize(other)
 
 
 def test_only_the_outer_creation_timestamp_goes() -> None:

@@ -35,10 +35,10 @@ SMD = DiffOptions(strategy=Strategy.STRUCTURED_MERGE)
 def test_which_strategy(
     compare_options: str, sync_options: list[str], flag: bool, target: str, expected: Strategy
 ) -> None:
-    found = strategy_for(
+    strategy = strategy_for(
         {COMPARE: compare_options}, sync_options, server_side_diff=flag, target_annotations={SYNC: target}
     )
-    assert found is expected
+    assert strategy is expected
 
 
 def test_webhooks_are_left_out_unless_asked_for() -> None:

@@ -38,8 +38,8 @@ def thing(spec: Object, **meta: Json) -> Object:
 
 def with_last_applied(live: Object, applied: Object | str) -> Object:
     meta = dict(fields(live["metadata"]))
-    found = applied if isinstance(applied, str) else json.dumps(applied)
-    meta["annotations"] = {**fields(meta.get("annotations")), LAST_APPLIED: found}
+    result = applied if isinstance(applied, str) else json.dumps(applied)
+    meta["annotations"] = {**fields(meta.get("annotations")), LAST_APPLIED: result}
     return {**live, "metadata": meta}
 
 
@@ -176,23 +176,23 @@ def test_nothing_passed_in_is_changed() -> None:
 
 def test_a_reordered_keyed_list_is_one_change() -> None:
     kind = type_of("v1", "Pod")
-    one: Object = {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}
+    first: Object = {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}
     other: Object = {"spec": {"containers": [{"name": "b"}, {"name": "a"}]}}
-    (change,) = changes_between(one, other, kind)
+    (change,) = changes_between(first, other, kind)
     assert change.pointer == "/spec/containers"
-    assert apply_changes(one, (change,)) == other
+    assert apply_changes(first, (change,)) == other
 
 
 def test_items_added_and_removed_at_the_same_place() -> None:
     kind = type_of("v1", "Pod")
-    one: Object = {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}
+    first: Object = {"spec": {"containers": [{"name": "a"}, {"name": "b"}]}}
     other: Object = {"spec": {"containers": [{"name": "a"}, {"name": "c"}]}}
-    changes = changes_between(one, other, kind)
+    changes = changes_between(first, other, kind)
     assert {(change.path, change.kind) for change in changes} == {
         ("spec.containers[name=b]", ChangeKind.REMOVED),
         ("spec.containers[name=c]", ChangeKind.ADDED),
     }
-    assert apply_changes(one, changes) == other
+    assert apply_changes(first, changes) == other
 
 
 def test_keys_with_dots_are_quoted_in_paths() -> None:
@@ -254,9 +254,9 @@ def test_odd_shapes_are_compared_or_refused(odd: Json, place: str) -> None:
 def test_keys_that_look_like_numbers_have_one_order() -> None:
     keys = ["1", "01", "9" * 5000, "x"]
     live: Object = {"data": dict.fromkeys(keys, "a")}
-    wanted: Object = {"data": dict.fromkeys(reversed(keys), "b")}
-    found = [change.pointer.rpartition("/")[2] for change in changes_between(live, wanted)]
-    assert found == ["9" * 5000, "x", "01", "1"]
+    expected: Object = {"data": dict.fromkeys(reversed(keys), "b")}
+    result = [change.pointer.rpartition("/")[2] for change in changes_between(live, expected)]
+    assert result == ["9" * 5000, "x", "01", "1"]
 
 
 @pytest.mark.parametrize("applied", [None, 1, True])

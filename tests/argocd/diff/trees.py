@@ -50,8 +50,8 @@ custom_resources = st.fixed_dictionaries(
 def built_ins(draw: st.DrawFn) -> Object:
     """An object that its Go type can hold."""
     api_version, kind = draw(st.sampled_from(KINDS))
-    found = type_of(api_version, kind)
-    assert found is not None
+    schema = type_of(api_version, kind)
+    assert schema is not None
     return draw(of_kind(api_version, kind))
 
 
@@ -59,8 +59,8 @@ def built_ins(draw: st.DrawFn) -> Object:
 def pairs_of_built_ins(draw: st.DrawFn) -> tuple[Object, Object, Object]:
     """Three objects of one kind and name: what was applied, what is desired, what is live."""
     api_version, kind = draw(st.sampled_from(KINDS))
-    one = of_kind(api_version, kind)
-    return draw(one), draw(one), draw(one)
+    item = of_kind(api_version, kind)
+    return draw(item), draw(item), draw(item)
 
 
 # Strategies are made once: to make one anew for each field of each object costs more than all the rest.
@@ -73,9 +73,9 @@ def of_kind(api_version: str, kind: str) -> st.SearchStrategy[Object]:
 
 @st.composite
 def _of_kind(draw: st.DrawFn, api_version: str, kind: str) -> Object:
-    found = type_of(api_version, kind)
-    assert found is not None
-    tree = draw(_struct(found, _DEPTH))
+    schema = type_of(api_version, kind)
+    assert schema is not None
+    tree = draw(_struct(schema, _DEPTH))
     tree.pop("status", None)
     labels = draw(st.dictionaries(st.sampled_from(WORDS), st.sampled_from(WORDS), max_size=2))
     meta: Object = {"name": "x", "namespace": "ns"}
@@ -122,7 +122,7 @@ def _of_field(draw: st.DrawFn, field: Field, depth: int) -> Json:
         return draw(_value(kind, depth))
     keys = field.list_keys or ((field.merge_key,) if field.merge_key else ())
     if kind.of.kind == "struct" and keys:
-        found: list[Json] = []
+        result: list[Json] = []
         for number in draw(st.lists(st.integers(1, 4), max_size=3, unique=True)):
             item = draw(_struct(kind.of, depth - 1))
             for key in keys:
@@ -131,8 +131,8 @@ def _of_field(draw: st.DrawFn, field: Field, depth: int) -> Json:
             if field.merge_key:
                 inner = kind.of.struct.fields[field.merge_key].type
                 item[field.merge_key] = number if inner.kind == "int" else f"n{number}"
-            found.append(item)
-        return found or None
+            result.append(item)
+        return result or None
     if depth <= 0:
         return None
     items = draw(st.lists(_value(kind.of, depth - 1), max_size=3, unique_by=repr))

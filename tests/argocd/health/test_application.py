@@ -60,13 +60,13 @@ CLAIM = "PersistentVolumeClaim"
     ],
 )
 def test_the_worst_counts(pairs: list[ManagedPair], code: HealthCode, message: str) -> None:
-    found = app_health(pairs, {})
-    assert (found.code, found.message) == (code, message)
+    health = app_health(pairs, {})
+    assert (health.code, health.message) == (code, message)
 
 
 def test_rows_show_what_each_has() -> None:
-    found = app_health([pair(CLAIM, None), pair(CLAIM, "Lost"), pair("ConfigMap", "x")], {})
-    codes = [None if row is None else row.code for row in found.rows]
+    health = app_health([pair(CLAIM, None), pair(CLAIM, "Lost"), pair("ConfigMap", "x")], {})
+    codes = [None if row is None else row.code for row in health.rows]
     assert codes == [HealthCode.MISSING, HealthCode.DEGRADED, None]
 
 

@@ -94,23 +94,23 @@ def test_overrides_without_a_script_leave_the_judgement_to_others() -> None:
 
 def test_a_script_that_fails_makes_it_unknown_and_is_reported() -> None:
     overrides = {"Pod": ResourceOverride(health_lua="x")}
-    found = assess(thing("v1", "Pod"), overrides, lua=Told(Failed(message="<string>:1: boom")))
-    assert found is not None
-    assert found.verdict == HealthVerdict(HealthCode.UNKNOWN, "<string>:1: boom")
-    assert found.error == "failed to get resource health for shop/x: <string>:1: boom"
+    assessment = assess(thing("v1", "Pod"), overrides, lua=Told(Failed(message="<string>:1: boom")))
+    assert assessment is not None
+    assert assessment.verdict == HealthVerdict(HealthCode.UNKNOWN, "<string>:1: boom")
+    assert assessment.error == "failed to get resource health for shop/x: <string>:1: boom"
 
 
 def test_a_built_in_check_that_fails_is_reported_too() -> None:
-    found = assess(thing("v2", "Pod"))
-    assert found is not None
-    assert found.error == "unsupported Pod GVK: /v2, Kind=Pod"
+    assessment = assess(thing("v2", "Pod"))
+    assert assessment is not None
+    assert assessment.error == "unsupported Pod GVK: /v2, Kind=Pod"
 
 
 def test_shipped_checks_are_found() -> None:
     obj = thing("cert-manager.io/v1", "Certificate")
-    found = health_of(obj)
-    assert found is not None
-    assert found.code is HealthCode.PROGRESSING
+    health = health_of(obj)
+    assert health is not None
+    assert health.code is HealthCode.PROGRESSING
 
 
 @pytest.mark.parametrize(

@@ -279,8 +279,8 @@ def test_workflow() -> None:
 def test_api_service() -> None:
     for status, code in {"True": HEALTHY, "False": PROGRESSING}.items():
         available: Object = {"type": "Available", "status": status, "reason": "R", "message": "m"}
-        found = judged("apiregistration.k8s.io/v1", "APIService", {}, {"conditions": [available]})
-        assert found == HealthVerdict(code, "R: m")
+        verdict = judged("apiregistration.k8s.io/v1", "APIService", {}, {"conditions": [available]})
+        assert verdict == HealthVerdict(code, "R: m")
     assert judged("apiregistration.k8s.io/v1beta1", "APIService").message == "Waiting to be processed"
 
 
@@ -365,8 +365,8 @@ def test_other_versions_are_unknown(api_version: str, kind: str, said: str) -> N
     ],
 )
 def test_what_does_not_fit_its_type_is_unknown(spec: Json, status: Json, said: str) -> None:
-    found = judged("apps/v1", "Deployment", spec, status)
-    assert found == HealthVerdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {said}")
+    verdict = judged("apps/v1", "Deployment", spec, status)
+    assert verdict == HealthVerdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {said}")
 
 
 def test_whole_floats_and_nulls_fit() -> None:

@@ -29,15 +29,15 @@ def leaving(obj: Object) -> Object:
 def test_the_first_check_that_there_is_judges(
     obj: Object, code: HealthCode | None, by: StandaloneAssessor
 ) -> None:
-    found = standalone_health(obj, {})
-    assert (found.verdict.code if found.verdict else None, found.by) == (code, by)
+    health = standalone_health(obj, {})
+    assert (health.verdict.code if health.verdict else None, health.by) == (code, by)
 
 
 def test_ones_own_lua_comes_before_the_built_in_check() -> None:
     own = {"Pod": ResourceOverride(health_lua='return {status = "Suspended", message = "mine"}')}
-    found = standalone_health(POD, own)
-    assert found.verdict is not None
-    assert (found.verdict.code, found.verdict.message, found.by) == (
+    health = standalone_health(POD, own)
+    assert health.verdict is not None
+    assert (health.verdict.code, health.verdict.message, health.by) == (
         HealthCode.SUSPENDED,
         "mine",
         StandaloneAssessor.SETTINGS,

@@ -77,9 +77,9 @@ def test_delete_policies_add_up_and_have_a_default() -> None:
 
 def test_hooks_of_the_deletion_are_set_aside_unless_a_sync_needs_them_too() -> None:
     only, too = job("only", helm="post-delete"), job("too", hook="PostDelete,PostSync")
-    found = hooks.partition_for_sync([only, too, job("plain")])
-    assert found.sync == (too, job("plain"))
-    assert (found.has_pre_delete, found.has_post_delete) == (False, True)
+    partition = hooks.partition_for_sync([only, too, job("plain")])
+    assert partition.sync == (too, job("plain"))
+    assert (partition.has_pre_delete, partition.has_post_delete) == (False, True)
     assert hooks.hook_types(too) == (HookType.POST_SYNC,)
     assert deletion_hook_needed(only, None, [DeletionHook.POST_DELETE])
     assert not deletion_hook_needed(only, only, [DeletionHook.POST_DELETE])

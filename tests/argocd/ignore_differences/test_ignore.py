@@ -62,8 +62,8 @@ def test_a_rule_removes_and_says_so() -> None:
     left, applied = normalizer.apply(DEPLOYMENT)
     assert dig(left, "spec", "replicas") is MISSING
     assert dig(left, "spec", "template", "spec", "containers") == [{"name": "web", "image": "x"}]
-    assert [one.mismatch for one in applied] == [None, Mismatch.KIND, None]
-    assert [one.removed for one in applied] == [True, False, True]
+    assert [item.mismatch for item in applied] == [None, Mismatch.KIND, None]
+    assert [item.removed for item in applied] == [True, False, True]
     assert [removal.removed for removal in applied[0].removals] == [True, False]
     assert applied[2].removals[1].problem == "JQ patch returned error: cannot iterate over: null"
     assert normalizer.normalize(DEPLOYMENT) == left
@@ -149,8 +149,8 @@ def test_otherwise_nothing_is_taken_out(git: Object, managers: tuple[str, ...]) 
 
 def test_without_a_schema_lists_are_whole() -> None:
     git = desired(replicas=1, template={"spec": {"containers": [{"name": "proxy", "image": "z"}]}})
-    found = trusted_changes(LIVE, git, ("scaler",), DEDUCED)
-    assert list(found.paths()) == [("f:spec", "f:replicas")]
+    result = trusted_changes(LIVE, git, ("scaler",), DEDUCED)
+    assert list(result.paths()) == [("f:spec", "f:replicas")]
 
 
 def test_managers_of_settings_need_the_exact_key() -> None:

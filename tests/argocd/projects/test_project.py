@@ -126,8 +126,8 @@ def test_cluster_kinds_must_be_listed_and_may_be_listed_by_name() -> None:
 def test_why_a_sync_may_not_apply_an_object() -> None:
     ref = Ref(group="apps", kind="Deployment", namespace="kube-system", name="web")
     shop = project(destinations=[{"server": "*", "namespace": "shop"}])
-    told = projects.sync_problem(shop, ref, HERE, namespaced=True)
-    assert told == "namespace kube-system is not permitted in project 'shop'"
+    result = projects.sync_problem(shop, ref, HERE, namespaced=True)
+    assert result == "namespace kube-system is not permitted in project 'shop'"
     assert projects.sync_problem(shop, ref, HERE, namespaced=None) is not None
     assert projects.live_verdict(shop, ref, HERE) is PermissionResult.NO_MATCH
 
@@ -169,10 +169,10 @@ def test_destination_and_source_problems_are_told_together() -> None:
 
 def test_a_source_that_is_not_complete_ends_the_search() -> None:
     sources = (Source(repo_url="https://x/y", ref="a"), Source(repo_url="https://x/z"), Source())
-    told = projects.spec_problems(Spec(sources=sources), project(), [HERE])
-    assert told[0] == "application repo https://x/y is not permitted in project 'shop'"
-    assert told[1].endswith("source.ref are required for source https://x/z")
-    assert len(told) == 2
+    result = projects.spec_problems(Spec(sources=sources), project(), [HERE])
+    assert result[0] == "application repo https://x/y is not permitted in project 'shop'"
+    assert result[1].endswith("source.ref are required for source https://x/z")
+    assert len(result) == 2
 
 
 def test_a_global_project_hands_its_lists_down() -> None:
@@ -208,11 +208,11 @@ def test_projects_are_judged_with_the_first_problem() -> None:
     twice: Json = {"server": "a", "namespace": "b"}
     assert projects.project_problem(project(destinations=[twice, twice])) == "destination 'a/b' already added"
     window: Json = {"kind": "allow", "schedule": "* * * * *", "duration": "1h"}
-    told = projects.project_problem(project(syncWindows=[window]))
-    assert told == "window 'allow':'* * * * *':'1h' requires one of application, cluster or namespace"
+    problem = projects.project_problem(project(syncWindows=[window]))
+    assert problem == "window 'allow':'* * * * *':'1h' requires one of application, cluster or namespace"
     policy = "p, proj:shop:dev, applications, sync, shop/*, permit"
-    told = projects.project_problem(project(roles=[{"name": "dev", "policies": [policy]}]))
-    assert told == f"invalid policy rule '{policy}': effect must be: 'allow' or 'deny'"
+    problem = projects.project_problem(project(roles=[{"name": "dev", "policies": [policy]}]))
+    assert problem == f"invalid policy rule '{policy}': effect must be: 'allow' or 'deny'"
 
 
 def test_impersonation() -> None:

@@ -83,9 +83,9 @@ def test_fields_of_a_line(line: str, tokens: list[str]) -> None:
     ],
 )
 def test_lines_that_argocd_refuses(line: str, problem: str) -> None:
-    found = read_line(line, HERE)
-    assert isinstance(found, BadLine)
-    assert problem in found.problem
+    result = read_line(line, HERE)
+    assert isinstance(result, BadLine)
+    assert problem in result.problem
     assert (policy_problem(line) or "").startswith("policy syntax error")
 
 
@@ -215,25 +215,25 @@ def test_the_nearest_line_is_ones_own() -> None:
         "p, role:dev, applications, sync, test/*, allow",
         "g, alice, role:dev",
     )
-    found = explain(known, user("alice"), SYNC)
-    assert found.nearest is not None
-    assert found.nearest.line.subject == "role:dev"
-    assert (found.nearest.misses, found.nearest.is_own) == ((PolicyPart.OBJECT,), True)
-    assert str(found.remedy) == "p, alice, applications, sync, shop/web, allow"
+    output = explain(known, user("alice"), SYNC)
+    assert output.nearest is not None
+    assert output.nearest.line.subject == "role:dev"
+    assert (output.nearest.misses, output.nearest.is_own) == ((PolicyPart.OBJECT,), True)
+    assert str(output.remedy) == "p, alice, applications, sync, shop/web, allow"
 
 
 def test_no_single_line_helps_against_a_deny() -> None:
     known = policy("p, alice, applications, sync, */*, deny")
-    found = explain(known, user("alice"), SYNC)
-    assert found.remedy is None
-    assert found.decision.reason is Reason.DENIED
+    output = explain(known, user("alice"), SYNC)
+    assert output.remedy is None
+    assert output.decision.reason is Reason.DENIED
 
 
 def test_a_nameless_token_gets_the_smallest_role_for_its_group() -> None:
     known = policy("p, role:syncer, applications, sync, shop/*, allow")
-    found = explain(known, user("", "org:team"), SYNC)
-    assert isinstance(found.remedy, Grant)
-    assert str(found.remedy) == "g, org:team, role:syncer"
+    output = explain(known, user("", "org:team"), SYNC)
+    assert isinstance(output.remedy, Grant)
+    assert str(output.remedy) == "g, org:team, role:syncer"
 
 
 def test_texts_and_requests() -> None:
@@ -256,9 +256,9 @@ def test_roles_that_nobody_filled() -> None:
 )
 def test_a_written_line_reads_back(parts: list[str]) -> None:
     line = ", ".join(("p", *map(quoted, parts)))
-    found = read_line(line, HERE)
-    assert isinstance(found, Permission)
-    assert [found.subject, found.resource, found.action, found.object, found.effect] == parts
+    result = read_line(line, HERE)
+    assert isinstance(result, Permission)
+    assert [result.subject, result.resource, result.action, result.object, result.effect] == parts
 
 
 _WORD = st.text(st.sampled_from('ab/*[]{}?\\," :'), max_size=6)
@@ -271,8 +271,8 @@ def test_what_explain_proposes_works(
     readable = [line for line in lines if not isinstance(read_line(line, HERE), BadLine) and "\n" not in line]
     known = policy(*readable, mode=mode)
     request = Request(resource="applications", action=action, object=target)
-    found = explain(known, user(name), request)
-    if found.remedy is not None:
-        assert decide(known.with_lines((found.remedy,)), user(name), request).allowed
-    elif name and not found.decision.allowed:
-        assert found.decision.reason in (Reason.DENIED, Reason.BROKEN_PATTERN)
+    output = explain(known, user(name), request)
+    if output.remedy is not None:
+        assert decide(known.with_lines((output.remedy,)), user(name), request).allowed
+    elif name and not output.decision.allowed:
+        assert output.decision.reason in (Reason.DENIED, Reason.BROKEN_PATTERN)

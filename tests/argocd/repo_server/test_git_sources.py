@@ -141,10 +141,10 @@ def test_what_only_this_machine_lacks_is_a_gap(shop: Made, sources: GitSources) 
 )
 def test_refs_that_cannot_be(shop: Made, tmp_path: Path, refs: list[Object], text: str) -> None:
     other = Made(tmp_path / "values")
-    for one in (shop, other):
-        one.commit({"values.yaml": "a: 1\n", "app/Chart.yaml": "name: x\n"})
-        one.git("branch", "old")
-        one.commit({"values.yaml": "a: 2\n"})
+    for item in (shop, other):
+        item.commit({"values.yaml": "a: 1\n", "app/Chart.yaml": "name: x\n"})
+        item.git("branch", "old")
+        item.commit({"values.yaml": "a: 2\n"})
     repos = [
         open_repo(str(shop.folder), url=URL),
         open_repo(str(other.folder), url="https://example.org/v"),

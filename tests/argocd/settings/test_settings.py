@@ -67,7 +67,7 @@ def test_one_text_for_all_kinds() -> None:
 
 def test_split_keys_go_over_the_whole_text() -> None:
     prefix = "resource.customizations."
-    found = read(
+    snapshot = read(
         {
             "resource.customizations": WHOLE,
             f"{prefix}health.apps_Deployment": "return 1",
@@ -78,14 +78,14 @@ def test_split_keys_go_over_the_whole_text() -> None:
             f"{prefix}knownTypeFields.a.b.io_Thing": "- {field: f, type: t}",
         }
     )
-    assert found.problems == ()
-    deployment = found.overrides["apps/Deployment"]
+    assert snapshot.problems == ()
+    deployment = snapshot.overrides["apps/Deployment"]
     assert (deployment.health_lua, deployment.use_open_libs) == ("return 1", False)
     assert deployment.ignore_differences.json_pointers == ("/spec/replicas",)
-    assert found.overrides["Service"].ignore_differences == IgnoreRule(json_pointers=("/spec/x",))
-    assert found.overrides["*/*"].ignore_differences == IgnoreRule(managed_fields_managers=("m",)) + STATUS
-    assert found.overrides["a.b.io/Thing"].known_type_fields == (KnownTypeField(field="f", type="t"),)
-    assert set(found.overrides) == {"apps/Deployment", "Service", "*/*", "a.b.io/Thing"}
+    assert snapshot.overrides["Service"].ignore_differences == IgnoreRule(json_pointers=("/spec/x",))
+    assert snapshot.overrides["*/*"].ignore_differences == IgnoreRule(managed_fields_managers=("m",)) + STATUS
+    assert snapshot.overrides["a.b.io/Thing"].known_type_fields == (KnownTypeField(field="f", type="t"),)
+    assert set(snapshot.overrides) == {"apps/Deployment", "Service", "*/*", "a.b.io/Thing"}
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_what_cannot_be_read_breaks_every_comparison(key: str, value: str, said:
 
 
 def test_bad_global_projects_do_not_break_comparing() -> None:
-    found = read({"globalProjects": "x"})
-    assert found.comparison_problem is None
-    assert [problem.key for problem in found.problems] == ["globalProjects"]
+    snapshot = read({"globalProjects": "x"})
+    assert snapshot.comparison_problem is None
+    assert [problem.key for problem in snapshot.problems] == ["globalProjects"]
 
 
 @pytest.mark.parametrize(
@@ -147,16 +147,16 @@ def test_bad_global_projects_do_not_break_comparing() -> None:
     ],
 )
 def test_where_status_is_ignored(said: str, keys: set[str]) -> None:
-    found = read({"resource.compareoptions": f"ignoreResourceStatusField: {said}"})
-    assert set(found.overrides) == keys
-    assert all(override.ignore_differences == STATUS for override in found.overrides.values())
+    snapshot = read({"resource.compareoptions": f"ignoreResourceStatusField: {said}"})
+    assert set(snapshot.overrides) == keys
+    assert all(override.ignore_differences == STATUS for override in snapshot.overrides.values())
 
 
 def test_rules_for_refreshes_hold_what_always_changes() -> None:
     always = ("/metadata/resourceVersion", "/metadata/generation", "/metadata/managedFields")
-    found = read({"resource.customizations": WHOLE}).resource_update_overrides()
-    assert found["*/*"].ignore_differences.json_pointers == ("/status", *always)
-    assert found["apps/Deployment"].ignore_differences.json_pointers == ("/metadata/x", "/spec/replicas")
+    result = read({"resource.customizations": WHOLE}).resource_update_overrides()
+    assert result["*/*"].ignore_differences.json_pointers == ("/status", *always)
+    assert result["apps/Deployment"].ignore_differences.json_pointers == ("/metadata/x", "/spec/replicas")
     narrow = read(
         {
             "resource.customizations": WHOLE,
@@ -168,7 +168,7 @@ def test_rules_for_refreshes_hold_what_always_changes() -> None:
 
 
 def test_the_plain_settings() -> None:
-    found = read(
+    snapshot = read(
         {
             "application.resourceTrackingMethod": "label",
             "application.instanceLabelKey": "example.com/app",
@@ -186,18 +186,20 @@ def test_the_plain_settings() -> None:
             "controller.repo.error.grace.period.seconds": "5",
         },
     )
-    assert found.tracking_method == "label"
-    assert found.instance_label_key == "example.com/app"
-    assert found.installation_id == "one"
-    assert found.sensitive_annotations == {"a", "b"}
-    assert (found.reconciliation_seconds, found.reconciliation_jitter_seconds) == (5400, 0)
-    assert found.application_namespaces == ("team-*", "other")
-    assert found.server_side_diff
-    assert found.persist_resource_health
-    assert found.repo_error_grace_seconds == 5
-    assert found.impersonation_enabled
-    assert found.impersonation_enforced
-    assert found.global_projects == (GlobalProject(name="base", label_selector={"matchLabels": {"a": "b"}}),)
+    assert snapshot.tracking_method == "label"
+    assert snapshot.instance_label_key == "example.com/app"
+    assert snapshot.installation_id == "one"
+    assert snapshot.sensitive_annotations == {"a", "b"}
+    assert (snapshot.reconciliation_seconds, snapshot.reconciliation_jitter_seconds) == (5400, 0)
+    assert snapshot.application_namespaces == ("team-*", "other")
+    assert snapshot.server_side_diff
+    assert snapshot.persist_resource_health
+    assert snapshot.repo_error_grace_seconds == 5
+    assert snapshot.impersonation_enabled
+    assert snapshot.impersonation_enforced
+    assert snapshot.global_projects == (
+        GlobalProject(name="base", label_selector={"matchLabels": {"a": "b"}}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -235,7 +237,7 @@ def test_scripts_by_exact_key_then_glob() -> None:
         {"Pod": {"health.lua": "pod"}, "*.io/*": {"health.lua": "glob"}, "a.io/B": {"actions": "x"}}
     )
     assert [
-        found.health_lua if (found := health_override(overrides, group, kind)) else None
+        result.health_lua if (result := health_override(overrides, group, kind)) else None
         for group, kind in [("", "Pod"), ("a.io", "B"), ("apps", "Deployment")]
     ] == ["pod", "glob", None]
 
@@ -269,5 +271,5 @@ LINES = st.lists(
 @given(st.dictionaries(KEYS, LINES | st.text(max_size=20), max_size=4))
 def test_any_text_is_read_or_named(data: dict[str, str]) -> None:
     config_map: Object = {"data": {**data}}
-    found = Settings.from_config_maps(config_map, None)
-    assert all(problem.key in data for problem in found.problems)
+    result = Settings.from_config_maps(config_map, None)
+    assert all(problem.key in data for problem in result.problems)

@@ -18,20 +18,23 @@ OBJECT: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": 
 def test_the_revision_that_an_app_tracks_is_there(revision: str) -> None:
     source: Object = {"repoURL": "https://bot@git.example.com/x", "path": "p", "targetRevision": revision}
     application: Object = {"spec": {"source": source}, "status": {"sync": {"revision": COMMIT}}}
-    found = repositories_of(application, [OBJECT], Clock(datetime(2026, 1, 1, tzinfo=UTC)))
-    assert found.resolve(source, revision) == COMMIT
-    assert found.render(application, source, COMMIT).manifests == (OBJECT,)
-    assert {(head.revision, head.commit) for head in found.heads()} == {("HEAD", COMMIT), ("main", COMMIT)}
+    repositories = repositories_of(application, [OBJECT], Clock(datetime(2026, 1, 1, tzinfo=UTC)))
+    assert repositories.resolve(source, revision) == COMMIT
+    assert repositories.render(application, source, COMMIT).manifests == (OBJECT,)
+    assert {(head.revision, head.commit) for head in repositories.heads()} == {
+        ("HEAD", COMMIT),
+        ("main", COMMIT),
+    }
 
 
 def test_two_spellings_of_one_repository() -> None:
-    one: Object = {"repoURL": "https://git.example.com/x", "path": "p", "targetRevision": "HEAD"}
+    first: Object = {"repoURL": "https://git.example.com/x", "path": "p", "targetRevision": "HEAD"}
     other: Object = {"repoURL": "https://git.example.com/x.git", "path": "q", "targetRevision": "main"}
     application: Object = {
-        "spec": {"sources": [one, other]},
+        "spec": {"sources": [first, other]},
         "status": {"sync": {"revisions": [COMMIT, COMMIT]}},
     }
-    found = repositories_of(application, [OBJECT], Clock(datetime(2026, 1, 1, tzinfo=UTC)))
-    for source in (one, other):
-        assert found.resolve(source, str(source["targetRevision"])) == COMMIT
-        found.render(application, source, COMMIT)
+    repositories = repositories_of(application, [OBJECT], Clock(datetime(2026, 1, 1, tzinfo=UTC)))
+    for source in (first, other):
+        assert repositories.resolve(source, str(source["targetRevision"])) == COMMIT
+        repositories.render(application, source, COMMIT)

@@ -51,9 +51,9 @@ def test_apps_go_to_the_cluster_that_they_name() -> None:
 
 def test_an_app_of_two_sources_has_two_revisions() -> None:
     clock = Clock(START)
-    one = GitRepository(url=URL, clock=clock)
+    item = GitRepository(url=URL, clock=clock)
     two = GitRepository(url="https://git.example.com/team/values.git", clock=clock)
-    first = one.push({"apps/shop": [config_map("a", x="1")]})
+    first = item.push({"apps/shop": [config_map("a", x="1")]})
     second = two.push({"more": Folder(manifests=(config_map("b", x="2"),), source_type="Kustomize")})
     app = application(automated={})
     sources: list[object] = [
@@ -62,7 +62,9 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
     ]
     spec = {key: value for key, value in fields(app.get("spec")).items() if key != "source"}
     whole: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]  (a list of dicts is Json)
-    simulation = Simulation(World(clock=clock, repository=GitRepositories([one, two]), applications=(whole,)))
+    simulation = Simulation(
+        World(clock=clock, repository=GitRepositories([item, two]), applications=(whole,))
+    )
     simulation.run(timedelta(minutes=5))
     status = simulation.argocd.status("shop")
     assert simulation.argocd.sync_and_health("shop") == ("Synced", "Healthy")
@@ -99,8 +101,8 @@ def test_an_app_in_another_namespace_is_left_alone_unless_it_is_enabled() -> Non
     )
     world.minutes(1)
     assert world.codes == ("Synced", "Healthy")
-    found = world.get("/api/v1/namespaces/shop/configmaps/a")
-    mark = dig(found, "metadata", "annotations", "argocd.argoproj.io/tracking-id")
+    result = world.get("/api/v1/namespaces/shop/configmaps/a")
+    mark = dig(result, "metadata", "annotations", "argocd.argoproj.io/tracking-id")
     assert mark == "team-a_shop:/ConfigMap:shop/a"
 
 
@@ -229,8 +231,8 @@ def test_only_some_namespaces_are_managed() -> None:
     world = SmallWorld.with_objects([config_map("a", x="1")], application(automated={}, options=()))
     world.destinations[0].namespaces = ("other",)
     world.minutes(1)
-    told = 'Failed to load live state: namespace "shop" for ConfigMap "a" is not managed'
-    assert world.condition("ComparisonError") == told
+    message = 'Failed to load live state: namespace "shop" for ConfigMap "a" is not managed'
+    assert world.condition("ComparisonError") == message
     assert world.codes[0] == "Unknown"
 
 
@@ -247,8 +249,8 @@ def test_changes_of_status_are_no_news_unless_the_settings_say_so() -> None:
         world.seconds(10)
         before = len(world.moments(TraceKind.REFRESHED))
         path = "/api/v1/namespaces/shop/services/web/status"
-        said: Object = {"status": {"conditions": [{"type": "Seen", "status": "True"}]}}
-        assert world.api_server.send(Request(verb="merge-patch", path=path, body=said)).ok
+        result: Object = {"status": {"conditions": [{"type": "Seen", "status": "True"}]}}
+        assert world.api_server.send(Request(verb="merge-patch", path=path, body=result)).ok
         world.seconds(1)
         return len(world.moments(TraceKind.REFRESHED)) - before
 

@@ -33,10 +33,10 @@ class MemoryGround:
         return ()
 
     def get(self, ref: Ref) -> Object:
-        found = self.objects.get(ref.key)
-        if found is None:
+        result = self.objects.get(ref.key)
+        if result is None:
             raise Refused(f'"{ref.name}" not found', reason=Reason.NOT_FOUND)
-        return found
+        return result
 
     def apply(self, obj: Object, mode: Mode) -> str:
         ref = ref_of(obj)
@@ -45,9 +45,9 @@ class MemoryGround:
         self.log.append(f"apply {ref.name}")
         if ref.name in self.refusals:
             raise Refused(self.refusals[ref.name])
-        told = "configured" if ref.key in self.objects else "created"
+        message = "configured" if ref.key in self.objects else "created"
         self.objects[ref.key] = self.becomes(obj)
-        return f"{ref.kind}/{ref.name} {told}"
+        return f"{ref.kind}/{ref.name} {message}"
 
     create = apply
     replace = apply
@@ -63,10 +63,10 @@ class MemoryGround:
     def patch(self, ref: Ref, patch: list[Json]) -> None: ...
 
     def delete(self, ref: Ref, propagation: Propagation) -> None:  # noqa: ARG002  (of ClusterOps)
-        found = self.get(ref)
+        result = self.get(ref)
         self.log.append(f"delete {ref.name}")
-        meta: Object = {**fields(found.get("metadata")), "deletionTimestamp": "2026-03-02T03:10:00Z"}
-        self.objects[ref.key] = {**found, "metadata": meta}
+        meta: Object = {**fields(result.get("metadata")), "deletionTimestamp": "2026-03-02T03:10:00Z"}
+        self.objects[ref.key] = {**result, "metadata": meta}
         self._collect(ref.key)
 
     def _collect(self, key: Key) -> None:
@@ -89,9 +89,9 @@ class MemoryGround:
         make_namespace: NamespaceMaker | None = None,
     ) -> Request:
         """What a comparison with the cluster as it is now would ask for: all that is in it is the app's."""
-        wanted = {ref_of(target).key: target for target in targets}
-        pairs = [Pair(target, self.objects.get(key)) for key, target in wanted.items()]
-        pairs += [Pair(None, live) for key, live in self.objects.items() if key not in wanted]
+        expected = {ref_of(target).key: target for target in targets}
+        pairs = [Pair(target, self.objects.get(key)) for key, target in expected.items()]
+        pairs += [Pair(None, live) for key, live in self.objects.items() if key not in expected]
         return Request(
             namespace=NAMESPACE,
             revision="0123456789abcdef",

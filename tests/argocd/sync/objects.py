@@ -22,16 +22,16 @@ def thing(name: str, kind: str = "ConfigMap", *, api_version: str = "v1", **anno
 
 def job(name: str, condition: str = "", *, message: str = "", hook: str = "PreSync", **more: Json) -> Object:
     """A hook; with a condition, it is over."""
-    found = thing(name, "Job", api_version="batch/v1", hook=hook, **more)
+    result = thing(name, "Job", api_version="batch/v1", hook=hook, **more)
     if condition:
         done: Object = {"type": condition, "status": "True", "message": message}
-        found["status"] = {"conditions": [done]}
-    return found
+        result["status"] = {"conditions": [done]}
+    return result
 
 
 def deployment(name: str, *, ready: bool = True, **annotations: Json) -> Object:
-    found = thing(name, "Deployment", api_version="apps/v1", **annotations)
-    found["spec"] = {"replicas": 1, "template": {"spec": {"containers": [{"image": f"{name}:1"}]}}}
+    result = thing(name, "Deployment", api_version="apps/v1", **annotations)
+    result["spec"] = {"replicas": 1, "template": {"spec": {"containers": [{"image": f"{name}:1"}]}}}
     count = 1 if ready else 0
-    found["status"] = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": count}
-    return found
+    result["status"] = {"replicas": 1, "updatedReplicas": 1, "availableReplicas": count}
+    return result

@@ -58,10 +58,10 @@ class StubClusterOps:
         return self.served
 
     def get(self, ref: Ref) -> Object:
-        found = self.objects.get(ref)
-        if found is None:
+        result = self.objects.get(ref)
+        if result is None:
             raise Refused(f'{ref.kind.lower()}s "{ref.name}" not found', reason=Reason.NOT_FOUND)
-        return found
+        return result
 
     def apply(self, obj: Object, mode: Mode) -> str:
         return self._write("apply", obj, mode)

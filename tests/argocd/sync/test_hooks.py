@@ -104,9 +104,9 @@ def test_a_hook_without_a_name_gets_one_for_each_phase() -> None:
 
 
 def dig_annotations(obj: Object) -> Object:
-    found = dig(obj, "metadata", "annotations")
-    assert isinstance(found, dict)
-    return found
+    value = dig(obj, "metadata", "annotations")
+    assert isinstance(value, dict)
+    return value
 
 
 def test_hooks_of_sync_fail_run_before_the_sync_says_that_it_failed() -> None:

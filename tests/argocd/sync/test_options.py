@@ -37,9 +37,9 @@ def options(*told: str, **sync: Json) -> SyncOptions:
 
 
 def test_options_of_an_operation() -> None:
-    found = options("Prune=confirm", "Validate=false", "CreateNamespace=true", "replace=true", prune=True)
-    assert (found.prune, found.prune_option, found.validate) == (True, "confirm", False)
-    assert (found.create_namespace, found.replace) == (True, False)
+    result = options("Prune=confirm", "Validate=false", "CreateNamespace=true", "replace=true", prune=True)
+    assert (result.prune, result.prune_option, result.validate) == (True, "confirm", False)
+    assert (result.create_namespace, result.replace) == (True, False)
     assert SyncOptions.of({}) == SyncOptions()
 
 
@@ -97,18 +97,18 @@ def test_propagation_has_an_order_of_its_own() -> None:
 def test_how_an_object_is_written(
     target: Object, live: Object | None, told: tuple[str, ...], method: ApplyMethod, set_by: OptionSource
 ) -> None:
-    found = write_plan(target, live, options(*told))
-    assert (found.method, found.set_by) == (method, set_by)
+    plan = write_plan(target, live, options(*told))
+    assert (plan.method, plan.set_by) == (method, set_by)
 
 
 def test_a_dry_run_is_never_server_side() -> None:
-    found = write_plan(obj("ServerSideApply=true"), None, options(), dry_run=True)
-    assert found.method is ApplyMethod.APPLY
+    plan = write_plan(obj("ServerSideApply=true"), None, options(), dry_run=True)
+    assert plan.method is ApplyMethod.APPLY
 
 
 def test_force_and_validation_of_one_object() -> None:
-    found = write_plan(obj("Validate=false"), obj("Force=true"), options())
-    assert (found.force, found.validate) == (True, False)
+    plan = write_plan(obj("Validate=false"), obj("Force=true"), options())
+    assert (plan.force, plan.validate) == (True, False)
 
 
 def test_fields_of_kubectl_are_taken_over_once() -> None:
@@ -147,8 +147,8 @@ def test_kinds_that_may_be_unknown() -> None:
 
 
 def _server_side(record: Object) -> Json:
-    found = SyncOptions(dry_run=record["operation_dry_run"] is True)
-    return uses_server_side_apply(fields(record["object"]), found, dry_run=record["dry_run"] is True)
+    result = SyncOptions(dry_run=record["operation_dry_run"] is True)
+    return uses_server_side_apply(fields(record["object"]), result, dry_run=record["dry_run"] is True)
 
 
 def _migration(record: Object) -> Json:
@@ -169,7 +169,7 @@ _QUESTIONS: dict[str, tuple[str, Callable[[Object], Json]]] = {
 
 @needs_shared
 def test_recorded_answers_of_argocd() -> None:
-    asked = 0
+    request = 0
     with (CONFORMANCE / "sync_run.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             record: Object = json.loads(line)
@@ -178,9 +178,9 @@ def test_recorded_answers_of_argocd() -> None:
             if text(record["op"]) in _QUESTIONS:
                 name, question = _QUESTIONS[text(record["op"])]
                 assert question(record) == expect[name], record["id"]
-                asked += 1
+                request += 1
             elif record["op"] == "sync-strategy":
-                found = SyncOptions.of({"syncStrategy": strategy})
-                assert expect in ({"force": found.force}, {"is_apply": found.skip_hooks}), record["id"]
-                asked += 1
-    assert asked == 19
+                result = SyncOptions.of({"syncStrategy": strategy})
+                assert expect in ({"force": result.force}, {"is_apply": result.skip_hooks}), record["id"]
+                request += 1
+    assert request == 19

@@ -14,25 +14,25 @@ TEXTS = st.text(max_size=8)
 
 @st.composite
 def results(draw: st.DrawFn) -> Result:
-    said = [draw(TEXTS) for _ in range(10)]
+    result = [draw(TEXTS) for _ in range(10)]
     return Result(
-        group=said[0],
-        version=said[1],
-        kind=said[2],
-        namespace=said[3],
-        name=said[4],
-        status=said[5],
-        message=said[6],
-        hook_type=said[7],
-        hook_phase=said[8],
-        sync_phase=said[9],
+        group=result[0],
+        version=result[1],
+        kind=result[2],
+        namespace=result[3],
+        name=result[4],
+        status=result[5],
+        message=result[6],
+        hook_type=result[7],
+        hook_phase=result[8],
+        sync_phase=result[9],
         images=tuple(draw(st.lists(TEXTS, max_size=2))),
     )
 
 
 @given(st.lists(results(), max_size=4))
 def test_results_survive_their_json(found: list[Result]) -> None:
-    assert results_from_json(result_json(one) for one in found) == tuple(found)
+    assert results_from_json(result_json(item) for item in found) == tuple(found)
 
 
 def test_go_leaves_out_what_is_empty_but_the_name() -> None:
@@ -48,7 +48,7 @@ def test_go_leaves_out_what_is_empty_but_the_name() -> None:
 
 def test_what_is_no_result_is_passed_over() -> None:
     rows: list[Object] = [{"kind": 5}, {"kind": "ConfigMap", "images": None}, {"images": "x"}]
-    assert [one.kind for one in results_from_json(rows)] == ["ConfigMap"]
+    assert [item.kind for item in results_from_json(rows)] == ["ConfigMap"]
 
 
 def test_images_are_those_of_the_containers() -> None:

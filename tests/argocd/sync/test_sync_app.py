@@ -108,7 +108,9 @@ def test_a_sync_records_what_it_did_and_where_from() -> None:
     assert _phase_and_message(sync_pass) == ("Succeeded", "successfully synced (all tasks run)")
     result = fields(sync_pass.operation_state["syncResult"])
     assert result["revision"] == COMMIT
-    assert [fields(one)["message"] for one in items(result["resources"])] == ["ConfigMap/settings created"]
+    assert [fields(resource)["message"] for resource in items(result["resources"])] == [
+        "ConfigMap/settings created"
+    ]
     assert sync_pass.history == [
         {
             "id": 0,
@@ -189,8 +191,8 @@ def test_a_comparison_that_cannot_be_made() -> None:
 
 
 def test_errors_of_the_comparison_stop_it() -> None:
-    told: Json = [{"type": "InvalidSpecError", "message": "bad"}]
-    sync_pass = scene(config_map(), status={"conditions": told}).sync_pass()
+    result: Json = [{"type": "InvalidSpecError", "message": "bad"}]
+    sync_pass = scene(config_map(), status={"conditions": result}).sync_pass()
     assert _phase_and_message(sync_pass) == ("Error", "InvalidSpecError: bad")
 
 
@@ -214,10 +216,10 @@ def test_a_cluster_that_nobody_knows() -> None:
 def test_the_project_is_asked_for_each_object() -> None:
     here = scene(config_map())
     here.project = {**OPEN_PROJECT, "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]}}
-    told = "namespace shop is not permitted in project 'default'"
+    message = "namespace shop is not permitted in project 'default'"
     assert _phase_and_message(here.sync_pass()) == (
         "Failed",
-        f"one or more synchronization tasks are not valid: {told}",
+        f"one or more synchronization tasks are not valid: {message}",
     )
 
 
@@ -233,8 +235,8 @@ def test_impersonation() -> None:
     account: Object = {"server": "*", "namespace": "*", "defaultServiceAccount": "deployer"}
     here = scene(config_map())
     here.settings = Settings(impersonation_enabled=True)
-    told = f"no matching service account found for destination server {SERVER} and namespace shop"
-    assert _phase_and_message(here.sync_pass()) == ("Error", told)
+    message = f"no matching service account found for destination server {SERVER} and namespace shop"
+    assert _phase_and_message(here.sync_pass()) == ("Error", message)
     here.project = {
         **OPEN_PROJECT,
         "spec": {**fields(OPEN_PROJECT["spec"]), "destinationServiceAccounts": [account]},
@@ -273,8 +275,8 @@ def test_messages_of_resources_are_put_in_better_words_but_not_that_of_the_opera
     here.cluster_ops = _Unknown(refusals={"settings": raw})
     sync_pass = here.sync_pass()
     assert _phase_and_message(sync_pass)[1].endswith(raw)
-    told = text(dig(sync_pass.operation_state, "syncResult", "resources", 0, "message"))
-    assert 'Version "v2" of /ConfigMap is installed' in told
+    message = text(dig(sync_pass.operation_state, "syncResult", "resources", 0, "message"))
+    assert 'Version "v2" of /ConfigMap is installed' in message
 
 
 class _Silent(MemoryGround):
@@ -332,12 +334,12 @@ def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
     assert later.operation_state["finishedAt"] == "2026-03-02T03:15:00Z"
     assert later.operation_state["startedAt"] == first.operation_state["startedAt"]
     assert dig(later.operation_state, "syncResult", "source") == source
-    assert [one.revisions for one in here.wanted] == [("main",), ("",)]
+    assert [item.revisions for item in here.wanted] == [("main",), ("",)]
 
 
 def test_an_operation_that_takes_too_long_is_terminated() -> None:
     here = scene(config_map())
     state = started()
-    found = process({"sync": {}}, state, _turns(here), now=NOW, timeout=timedelta(minutes=5))
-    assert found.start is Start.TIMED_OUT
-    assert found.operation_state["message"] == "Operation terminated, triggered by controller sync timeout"
+    result = process({"sync": {}}, state, _turns(here), now=NOW, timeout=timedelta(minutes=5))
+    assert result.start is Start.TIMED_OUT
+    assert result.operation_state["message"] == "Operation terminated, triggered by controller sync timeout"

@@ -27,8 +27,8 @@ def _plan(request: Request, ground: StubClusterOps | None = None) -> Plan:
 
 
 def _definition(group: str, kind: str) -> Object:
-    found = thing("widgets", "CustomResourceDefinition", api_version="apiextensions.k8s.io/v1")
-    return {**found, "spec": {"group": group, "names": {"kind": kind}}}
+    result = thing("widgets", "CustomResourceDefinition", api_version="apiextensions.k8s.io/v1")
+    return {**result, "spec": {"group": group, "names": {"kind": kind}}}
 
 
 def _as_it_is(namespace: Object, _live: Object | None) -> Object:
@@ -60,9 +60,9 @@ def test_an_unknown_kind_makes_the_whole_sync_invalid_and_nothing_is_changed() -
 
 def test_the_definition_may_come_with_the_same_sync() -> None:
     ground = StubClusterOps(unknown_kinds=NO_WIDGETS)
-    found = _plan(_request(Pair(WIDGET, None), Pair(_definition("example.com", "Widget"), None)), ground)
-    assert found.is_valid
-    assert [(task.ref.kind, task.skips_dry_run) for task in found.tasks] == [
+    result = _plan(_request(Pair(WIDGET, None), Pair(_definition("example.com", "Widget"), None)), ground)
+    assert result.is_valid
+    assert [(task.ref.kind, task.skips_dry_run) for task in result.tasks] == [
         ("CustomResourceDefinition", False),
         ("Widget", True),
     ]
@@ -92,8 +92,8 @@ def test_the_project_forbids_each_object_by_itself() -> None:
 def test_a_target_gets_the_namespace_of_the_destination_and_finds_its_live_object() -> None:
     target: Object = {"apiVersion": "v1", "kind": "ClusterThing", "metadata": {"name": "c"}}
     live: Object = {**target, "metadata": {"name": "c", "uid": "1"}}
-    found = _plan(_request(Pair(None, live), hooks=({**target, "metadata": _hook_meta("c")},)))
-    hook = next(task for task in found.tasks if task.is_hook)
+    result = _plan(_request(Pair(None, live), hooks=({**target, "metadata": _hook_meta("c")},)))
+    hook = next(task for task in result.tasks if task.is_hook)
     assert (hook.ref.namespace, hook.live) == (NAMESPACE, live)
     assert hook.compared_key.namespace == ""
 
@@ -104,14 +104,14 @@ def _hook_meta(name: str) -> Object:
 
 def test_live_hooks_are_not_pruned_and_skipped_objects_not_synced() -> None:
     skipped = thing("s", hook="Skip")
-    found = _plan(_request(Pair(None, job("old")), Pair(skipped, None), Pair(None, thing("extra"))))
-    assert [task.ref.name for task in found.tasks] == ["extra"]
+    result = _plan(_request(Pair(None, job("old")), Pair(skipped, None), Pair(None, thing("extra"))))
+    assert [task.ref.name for task in result.tasks] == ["extra"]
 
 
 def test_a_hook_in_two_phases_is_two_tasks() -> None:
-    found = _plan(_request(hooks=(job("h", hook="PreSync,PostSync"),)))
-    assert [task.phase for task in found.tasks] == ["PreSync", "PostSync"]
-    assert all(dig(task.obj, "metadata", "finalizers") for task in found.tasks)
+    result = _plan(_request(hooks=(job("h", hook="PreSync,PostSync"),)))
+    assert [task.phase for task in result.tasks] == ["PreSync", "PostSync"]
+    assert all(dig(task.obj, "metadata", "finalizers") for task in result.tasks)
 
 
 def test_hooks_can_be_left_out() -> None:
@@ -143,8 +143,8 @@ def test_a_namespace_that_cannot_be_read_fails_the_operation() -> None:
     request = replace(_request(Pair(thing("a"), None)), make_namespace=_as_it_is)
     ground = _Unreadable()
     last = step(State(), request, ground)
-    told = f"namespace auto creation failed: cannot read {NAMESPACE}"
-    assert last.message == f"one or more synchronization tasks completed unsuccessfully, reason: {told}"
+    message = f"namespace auto creation failed: cannot read {NAMESPACE}"
+    assert last.message == f"one or more synchronization tasks completed unsuccessfully, reason: {message}"
     assert ground.commands == [], "no dry run once there is a result"
 
 

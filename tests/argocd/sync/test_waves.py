@@ -121,7 +121,7 @@ def test_what_is_being_deleted_is_not_deleted_again() -> None:
 def test_prunes_run_in_the_opposite_order_and_are_waited_for() -> None:
     first, second = thing("first", wave="0"), thing("second", wave="1")
     second["metadata"] = {**ref_meta(second), "finalizers": ["example.com/held"]}
-    ground = MemoryGround(objects={ref_of(one).key: one for one in (first, second)})
+    ground = MemoryGround(objects={ref_of(item).key: item for item in (first, second)})
     *_, waiting = ground.run(options=PRUNE)
     assert waiting.message == "waiting for deletion of /ConfigMap/second"
     assert ground.log == ["delete second"]
@@ -177,7 +177,7 @@ def test_a_dry_run_changes_nothing_and_says_so() -> None:
 
 def test_only_what_differs_is_applied_when_asked_so() -> None:
     same, other = thing("same"), thing("other")
-    ground = MemoryGround(objects={ref_of(one).key: one for one in (same, other)})
+    ground = MemoryGround(objects={ref_of(item).key: item for item in (same, other)})
     request = ground.request([same, other], options=SyncOptions(out_of_sync_only=True))
     request = replace(request, modified={ref_of(same).key: False, ref_of(other).key: True})
     assert _outcomes(step(State(), request, ground)) == {"other": ("Synced", "Running")}
@@ -202,8 +202,8 @@ def test_a_created_namespace_is_not_tried_in_the_dry_run() -> None:
         make_namespace=lambda bare, _live: bare,
     )
     step(State(), request, ground)
-    told = [(command.ref.name, command.mode.dry_run) for command in ground.commands]
-    assert told == [(NAMESPACE, False), ("a", True)]
+    result = [(command.ref.name, command.mode.dry_run) for command in ground.commands]
+    assert result == [(NAMESPACE, False), ("a", True)]
 
 
 def test_a_namespace_that_cannot_be_created_ends_it() -> None:

@@ -32,8 +32,8 @@ def test_a_namespace_is_updated_where_others_are_replaced() -> None:
     ground = StubClusterOps()
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
     live: Object = {**namespace, "metadata": {"name": "n", "resourceVersion": "7"}}
-    told = apply_object(_step(ground, SyncOptions(replace=True)), namespace, live, dry_run=False)
-    assert told == ("Synced", "Namespace/n updated")
+    result = apply_object(_step(ground, SyncOptions(replace=True)), namespace, live, dry_run=False)
+    assert result == ("Synced", "Namespace/n updated")
     assert [dig(update, "metadata", "resourceVersion") for update in ground.updates] == ["7"]
     assert ground.commands == []
 
@@ -41,8 +41,8 @@ def test_a_namespace_is_updated_where_others_are_replaced() -> None:
 def test_a_refused_update_says_what_the_server_said() -> None:
     ground = StubClusterOps(update_error=Refused("it is immutable"))
     namespace: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}}
-    told = apply_object(_step(ground, SyncOptions(replace=True)), namespace, namespace, dry_run=False)
-    assert told == ("SyncFailed", "it is immutable")
+    result = apply_object(_step(ground, SyncOptions(replace=True)), namespace, namespace, dry_run=False)
+    assert result == ("SyncFailed", "it is immutable")
 
 
 def test_fields_of_kubectl_become_argo_cds_before_a_server_side_apply() -> None:
@@ -63,8 +63,8 @@ def test_a_failed_move_keeps_the_object_from_being_applied() -> None:
     live = thing("a")
     live["metadata"] = {"name": "a", "namespace": NAMESPACE, "managedFields": [_row(KUBECTL, "Update", "k")]}
     ground = StubClusterOps(objects={ref_of(live): live}, patch_errors=[Refused("forbidden")])
-    told = apply_object(_step(ground, SyncOptions(server_side_apply=True)), thing("a"), live, dry_run=False)
-    assert told == (
+    result = apply_object(_step(ground, SyncOptions(server_side_apply=True)), thing("a"), live, dry_run=False)
+    assert result == (
         "SyncFailed",
         f"Failed to perform client-side apply migration for /ConfigMap/{NAMESPACE}/a: forbidden",
     )

@@ -25,10 +25,10 @@ def test_a_tracking_id_says_what_it_is_about() -> None:
     }
     written = str(TrackingId.of(role, app="shop", namespace="prod"))
     assert written == "shop:rbac.authorization.k8s.io/ClusterRole:prod/system:reader"
-    found = TrackingId.parse(written)
-    assert found is not None
-    assert found.describes(role)
-    assert not found.describes(config_map())
+    result = TrackingId.parse(written)
+    assert result is not None
+    assert result.describes(role)
+    assert not result.describes(config_map())
 
 
 @pytest.mark.parametrize(

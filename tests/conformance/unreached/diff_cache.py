@@ -53,8 +53,8 @@ def is_expired(app: Object, now: datetime, timeout: timedelta) -> bool:
 
 def _revisions(app: Object) -> list[Json]:
     many = items(dig(app, "status", "sync", "revisions"))
-    one = dig(app, "status", "sync", "revision")
-    return many or ([one] if isinstance(one, str) and one else [])
+    value = dig(app, "status", "sync", "revision")
+    return many or ([value] if isinstance(value, str) and value else [])
 
 
 def _compared_to(app: Object, sources: Sequence[Json]) -> Object:

@@ -42,8 +42,8 @@ def mask_secrets(
 
 
 def _applied(obj: Object | None) -> Object | None:
-    found = last_applied_text(obj) if obj is not None else None
-    return None if found is None else parse(found)
+    result = last_applied_text(obj) if obj is not None else None
+    return None if result is None else parse(result)
 
 
 def _folded(obj: Object | None) -> Object | None:

@@ -43,8 +43,8 @@ def masked_row(
         )
         modified = server_side.modified
     else:
-        found = diff(shown_target, shown_live, options)
-        predicted, normalized, modified = found.predicted_live, found.normalized_live, found.modified
+        result = diff(shown_target, shown_live, options)
+        predicted, normalized, modified = result.predicted_live, result.normalized_live, result.modified
     return ShownDiff(
         modified=modified,
         target=shown_target,

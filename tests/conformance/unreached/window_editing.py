@@ -53,8 +53,8 @@ def updated(window: SyncWindow, change: SyncWindow) -> SyncWindow:
     names = ("schedule", "duration", "applications", "namespaces", "clusters", "description")
     given = {name: value for name in names if (value := getattr(change, name))}
     if not given:
-        told = "schedule, duration, application, namespace, cluster or description"
-        raise ValueError(f"cannot update: require one or more of {told}")
+        message = "schedule, duration, application, namespace, cluster or description"
+        raise ValueError(f"cannot update: require one or more of {message}")
     return msgspec.structs.replace(window, **given, time_zone=change.time_zone or "UTC")
 
 

@@ -49,7 +49,9 @@ class Answers:
 
     def settings(self) -> Object:
         data = fields(self._cm.get("data"))
-        overrides: Json = {kind: _as_sent(one.as_json()) for kind, one in self._settings.overrides.items()}
+        overrides: Json = {
+            kind: _as_sent(value.as_json()) for kind, value in self._settings.overrides.items()
+        }
         return {
             "url": text(data.get("url")),
             "appLabelKey": self._settings.instance_label_key,
@@ -68,8 +70,8 @@ class Answers:
         state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}
         known: list[Json] = [{"server": IN_CLUSTER, "name": "in-cluster", "connectionState": state}]
         for setting in self.snapshot.settings:
-            if told := cluster_secret_data(setting.body):
-                known.append({**told, "connectionState": state, "config": {"tlsClientConfig": {}}})
+            if result := cluster_secret_data(setting.body):
+                known.append({**result, "connectionState": state, "config": {"tlsClientConfig": {}}})
         return {"metadata": {}, "items": [*known, *self.more_clusters]}
 
     def repositories(self) -> Object:
@@ -103,8 +105,8 @@ class Answers:
         if dig(app, "status", "resourceHealthSource") == "appTree":
             for raw in items(dig(app, "status", "resources")):
                 row = fields(raw)
-                if found := health.get(_key(row)):
-                    row["health"] = found
+                if result := health.get(_key(row)):
+                    row["health"] = result
         return _untyped(app)
 
     def tree(self, place: str) -> Object:
@@ -132,18 +134,18 @@ class Answers:
 
     @cached_property
     def _children(self) -> dict[str, list[Object]]:
-        found: dict[str, list[Object]] = {}
+        result: dict[str, list[Object]] = {}
         for child in self.live:
             for owner in self._owners(child):
-                found.setdefault(text(fields(owner).get("uid")), []).append(child)
-        return found
+                result.setdefault(text(fields(owner).get("uid")), []).append(child)
+        return result
 
     def _owners(self, body: Object) -> list[Json]:
         """As they are written, and for the claims of a StatefulSet as Argo CD infers it (`references.go`)."""
         ref = ref_of(body)
-        found = list(items(dig(body, "metadata", "ownerReferences")))
-        if ref.kind != "PersistentVolumeClaim" or found:
-            return found
+        result = list(items(dig(body, "metadata", "ownerReferences")))
+        if ref.kind != "PersistentVolumeClaim" or result:
+            return result
         for live_object in self.live:
             owner = ref_of(live_object)
             if owner.kind != "StatefulSet" or owner.namespace != ref.namespace:
@@ -152,8 +154,8 @@ class Answers:
                 name = f"{text(dig(template, 'metadata', 'name'))}-{owner.name}-"
                 if ref.name.startswith(name) and ref.name.removeprefix(name).isdecimal():
                     uid: Json = text(dig(live_object, "metadata", "uid"))
-                    found.append({**_named(live_object), "apiVersion": "apps/v1", "uid": uid})
-        return found
+                    result.append({**_named(live_object), "apiVersion": "apps/v1", "uid": uid})
+        return result
 
     def _node(self, body: Object) -> Object:
         verdict = health_of(body, self._settings.overrides, now=self._now)
@@ -213,19 +215,19 @@ class Answers:
     def resource(self, place: str, query: dict[str, str]) -> Object | None:
         for raw in items(self.tree(place)["nodes"]):
             node = fields(raw)
-            wanted = (
+            expected = (
                 query.get("group", ""),
                 query["kind"],
                 query.get("namespace", ""),
                 query["resourceName"],
             )
-            if node.get("uid") and tuple(_key(node)) == wanted:
-                found = next(
+            if node.get("uid") and tuple(_key(node)) == expected:
+                result = next(
                     live_object
                     for live_object in self.live
                     if dig(live_object, "metadata", "uid") == node["uid"]
                 )
-                return {"manifest": json.dumps(self._hidden(None, found)[1])}
+                return {"manifest": json.dumps(self._hidden(None, result)[1])}
         return None
 
     def events(self, place: str, query: dict[str, str]) -> Object:
@@ -233,12 +235,12 @@ class Answers:
         if not name:
             app = self.apps[place]
             name, uid = text(dig(app, "metadata", "name")), text(dig(app, "metadata", "uid"))
-        found: list[Object] = []
+        result: list[Object] = []
         for event in self.snapshot.events:
             about = fields(event.body.get("involvedObject") or event.body.get("regarding"))
             if about.get("name") == name and text(about.get("uid")) in ("", uid):
-                found.append(event.body)
-        return {"metadata": {}, **_listed(found)}
+                result.append(event.body)
+        return {"metadata": {}, **_listed(result)}
 
     def logs(self, pod: str, query: dict[str, str]) -> bytes:
         """A stream of entries, an error in place of a line, and the last one empty."""
@@ -250,8 +252,10 @@ class Answers:
                 lines = [{"content": line, "podName": pod, "last": False} for line in log.lines[-most:]]
                 break
         else:
-            said = f'previous terminated container "{query.get("container")}" in pod "{pod}" not found'
-            lines = [{"content": said, "podName": "", "last": False, "timeStampStr": "0001-01-01T00:00:00Z"}]
+            message = f'previous terminated container "{query.get("container")}" in pod "{pod}" not found'
+            lines = [
+                {"content": message, "podName": "", "last": False, "timeStampStr": "0001-01-01T00:00:00Z"}
+            ]
         lines.append({"content": "", "podName": "", "last": True})
         return b"".join(json.dumps({"result": line}).encode() + b"\n" for line in lines)
 
@@ -302,7 +306,7 @@ def _as_sent(override: Object) -> Object:
 
 def _hidden(target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
     """A Secret's values as plus signs: more of them for each other value of a key (`HideSecretData`)."""
-    sides = [copy_object(one) if one is not None else None for one in (target, live)]
+    sides = [copy_object(item) if item is not None else None for item in (target, live)]
     if not any(side is not None and side.get("kind") == "Secret" for side in sides):
         return target, live
     seen: dict[str, list[Json]] = {}
@@ -344,5 +348,5 @@ def _key(row: Object) -> Key:
 
 
 def _fits(labels: Object, selector: str) -> bool:
-    wanted = (one.partition("=") for one in selector.split(",") if one)
-    return all(labels.get(name) == value for name, _, value in wanted)
+    expected = (item.partition("=") for item in selector.split(",") if item)
+    return all(labels.get(name) == value for name, _, value in expected)

@@ -156,7 +156,7 @@ def shop(**changes: object) -> Snapshot:
     hook = obj(
         "Job", "migrate", version="batch/v1", metadata={"annotations": {"argocd.argoproj.io/hook": "PreSync"}}
     )
-    found = of(
+    result = of(
         app,
         application("quiet"),
         live=live(web, pod, obj("Secret", "db", data={"password": "bGl2ZQ=="})),
@@ -168,7 +168,7 @@ def shop(**changes: object) -> Snapshot:
         "data": {"password": "Z2l0", "user": "YQ=="},
     }
     return replace(
-        found,
+        result,
         desired={"argocd/shop": desired(web, plain, hook)},
         logs=(log("web-1", "web", "panic: no database", previous=True),),
         **changes,

@@ -120,7 +120,7 @@ class ArgoCD:
         self._faults.clear()
 
     def asked(self, path: str) -> int:
-        return sum(bool(re.search(path, one)) for one in self.log)
+        return sum(bool(re.search(path, item)) for item in self.log)
 
     def wait_for(self, path: str, times: int = 1) -> None:
         """Until paths that match this pattern were asked so often."""
@@ -198,14 +198,14 @@ class _Handler(BaseHTTPRequestHandler):
         path = parts.path.removeprefix(self.argocd.root)
         query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
         projects = parse_qs(parts.query).get("projects", [])
-        found = self._found(path, query, projects)
-        if isinstance(found, bytes):
-            self._send(200, found)
-        elif found is None:
+        result = self._found(path, query, projects)
+        if isinstance(result, bytes):
+            self._send(200, result)
+        elif result is None:
             # Of what is not there and what is not allowed Argo CD says the same, unless a project is told.
             self._refuse("404" if "project" in query else "403", "permission denied")
         else:
-            self._send(200, json.dumps(found).encode())
+            self._send(200, json.dumps(result).encode())
 
     def _found(self, path: str, query: dict[str, str], projects: list[str]) -> Object | bytes | None:
         answers = self.argocd.answers
@@ -296,8 +296,8 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 self._refuse(fault.value, _SAID[fault.value][1])
 
-    def _refuse(self, status: str, said: str) -> None:
-        body = {"error": said, "code": _SAID[status][0], "message": said}
+    def _refuse(self, status: str, message: str) -> None:
+        body = {"error": message, "code": _SAID[status][0], "message": message}
         self._send(int(status), json.dumps(body).encode(), retry_after="0" if status == "429" else "")
 
     def _send(

@@ -80,9 +80,9 @@ def test_a_context_that_is_not_there(path: Path) -> None:
 def test_the_context_of_a_server_by_any_spelling(path: Path, address: str) -> None:
     config = read_config(path)
     assert config is not None
-    found = config.for_server(address)
-    assert found is not None
-    assert found.name == "prod"
+    result = config.for_server(address)
+    assert result is not None
+    assert result.name == "prod"
     assert config.for_server("argocd.example.com.evil.example") is None
 
 

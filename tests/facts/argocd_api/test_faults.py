@@ -41,8 +41,8 @@ def read(path: str, fault: Fault, *, times: int = 1_000_000) -> tuple[Snapshot, 
     with ArgoCD(shop()) as argocd:
         argocd.fault(path, fault, times=times)
         begun = steady_time.monotonic()
-        found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
-        return found, steady_time.monotonic() - begun
+        snapshot = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
+        return snapshot, steady_time.monotonic() - begun
 
 
 @pytest.fixture(scope="module")
@@ -87,9 +87,9 @@ def test_what_is_only_nice_to_know_leaves_no_gap(question: str, fault: Fault, wh
 def test_without_applications_there_is_a_clear_error(fault: Fault) -> None:
     with pytest.raises(SourceError) as problem:
         read(NEEDED, fault)
-    told = problem.value
-    assert "127.0.0.1" in told.what or "/api/v1/applications" in told.what
-    assert told.why
+    result = problem.value
+    assert "127.0.0.1" in result.what or "/api/v1/applications" in result.what
+    assert result.why
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_a_server_that_is_gone_is_not_asked_on() -> None:
     with ArgoCD(shop()) as argocd:
         argocd.fault("/applications/shop", Fault.SILENT)
         begun = steady_time.monotonic()
-        found = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
+        snapshot = read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
         assert steady_time.monotonic() - begun < 6
-    assert found.gaps
+    assert snapshot.gaps
 
 
 def test_nobody_there() -> None:
@@ -129,17 +129,17 @@ def test_the_time_that_is_given_is_all_there_is() -> None:
             server.limits, idle_seconds=30, try_seconds=30, call_seconds=30, deadline=Deadline.after(0.5)
         )
         begun = steady_time.monotonic()
-        found = read_argocd(replace(server, limits=limits), Selection(), everything=True)
+        snapshot = read_argocd(replace(server, limits=limits), Selection(), everything=True)
         assert steady_time.monotonic() - begun < 5
-    assert found.applications
-    assert any("0.5 s" in gap.why or "in time" in gap.why for gap in found.gaps)
+    assert snapshot.applications
+    assert any("0.5 s" in gap.why or "in time" in gap.why for gap in snapshot.gaps)
 
 
 def test_one_trouble_of_many_apps_is_told_once() -> None:
     apps = [application(f"app-{at:02}", health="Degraded") for at in range(12)]
     with ArgoCD(of(*apps)) as argocd:
         argocd.fault("/managed-resources", Fault.FORBIDDEN)
-        found = read_argocd(argocd.server(limits=QUICK), Selection())
-    assert [gap.what for gap in found.gaps] == [
+        snapshot = read_argocd(argocd.server(limits=QUICK), Selection())
+    assert [gap.what for gap in snapshot.gaps] == [
         "live objects and their diff of argocd/app-00, argocd/app-01, argocd/app-02 and 9 more Applications"
     ]

@@ -24,42 +24,42 @@ def names(snapshot: Snapshot) -> list[str]:
 
 def test_it_is_a_snapshot_like_any_other() -> None:
     with ArgoCD(shop()) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING)
-    assert names(found) == ["argocd/quiet", "argocd/shop"]
-    assert found.argocd_version == "v3.6.0"
-    assert found.collected_at == shop().collected_at, "the server's clock, not ours"
-    assert [project.ref.name for project in found.projects] == ["default"]
-    assert {str(live_object.ref) for live_object in found.live} == {
+        snapshot = read_argocd(argocd.server(), EVERYTHING)
+    assert names(snapshot) == ["argocd/quiet", "argocd/shop"]
+    assert snapshot.argocd_version == "v3.6.0"
+    assert snapshot.collected_at == shop().collected_at, "the server's clock, not ours"
+    assert [project.ref.name for project in snapshot.projects] == ["default"]
+    assert {str(live_object.ref) for live_object in snapshot.live} == {
         "Deployment shop/web",
         "Secret shop/db",
         "Pod shop/web-1",
     }
-    assert [str(desired_object.ref) for desired_object in found.desired["argocd/shop"]] == [
+    assert [str(desired_object.ref) for desired_object in snapshot.desired["argocd/shop"]] == [
         "Deployment shop/web",
         "Secret shop/db",
         "Job shop/migrate",
     ], "hooks are in the manifests only"
-    assert [entry.lines for entry in found.logs] == [("panic: no database",)]
-    assert found.gaps == ()
+    assert [entry.lines for entry in snapshot.logs] == [("panic: no database",)]
+    assert snapshot.gaps == ()
 
 
 def test_the_two_sides_of_a_secret_are_masked_together() -> None:
     """The manifests mask a Secret alone: every value would look equal."""
     with ArgoCD(shop()) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING)
+        snapshot = read_argocd(argocd.server(), EVERYTHING)
     (wanted,) = (
         desired_object.body
-        for desired_object in found.desired["argocd/shop"]
+        for desired_object in snapshot.desired["argocd/shop"]
         if desired_object.ref.kind == "Secret"
     )
-    (there,) = (live_object.body for live_object in found.live if live_object.ref.kind == "Secret")
+    (there,) = (live_object.body for live_object in snapshot.live if live_object.ref.kind == "Secret")
     assert dig(wanted, "data", "password") != dig(there, "data", "password")
 
 
 def test_the_health_of_rows_comes_from_the_tree() -> None:
     with ArgoCD(shop()) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING)
-    (app,) = (application for application in found.applications if application.ref.name == "shop")
+        snapshot = read_argocd(argocd.server(), EVERYTHING)
+    (app,) = (application for application in snapshot.applications if application.ref.name == "shop")
     assert dig(app.body, "status", "resources", 0, "health", "status") in ("Healthy", "Progressing")
 
 
@@ -85,9 +85,9 @@ def test_questions_that_would_make_argocd_refresh_are_not_asked(compared: str) -
     """Argo CD compares an app that is not in its cache, and writes the result."""
     stale = application("shop", sync="OutOfSync", compared=compared)
     with ArgoCD(of(stale)) as argocd:
-        found = read_argocd(argocd.server(), Selection(names=("shop",)))
+        snapshot = read_argocd(argocd.server(), Selection(names=("shop",)))
         assert not argocd.asked("resource-tree|managed-resources|/pods/|resourceUID")
-    assert any("--refresh" in gap.how_to_get for gap in found.gaps)
+    assert any("--refresh" in gap.how_to_get for gap in snapshot.gaps)
 
 
 def test_an_app_with_an_error_is_asked_for_as_argocd_answers_without_a_refresh() -> None:
@@ -100,10 +100,10 @@ def test_an_app_with_an_error_is_asked_for_as_argocd_answers_without_a_refresh()
 def test_of_a_fleet_what_is_fine_is_taken_at_its_word() -> None:
     fine = [application(f"app-{at}") for at in range(30)]
     with ArgoCD(of(*fine)) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING)
+        snapshot = read_argocd(argocd.server(), EVERYTHING)
         assert len(argocd.log) == 7, argocd.log
-    assert len(found.applications) == 30
-    assert found.gaps == ()
+    assert len(snapshot.applications) == 30
+    assert snapshot.gaps == ()
 
 
 def test_everything_of_each_when_that_is_wanted() -> None:
@@ -131,9 +131,9 @@ def test_a_big_tree_is_not_asked_for_leaf_by_leaf() -> None:
     pods = [obj("Pod", f"web-{at:03}", metadata=dict(owner)) for at in range(200)]
     app = application("shop", health="Degraded", status={"resources": rows})
     with ArgoCD(of(app, live=live(web, *pods))) as argocd:
-        found = read_argocd(argocd.server(), Selection(names=("shop",)))
+        snapshot = read_argocd(argocd.server(), Selection(names=("shop",)))
         assert argocd.asked("/resource\\?") == 80
-    assert any("120 live objects" in gap.what and "--core" in gap.how_to_get for gap in found.gaps)
+    assert any("120 live objects" in gap.what and "--core" in gap.how_to_get for gap in snapshot.gaps)
 
 
 class TestWhichApplications:
@@ -175,8 +175,8 @@ class TestWhichApplications:
 
     def test_a_project_that_is_not_shown_is_a_gap(self) -> None:
         with ArgoCD(of(application("shop"), projects=())) as argocd:
-            found = read_argocd(argocd.server(), EVERYTHING)
-        assert [gap.what for gap in found.gaps] == ["AppProject default"]
+            snapshot = read_argocd(argocd.server(), EVERYTHING)
+        assert [gap.what for gap in snapshot.gaps] == ["AppProject default"]
 
 
 class TestGettingIn:
@@ -191,8 +191,8 @@ class TestGettingIn:
         file.write_text(f"{TOKEN}\n")
         with ArgoCD(of(application("shop")), token="renewed-while-it-ran") as argocd:
             argocd.when_refused = lambda: file.write_text("renewed-while-it-ran\n")
-            found = read_argocd(argocd.server(token="", token_file=str(file)), EVERYTHING)
-        assert names(found) == ["argocd/shop"]
+            snapshot = read_argocd(argocd.server(token="", token_file=str(file)), EVERYTHING)
+        assert names(snapshot) == ["argocd/shop"]
 
     def test_below_a_root_path(self) -> None:
         with ArgoCD(of(application("shop")), root="/argo/cd") as argocd:
@@ -208,13 +208,13 @@ def test_several_clusters_keep_their_objects_apart() -> None:
         "name": "web",
         "status": "Synced",
     }
-    one = application("one", status={"resources": [dict(row)]})
+    first = application("one", status={"resources": [dict(row)]})
     two = application(
         "two", status={"resources": [dict(row)]}, spec={"destination": {"name": "stage", "namespace": "shop"}}
     )
-    with ArgoCD(of(one, two, live=live(obj("ConfigMap", "web")))) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING, everything=True)
-    assert sorted(live_object.cluster for live_object in found.live) == ["in-cluster", "stage"]
+    with ArgoCD(of(first, two, live=live(obj("ConfigMap", "web")))) as argocd:
+        snapshot = read_argocd(argocd.server(), EVERYTHING, everything=True)
+    assert sorted(live_object.cluster for live_object in snapshot.live) == ["in-cluster", "stage"]
 
 
 def test_settings_are_those_that_the_api_shows() -> None:
@@ -230,8 +230,8 @@ def test_settings_are_those_that_the_api_shows() -> None:
         },
     )
     with ArgoCD(of(application("shop"), settings=live(cm))) as argocd:
-        found = read_argocd(argocd.server(), EVERYTHING)
-    (told,) = found.settings
+        snapshot = read_argocd(argocd.server(), EVERYTHING)
+    (told,) = snapshot.settings
     data = told.body["data"]
     assert isinstance(data, dict)
     assert data["application.resourceTrackingMethod"] == "label"
@@ -245,8 +245,8 @@ def test_a_folder_says_what_git_wants(tmp_path: Path) -> None:
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 9}\n"
     )
     with ArgoCD(shop()) as argocd:
-        found = read_argocd(argocd.server(), Selection(names=("shop",), local=str(tmp_path)))
-    (wanted,) = found.desired["argocd/shop"]
+        snapshot = read_argocd(argocd.server(), Selection(names=("shop",), local=str(tmp_path)))
+    (wanted,) = snapshot.desired["argocd/shop"]
     assert dig(wanted.body, "spec", "replicas") == 9
     assert dig(wanted.body, "metadata", "annotations", "argocd.argoproj.io/tracking-id"), (
         "marked as Argo CD would"

@@ -66,15 +66,19 @@ def test_any_stream_is_read(stream: list[bytes]) -> None:
 
 class TestStreams:
     def test_lines_until_the_last(self) -> None:
-        said = said_in([entry(content="a", podName="p"), entry(content="b", podName="p"), entry(last=True)])
-        assert said.lines == ("a", "b")
-        assert said.problem == ""
+        message = said_in(
+            [entry(content="a", podName="p"), entry(content="b", podName="p"), entry(last=True)]
+        )
+        assert message.lines == ("a", "b")
+        assert message.problem == ""
 
     def test_an_error_that_looks_like_a_line(self) -> None:
         """Argo CD sends what the kubelet says as a line of no Pod."""
-        said = said_in([entry(content='container "web" is waiting to start', podName=""), entry(last=True)])
-        assert said.lines == ()
-        assert "waiting to start" in said.problem
+        message = said_in(
+            [entry(content='container "web" is waiting to start', podName=""), entry(last=True)]
+        )
+        assert message.lines == ()
+        assert "waiting to start" in message.problem
 
     @pytest.mark.parametrize(
         "line",
@@ -84,8 +88,8 @@ class TestStreams:
         assert said_in([entry(content="a", podName="p"), line]).problem == "permission denied"
 
     def test_a_stream_that_breaks_off(self) -> None:
-        said = said_in([entry(content="a", podName="p"), b'{"result": {"conte'])
-        assert (said.lines, said.problem) == (("a",), "the stream was interrupted")
+        message = said_in([entry(content="a", podName="p"), b'{"result": {"conte'])
+        assert (message.lines, message.problem) == (("a",), "the stream was interrupted")
 
 
 def entry(**result: Json) -> bytes:
@@ -105,5 +109,5 @@ def test_a_log_without_end_is_cut_at_its_beginning() -> None:
 def test_apps_with_odd_names_are_asked_for_as_they_are() -> None:
     odd = application("a b%2F..ü")
     with ArgoCD(of(odd)) as argocd:
-        found = read_argocd(argocd.server(), Selection(), everything=True)
-    assert [application.ref.name for application in found.applications] == ["a b%2F..ü"]
+        snapshot = read_argocd(argocd.server(), Selection(), everything=True)
+    assert [application.ref.name for application in snapshot.applications] == ["a b%2F..ü"]

@@ -87,12 +87,12 @@ _MARK = re.compile(r"<masked \d+>|\+{8,}")
 def answer(snapshot: Snapshot) -> list[Object]:
     """What is found, on which evidence, with which fixes."""
     report = diagnose_json.report_v1(app.diagnose(app.cases(SnapshotIndex(snapshot)), prove=False))
-    told = cast("Json", json.loads(_MARK.sub("<masked>", json_yaml.as_json(report))))
-    apps = [fields(one) for one in items(fields(told)["apps"])]
-    for one in apps:
+    result = cast("Json", json.loads(_MARK.sub("<masked>", json_yaml.as_json(report))))
+    apps = [fields(item) for item in items(fields(result)["apps"])]
+    for item in apps:
         for part in ("gaps", "skipped", "safety", "changes"):
-            del one[part]
-        _without_row_health(one)
+            del item[part]
+        _without_row_health(item)
     return apps
 
 
@@ -125,15 +125,15 @@ def by_bundle(name: str) -> list[Object]:
 def by_api(name: str) -> tuple[list[Object], bool]:
     """With whether anything could not be had."""
     with ArgoCD(of_lab(name)) as argocd:
-        found = asked(argocd)
-    return answer(found), bool(found.gaps)
+        result = asked(argocd)
+    return answer(result), bool(result.gaps)
 
 
 @pytest.mark.parametrize("name", names())
 def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
     (here, has_gaps), there = by_api(name), by_bundle(name)
     assert has_gaps is (name in NOT_TOLD)
-    assert [one["name"] for one in here] == [one["name"] for one in there]
+    assert [item["name"] for item in here] == [item["name"] for item in there]
     # Exactly those that are listed differ: a list that has become too long fails too.
     assert (rules(here) == rules(there)) is (name not in OTHER_FINDINGS)
     assert (here == there) is (name not in OTHER_FINDINGS and name not in LESS_EVIDENCE)

@@ -121,16 +121,16 @@ def test_a_folder(tmp_path: Path) -> None:
 
 
 def test_archives_say_the_same_as_the_folder(tmp_path: Path) -> None:
-    wanted = shown(read_bundle([folder(tmp_path / "f", FILES)]))
-    assert shown(read_bundle([tar(tmp_path / "b.tar.gz", FILES)])) == wanted
-    assert shown(read_bundle([tar(tmp_path / "b.tar", FILES, packed=False, prefix="./")])) == wanted
-    assert shown(read_bundle([tar(tmp_path / "no-suffix", dict(reversed(FILES.items())))])) == wanted
+    expected = shown(read_bundle([folder(tmp_path / "f", FILES)]))
+    assert shown(read_bundle([tar(tmp_path / "b.tar.gz", FILES)])) == expected
+    assert shown(read_bundle([tar(tmp_path / "b.tar", FILES, packed=False, prefix="./")])) == expected
+    assert shown(read_bundle([tar(tmp_path / "no-suffix", dict(reversed(FILES.items())))])) == expected
     with zipfile.ZipFile(tmp_path / "b.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in FILES.items():
             archive.writestr(name, content)
-    assert shown(read_bundle([tmp_path / "b.zip"])) == wanted
+    assert shown(read_bundle([tmp_path / "b.zip"])) == expected
     with (tmp_path / "b.zip").open("rb") as stream:
-        assert shown(read_bundle(["-"], stdin=stream)) == wanted
+        assert shown(read_bundle(["-"], stdin=stream)) == expected
 
 
 def test_an_archive_with_a_folder_around_it(tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ def test_the_newer_of_two_equal_names_is_taken(tmp_path: Path) -> None:
 
 
 def test_several_inputs_are_one_bundle(tmp_path: Path) -> None:
-    one = folder(tmp_path / "one", {"live/a.yaml": CONFIG.replace("NAME", "a")})
+    first = folder(tmp_path / "one", {"live/a.yaml": CONFIG.replace("NAME", "a")})
     two = tar(tmp_path / "two.tgz", {"live/b.yaml": CONFIG.replace("NAME", "b")})
     three = folder(tmp_path, {"app.yaml": APP.replace("NAME", "web")}) / "app.yaml"
-    bundle = read_bundle([one, two, three])
+    bundle = read_bundle([first, two, three])
     assert [live_object.origin for live_object in bundle.live] == ["one/live/a.yaml", "two.tgz/live/b.yaml"]
     assert names(bundle.applications) == ["web"]
 
@@ -282,10 +282,10 @@ def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
     (tmp_path / "live/latin.yaml").write_bytes(b"a: 1\nb: \xe9\n")
     bundle = read_bundle([tmp_path])
     assert names(bundle.live) == ["a", "c"]
-    told = {gap.what: gap.why for gap in bundle.gaps}
-    assert told["part of live/a.yaml"].startswith("line ")
-    assert told["part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
-    assert any("Application" in what for what in told)
+    result = {gap.what: gap.why for gap in bundle.gaps}
+    assert result["part of live/a.yaml"].startswith("line ")
+    assert result["part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
+    assert any("Application" in what for what in result)
     assert bundle.unknown == ("live/note.yaml",)
 
 

@@ -31,10 +31,10 @@ HEADER = b'{"line":"header","format":"whysync.dev/collect/v1","question":"test"}
 
 def piece(name: str, **more: object) -> Snapshot:
     """One app with a ConfigMap of its own, and one that others have too."""
-    found = of(
+    result = of(
         application(name), live=live(obj("ConfigMap", name, namespace=name), obj("ConfigMap", "shared"))
     )
-    return replace(found, desired={f"argocd/{name}": desired(obj("ConfigMap", name))}, **more)
+    return replace(result, desired={f"argocd/{name}": desired(obj("ConfigMap", name))}, **more)
 
 
 def files(folder: Path) -> list[str]:
@@ -55,8 +55,8 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     assert read.collected_at == whole.collected_at
     assert (read.heads, read.gaps, read.unknown) == (whole.heads, whole.gaps, ())
     for part in ("applications", "projects", "live", "events"):
-        assert sorted((str(one.ref), str(one.body)) for one in getattr(read, part)) == sorted(
-            (str(one.ref), str(one.body)) for one in getattr(whole, part)
+        assert sorted((str(item.ref), str(item.body)) for item in getattr(read, part)) == sorted(
+            (str(item.ref), str(item.body)) for item in getattr(whole, part)
         )
     assert [desired_object.body for desired_object in read.desired["argocd/shop"]] == [
         desired_object.body for desired_object in whole.desired["argocd/shop"]
@@ -113,7 +113,7 @@ def test_what_apps_share_is_there_once(tmp_path: Path) -> None:
     ]
     assert read.gaps == ()
     assert taken.counts["live"] == 3
-    assert {name: [one.ref.name for one in found] for name, found in read.desired.items()} == {
+    assert {name: [item.ref.name for item in value] for name, value in read.desired.items()} == {
         "argocd/one": ["one"],
         "argocd/two": ["two"],
     }
@@ -328,8 +328,8 @@ def test_a_bundle_has_an_end(tmp_path: Path) -> None:
     with ArgoCD(of(*apps)) as argocd:
         source = app.FactSource(server=argocd.server(), selection=Selection())
         bundle = Collection(Target.of(str(tmp_path / "out")), "x", most_bytes=100)
-        found = read_argocd_in_pieces(argocd.server(), Selection(), masker=bundle.masker(), at_once=1)
-        bundle.add(next(found))
+        result = read_argocd_in_pieces(argocd.server(), Selection(), masker=bundle.masker(), at_once=1)
+        bundle.add(next(result))
     assert source.server is not None
     assert bundle.is_full
     assert "--project" in bundle.full_gap().how_to_get
@@ -339,14 +339,14 @@ def test_clusters_keep_their_names(tmp_path: Path) -> None:
     """A folder cannot be called https://…, and a destination is called nothing else."""
     row: Json = {"version": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "web"}
     elsewhere: Json = {"server": "https://10.0.0.1:6443", "namespace": "shop"}
-    one = application("one", spec={"destination": elsewhere}, status={"resources": [row]})
+    item = application("one", spec={"destination": elsewhere}, status={"resources": [row]})
     with ArgoCD(
-        of(one, application("two"), live=live(obj("ConfigMap", "web")), projects=(project(),))
+        of(item, application("two"), live=live(obj("ConfigMap", "web")), projects=(project(),))
     ) as argocd:
         source = app.FactSource(server=argocd.server(), selection=Selection())
         app.collect(source, Target.of(str(tmp_path / "out")))
     read = read_bundle([tmp_path / "out"])
-    assert [found.cluster for found in read.live] == ["https://10.0.0.1:6443"]
+    assert [result.cluster for result in read.live] == ["https://10.0.0.1:6443"]
 
 
 def test_a_bundle_can_be_collected_from_bundles(tmp_path: Path) -> None:

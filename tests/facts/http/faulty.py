@@ -86,9 +86,9 @@ class Faulty:
         }
         if length := int(headers.get("content-length", "0")):
             await reader.readexactly(length)
-        asked = Asked(method, target, headers, len(self.asked) + 1)
-        self.asked.append(asked)
-        return await self._play(self.answering(asked), writer)
+        request = Asked(method, target, headers, len(self.asked) + 1)
+        self.asked.append(request)
+        return await self._play(self.answering(request), writer)
 
     async def _play(self, answer: Says, writer: asyncio.StreamWriter) -> bool:
         if answer.how == "hang":

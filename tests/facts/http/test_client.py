@@ -185,11 +185,11 @@ def test_nothing_waits_longer_than_all_of_it_may_take() -> None:
     limits = replace(QUICK, deadline=Deadline.after(0.3), idle_seconds=10, try_seconds=10)
 
     async def many(client: Client) -> list[object]:
-        asked = (client.json(f"/{n}") for n in range(30))
-        return list(await asyncio.gather(*asked, return_exceptions=True))
+        request = (client.json(f"/{n}") for n in range(30))
+        return list(await asyncio.gather(*request, return_exceptions=True))
 
     found, _ = conversation(always(Says(how="hang")), many, limits=limits, within=4)
-    assert all(isinstance(one, problems.TimedOut) for one in found)
+    assert all(isinstance(item, problems.TimedOut) for item in found)
 
 
 def test_a_token_that_expires_in_the_middle_is_read_again(tmp_path: Path) -> None:
@@ -360,9 +360,9 @@ def test_a_server_that_repeats_our_token() -> None:
 
 
 def test_secrets_in_a_server_s_words_are_masked() -> None:
-    said = says({"message": "cannot reach https://bot:hunter2pass@git.example.com/x"}, 400)
+    result = says({"message": "cannot reach https://bot:hunter2pass@git.example.com/x"}, 400)
     with pytest.raises(problems.Rejected) as caught:
-        conversation(always(said), list_pods)
+        conversation(always(result), list_pods)
     assert "hunter2pass" not in caught.value.why + caught.value.server_message
     assert "git.example.com" in caught.value.why
 

@@ -8,20 +8,20 @@ from whysync.facts.http.progress import report_waiting
 
 
 def test_it_is_reported_until_the_answer_comes() -> None:
-    told: list[str] = []
+    result: list[str] = []
 
     async def wait() -> None:
         several = asyncio.Event()
 
         def progress(name: str, _: int) -> None:
-            told.append(name)
-            if len(told) == 3:
+            result.append(name)
+            if len(result) == 3:
                 several.set()
 
         async with report_waiting(progress, "Argo CD", every=0.001):
             await several.wait()
-        told.append("answer")
+        result.append("answer")
         await asyncio.sleep(0.01)
 
     asyncio.run(wait())
-    assert told == ["Argo CD (no response yet)"] * 3 + ["answer"]
+    assert result == ["Argo CD (no response yet)"] * 3 + ["answer"]

@@ -46,8 +46,8 @@ def test_retry_after(written: str, seconds: float | None) -> None:
 
 @given(st.text(max_size=40))
 def test_dates_that_are_none(written: str) -> None:
-    found = http_date(written)
-    assert found is None or found.tzinfo is not None
+    result = http_date(written)
+    assert result is None or result.tzinfo is not None
 
 
 def test_after_a_burst_requests_come_at_a_rate() -> None:

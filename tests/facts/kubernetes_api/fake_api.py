@@ -57,7 +57,9 @@ class FakeApi:
         hidden_groups: tuple[str, ...] = (),
     ) -> None:
         self.kinds = {
-            name: one for name, one in KINDS.items() if group_of(name.rpartition("/")[0]) not in hidden_groups
+            name: value
+            for name, value in KINDS.items()
+            if group_of(name.rpartition("/")[0]) not in hidden_groups
         }
         self.objects = list(objects)
         self.forbidden = forbidden or _nothing
@@ -73,9 +75,9 @@ class FakeApi:
         answer = self._answer(unquote(url.path), query, asked)
         return Says(answer.status, answer.body, {**answer.headers, "Date": DATE}, answer.how)
 
-    def _answer(self, path: str, query: dict[str, str], asked: Asked) -> Says:
+    def _answer(self, path: str, query: dict[str, str], request: Asked) -> Says:
         if path in ("/api", "/apis"):
-            return self._discovery(path, asked)
+            return self._discovery(path, request)
         parts = path.strip("/").split("/")
         root = 2 if parts[0] == "api" else 3
         group = "" if parts[0] == "api" else parts[1]
@@ -91,20 +93,20 @@ class FakeApi:
         if self.forbidden(plural, namespace):
             verb = "get" if name else "list"
             where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
-            said = f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}" {where}'
-            return _failure(403, said)
+            message = f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}" {where}'
+            return _failure(403, message)
         if name:
-            found = [one for one in self._listed(group, plural, namespace) if _name(one) == name]
-            return says(found[0]) if found else _failure(404, f'{plural} "{name}" not found')
+            result = [item for item in self._listed(group, plural, namespace) if _name(item) == name]
+            return says(result[0]) if result else _failure(404, f'{plural} "{name}" not found')
         return self._list(group, version, plural, namespace, query)
 
     def _list(self, group: str, version: str, plural: str, namespace: str, query: dict[str, str]) -> Says:
-        found = [one for one in self._listed(group, plural, namespace) if _matches(one, query)]
+        result = [item for item in self._listed(group, plural, namespace) if _matches(item, query)]
         start = int(query.get("continue", "0"))
         size = min(int(query.get("limit", "0")) or 10**9, self.page if query.get("limit") else 10**9)
-        bodies = [{key: one[key] for key in one if key not in ("kind", "apiVersion")} for one in found]
+        bodies = [{key: item[key] for key in item if key not in ("kind", "apiVersion")} for item in result]
         meta: Object = {"resourceVersion": "7"}
-        if start + size < len(found):
+        if start + size < len(result):
             meta["continue"] = str(start + size)
         kind = f"{group}/{version}" if group else version
         shown: list[Json] = [*bodies[start : start + size]]
@@ -130,7 +132,7 @@ class FakeApi:
 
     # Discovery
 
-    def _discovery(self, path: str, asked: Asked) -> Says:
+    def _discovery(self, path: str, request: Asked) -> Says:
         grouped: dict[str, dict[str, list[Json]]] = {}
         for name, (plural, namespaced) in self.kinds.items():
             api_version, _, kind = name.rpartition("/")
@@ -142,7 +144,7 @@ class FakeApi:
             }
             versions = grouped.setdefault(group_of(api_version), {})
             versions.setdefault(version_of(api_version), []).append(resource)
-        if self.aggregated and "APIGroupDiscoveryList" in asked.headers["accept"]:
+        if self.aggregated and "APIGroupDiscoveryList" in request.headers["accept"]:
             groups: list[Json] = [
                 {
                     "metadata": {"name": group},
@@ -199,8 +201,8 @@ def _nothing(_plural: str, _namespace: str) -> bool:
     return False
 
 
-def _failure(code: int, said: str) -> Says:
-    return says({"kind": "Status", "status": "Failure", "message": said, "code": code}, code)
+def _failure(code: int, message: str) -> Says:
+    return says({"kind": "Status", "status": "Failure", "message": message, "code": code}, code)
 
 
 def _plural(body: Object) -> str:
@@ -213,14 +215,14 @@ def _name(body: Object) -> str:
 
 def _matches(body: Object, query: dict[str, str]) -> bool:
     labels = fields(dig(body, "metadata", "labels"))
-    for one in filter(None, query.get("labelSelector", "").split(",")):
-        key, equals, value = one.partition("=")
+    for item in filter(None, query.get("labelSelector", "").split(",")):
+        key, equals, value = item.partition("=")
         if key not in labels or (equals and labels[key] != value):
             return False
-    for one in filter(None, query.get("fieldSelector", "").split(",")):
-        path, equals, value = one.partition("=")
+    for item in filter(None, query.get("fieldSelector", "").split(",")):
+        path, equals, value = item.partition("=")
         negated = path.endswith("!")
-        found = dig(body, *path.rstrip("!").split("."))
-        if (found == value) == negated:
+        result = dig(body, *path.rstrip("!").split("."))
+        if (result == value) == negated:
             return False
     return True

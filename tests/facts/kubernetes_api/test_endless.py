@@ -22,8 +22,8 @@ Listing = Callable[[str, int], Says]
 
 
 def page(token: str, *names: str) -> Says:
-    found: list[Json] = [{"metadata": {"name": name, "namespace": "argocd"}} for name in names]
-    return says({"kind": "List", "metadata": {"continue": token}, "items": found})
+    result: list[Json] = [{"metadata": {"name": name, "namespace": "argocd"}} for name in names]
+    return says({"kind": "List", "metadata": {"continue": token}, "items": result})
 
 
 def gone(token: str) -> Says:
@@ -71,9 +71,9 @@ def test_another_list_that_does_not_end_is_a_gap() -> None:
     def answering(asked: Asked) -> Says:
         return page("again", "x") if "/pods" in asked.target else api(asked)
 
-    found = read(answering, Selection(names=("argocd/api",)), limits=LIMITS)
-    assert found.applications
-    assert any("the same continue token twice" in gap.why for gap in found.gaps)
+    snapshot = read(answering, Selection(names=("argocd/api",)), limits=LIMITS)
+    assert snapshot.applications
+    assert any("the same continue token twice" in gap.why for gap in snapshot.gaps)
 
 
 def test_discovery_that_does_not_end() -> None:

@@ -31,7 +31,7 @@ def plugin(tmp_path: Path, script: str, **spec: Json) -> ExecPlugin:
     file = tmp_path / "login.py"
     counted = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')"
     file.write_text(f"import json, os, sys\n{counted}\n{script}")
-    told: Object = {
+    result: Object = {
         "apiVersion": V1,
         "command": sys.executable,
         "args": [str(file)],
@@ -46,7 +46,7 @@ def plugin(tmp_path: Path, script: str, **spec: Json) -> ExecPlugin:
         },
         folder=tmp_path,
     )
-    return ExecPlugin(Entry(body={"exec": told}, folder=tmp_path), cluster, {"PATH": "/usr/bin:/bin"})
+    return ExecPlugin(Entry(body={"exec": result}, folder=tmp_path), cluster, {"PATH": "/usr/bin:/bin"})
 
 
 def giving(status: Object, version: str = V1) -> str:
@@ -91,8 +91,8 @@ def test_after_a_401_it_is_run_again(tmp_path: Path) -> None:
 
 def test_what_the_program_is_told(tmp_path: Path) -> None:
     out = tmp_path / "told"
-    told = "json.dumps([os.environ['KUBERNETES_EXEC_INFO'], os.environ.get('MINE')])"
-    script = f"open({str(out)!r}, 'w').write({told})"
+    message = "json.dumps([os.environ['KUBERNETES_EXEC_INFO'], os.environ.get('MINE')])"
+    script = f"open({str(out)!r}, 'w').write({message})"
     login = plugin(
         tmp_path,
         f"{script}\n{giving({'token': 't'})}",
@@ -241,16 +241,16 @@ def test_a_program_may_ask_on_the_terminal(tmp_path: Path) -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, str(file)])
-    said = b""
+    result = b""
     try:
         os.write(terminal, b"4711\nafter\n")
-        while b"GOT" not in said or b"after\r\n" not in said.partition(b"GOT")[2]:
-            said += os.read(terminal, 1024)
+        while b"GOT" not in result or b"after\r\n" not in result.partition(b"GOT")[2]:
+            result += os.read(terminal, 1024)
     finally:
         os.close(terminal)
         os.waitpid(pid, 0)
-    assert b'"token": "4711"' in said
-    assert b" True after" in said
+    assert b'"token": "4711"' in result
+    assert b" True after" in result
 
 
 def test_programs_that_cannot_be_run(tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ def facts(snapshot: Snapshot) -> object:
 @cache
 def clean() -> tuple[object, tuple[str, ...]]:
     api = FakeApi(world(), logs=LOGS)
-    found = facts(read(api, APP))
-    return found, tuple(dict.fromkeys(urlsplit(path).path for path in api.paths))
+    result = facts(read(api, APP))
+    return result, tuple(dict.fromkeys(urlsplit(path).path for path in api.paths))
 
 
 PASSING = {
@@ -88,12 +88,12 @@ def test_a_fault_on_any_one_call_that_stays_is_told_or_ends_it(fault: Says) -> N
         def answering(asked: Asked, path: str = path, api: FakeApi = api) -> Says:
             return fault if urlsplit(asked.target).path == path else api(asked)
 
-        found = read_or_fail(answering)
-        if isinstance(found, SourceError):
+        result = read_or_fail(answering)
+        if isinstance(result, SourceError):
             assert path in ("/api", "/apis") or "application" in path, path
-        elif facts(found) != whole and not path.startswith(QUIET):
+        elif facts(result) != whole and not path.startswith(QUIET):
             # 404: gone since discovery. A log is any text.
-            told = bool(found.gaps) or fault.status == 404 or path.endswith("/log")
+            told = bool(result.gaps) or fault.status == 404 or path.endswith("/log")
             assert told, path
 
 
@@ -111,9 +111,9 @@ def test_a_server_that_dies_in_the_middle_is_not_asked_a_hundred_times() -> None
     def answering(asked: Asked) -> Says:
         return api(asked) if asked.number < 12 else Says(how="hang")
 
-    found = read(answering, APP)
+    snapshot = read(answering, APP)
     assert steady_time.monotonic() - began < 5
-    assert any("does not respond" in gap.why for gap in found.gaps)
+    assert any("does not respond" in gap.why for gap in snapshot.gaps)
 
 
 def test_credentials_that_end_in_the_middle() -> None:
@@ -122,8 +122,8 @@ def test_credentials_that_end_in_the_middle() -> None:
     def answering(asked: Asked) -> Says:
         return api(asked) if asked.number < 12 else says({"message": "Unauthorized"}, 401)
 
-    found = read(answering, APP)
-    assert any("rejects these credentials" in gap.why for gap in found.gaps)
+    snapshot = read(answering, APP)
+    assert any("rejects these credentials" in gap.why for gap in snapshot.gaps)
 
 
 @pytest.mark.parametrize("offers_to_go_on", [True, False])
@@ -140,10 +140,10 @@ def test_a_page_that_has_expired_loses_nothing(*, offers_to_go_on: bool) -> None
             return says({"message": "too old", "metadata": meta if offers_to_go_on else {}}, 410)
         return api(asked)
 
-    found = read(answering, APP)
-    names = [live_object.ref.name for live_object in found.live if live_object.ref.kind == "ConfigMap"]
+    snapshot = read(answering, APP)
+    names = [live_object.ref.name for live_object in snapshot.live if live_object.ref.kind == "ConfigMap"]
     assert sorted(names) == [f"c-{n:02d}" for n in range(20)]
-    assert found.gaps == ()
+    assert snapshot.gaps == ()
 
 
 def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
@@ -154,9 +154,9 @@ def test_a_page_that_never_comes_is_a_gap_and_the_first_ones_stay() -> None:
         lost = "continue=" in asked.target and "configmaps" in asked.target
         return Says(503, b"no") if lost else api(asked)
 
-    found = read(answering, APP)
-    assert len([live_object for live_object in found.live if live_object.ref.kind == "ConfigMap"]) == 6
-    assert any("some of the live configmaps in namespace api" in gap.what for gap in found.gaps)
+    snapshot = read(answering, APP)
+    assert len([live_object for live_object in snapshot.live if live_object.ref.kind == "ConfigMap"]) == 6
+    assert any("some of the live configmaps in namespace api" in gap.what for gap in snapshot.gaps)
 
 
 def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:
@@ -167,6 +167,6 @@ def test_the_time_limit_holds_and_what_was_read_is_kept() -> None:
     def answering(asked: Asked) -> Says:
         return Says(how="hang") if "/pods" in asked.target else api(asked)
 
-    found = read(answering, APP, limits=limits)
+    snapshot = read(answering, APP, limits=limits)
     assert steady_time.monotonic() - began < 4
-    assert any("pods" in gap.what for gap in found.gaps)
+    assert any("pods" in gap.what for gap in snapshot.gaps)

@@ -194,9 +194,9 @@ def test_settings_of_a_cluster(tmp_path: Path) -> None:
         "proxy-url": "http://proxy:3128",
         "insecure-skip-tls-verify": True,
     }
-    found = connected(write(tmp_path / "config", {}, cluster))
-    assert found.tls.ca_file == str(tmp_path / "ca.crt")
-    assert (found.tls.server_name, found.tls.insecure, found.proxy) == (
+    result = connected(write(tmp_path / "config", {}, cluster))
+    assert result.tls.ca_file == str(tmp_path / "ca.crt")
+    assert (result.tls.server_name, result.tls.insecure, result.proxy) == (
         "api.inside",
         True,
         "http://proxy:3128",
@@ -235,10 +235,10 @@ def test_inside_of_a_pod(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text("x")
     (tmp_path / "namespace").write_text("argocd\n")
     there = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
-    found = in_cluster(there, tmp_path)
-    assert found is not None
-    assert (found.url, found.namespace) == ("https://10.96.0.1:443", "argocd")
-    assert headers(found) == {"Authorization": "Bearer pod-token"}
+    result = in_cluster(there, tmp_path)
+    assert result is not None
+    assert (result.url, result.namespace) == ("https://10.96.0.1:443", "argocd")
+    assert headers(result) == {"Authorization": "Bearer pod-token"}
     six = in_cluster({**there, "KUBERNETES_SERVICE_HOST": "fd00::1"}, tmp_path)
     assert six is not None
     assert six.url == "https://[fd00::1]:443"
@@ -266,5 +266,5 @@ def test_hostile_kubeconfigs_have_a_clear_answer(body: Object) -> None:
             for context in kubeconfig.usable():
                 connection_of(context)
         except WhysyncError as problem:
-            told = problem.what
-            assert told
+            result = problem.what
+            assert result

@@ -26,10 +26,10 @@ def causes(snapshot: Snapshot) -> dict[str, list[str]]:
 
 
 def kinds(snapshot: Snapshot) -> dict[str, int]:
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for live_object in snapshot.live:
-        found[live_object.ref.kind] = found.get(live_object.ref.kind, 0) + 1
-    return found
+        result[live_object.ref.kind] = result.get(live_object.ref.kind, 0) + 1
+    return result
 
 
 def gaps(snapshot: Snapshot) -> str:
@@ -38,7 +38,7 @@ def gaps(snapshot: Snapshot) -> str:
 
 def everything_in(snapshot: Snapshot) -> str:
     bodies = [
-        one.body
+        item.body
         for group in (
             snapshot.applications,
             snapshot.projects,
@@ -47,38 +47,38 @@ def everything_in(snapshot: Snapshot) -> str:
             snapshot.events,
             *snapshot.desired.values(),
         )
-        for one in group
+        for item in group
     ]
-    told: list[object] = [snapshot.logs, snapshot.gaps, snapshot.unknown]
-    return str(bodies) + str(told)
+    result: list[object] = [snapshot.logs, snapshot.gaps, snapshot.unknown]
+    return str(bodies) + str(result)
 
 
 def test_a_fleet_is_read_where_something_is_wrong() -> None:
     api = FakeApi(world(), logs=LOGS)
-    found = read(api)
-    assert [app.ref.name for app in found.applications] == ["api", "fine", "web"]
-    assert [project.ref.name for project in found.projects] == ["default"]
-    assert {setting.ref.name for setting in found.settings} == {"argocd-cm", "repo"}
-    assert kinds(found) == {"Deployment": 2, "Namespace": 2, "Pod": 3, "ReplicaSet": 1, "Secret": 1}
-    assert len(found.events) == 1
-    assert found.collected_at is not None
-    assert abs((found.collected_at - datetime(2026, 3, 2, 3, 27, tzinfo=UTC)).total_seconds()) < 5
+    snapshot = read(api)
+    assert [app.ref.name for app in snapshot.applications] == ["api", "fine", "web"]
+    assert [project.ref.name for project in snapshot.projects] == ["default"]
+    assert {setting.ref.name for setting in snapshot.settings} == {"argocd-cm", "repo"}
+    assert kinds(snapshot) == {"Deployment": 2, "Namespace": 2, "Pod": 3, "ReplicaSet": 1, "Secret": 1}
+    assert len(snapshot.events) == 1
+    assert snapshot.collected_at is not None
+    assert abs((snapshot.collected_at - datetime(2026, 3, 2, 3, 27, tzinfo=UTC)).total_seconds()) < 5
     assert not any("/calm/" in path for path in api.paths)
 
 
 def test_it_is_diagnosed_as_from_a_bundle() -> None:
-    found = causes(read(FakeApi(world(), logs=LOGS)))
-    assert found["fine"] == []
-    assert any("hand" in rule or "manual" in rule for rule in found["web"]), found
-    assert found["api"], found
+    result = causes(read(FakeApi(world(), logs=LOGS)))
+    assert result["fine"] == []
+    assert any("hand" in rule or "manual" in rule for rule in result["web"]), result
+    assert result["api"], result
 
 
 def test_an_app_that_is_named_is_read_whatever_its_state() -> None:
     api = FakeApi(world())
-    found = read(api, Selection(names=("fine",)))
-    assert [app.ref.name for app in found.applications] == ["fine"]
-    assert kinds(found)["ConfigMap"] == 1
-    assert found.gaps == ()
+    snapshot = read(api, Selection(names=("fine",)))
+    assert [app.ref.name for app in snapshot.applications] == ["fine"]
+    assert kinds(snapshot)["ConfigMap"] == 1
+    assert snapshot.gaps == ()
     by_place = read(FakeApi(world()), Selection(names=("argocd/fine",)))
     assert [app.ref.name for app in by_place.applications] == ["fine"]
     with pytest.raises(NotFound, match="nobody"):
@@ -122,19 +122,19 @@ def test_an_old_server_without_aggregated_discovery() -> None:
 
 
 def test_logs_are_those_of_containers_that_fail_and_of_two_pods_of_an_owner() -> None:
-    found = read(FakeApi(world(), logs=LOGS))
-    assert [(log.pod, log.previous) for log in found.logs] == [
+    snapshot = read(FakeApi(world(), logs=LOGS))
+    assert [(log.pod, log.previous) for log in snapshot.logs] == [
         ("api-1-0", False),
         ("api-1-0", True),
         ("api-1-1", False),
         ("api-1-1", True),
     ]
-    assert found.logs[0].lines[0] == "starting"
+    assert snapshot.logs[0].lines[0] == "starting"
     assert read(FakeApi(world(), logs=LOGS), Selection(logs=False)).logs == ()
     refusing = FakeApi(world(), forbidden=lambda plural, _: plural == "pods/log")
-    told = gaps(read(refusing))
-    assert "logs of failing containers in namespace api" in told
-    assert 'a Role with {apiGroups: [""], resources: [pods/log], verbs: [get]}' in told
+    result = gaps(read(refusing))
+    assert "logs of failing containers in namespace api" in result
+    assert 'a Role with {apiGroups: [""], resources: [pods/log], verbs: [get]}' in result
 
 
 def test_no_secret_comes_through() -> None:
@@ -150,22 +150,22 @@ def test_no_secret_comes_through() -> None:
 
 def test_what_is_forbidden_is_one_gap_with_the_smallest_rule() -> None:
     hidden = ("pods", "secrets", "replicasets")
-    found = read(FakeApi(world(), forbidden=lambda plural, _: plural in hidden), Selection(names=("api",)))
-    told = gaps(found)
-    assert "live pods, replicasets.apps, secrets in namespace api" in told
+    snapshot = read(FakeApi(world(), forbidden=lambda plural, _: plural in hidden), Selection(names=("api",)))
+    result = gaps(snapshot)
+    assert "live pods, replicasets.apps, secrets in namespace api" in result
     assert (
         'a Role with {apiGroups: [""], resources: [pods, secrets], verbs: [list]};'
-        ' {apiGroups: ["apps"], resources: [replicasets], verbs: [list]}' in told
+        ' {apiGroups: ["apps"], resources: [replicasets], verbs: [list]}' in result
     )
-    assert kinds(found)["Deployment"] == 1
+    assert kinds(snapshot)["Deployment"] == 1
 
 
 def test_nothing_is_missed_where_nothing_is_wrong() -> None:
-    found = read(
+    snapshot = read(
         FakeApi(world(), forbidden=lambda plural, _: plural in ("pods", "secrets", "nodes")),
         Selection(names=("fine",)),
     )
-    assert found.gaps == ()
+    assert snapshot.gaps == ()
 
 
 def test_who_may_not_see_all_namespaces_is_asked_one_by_one() -> None:
@@ -180,8 +180,8 @@ def test_who_may_not_see_all_namespaces_is_asked_one_by_one() -> None:
     def refused(plural: str, namespace: str) -> bool:
         return not namespace and plural not in ("applications", "namespaces")
 
-    found = read(FakeApi(made, forbidden=refused))
-    assert kinds(found)["Deployment"] == whole
+    snapshot = read(FakeApi(made, forbidden=refused))
+    assert kinds(snapshot)["Deployment"] == whole
 
 
 def test_applications_of_one_namespace_only() -> None:
@@ -202,8 +202,8 @@ def test_settings_are_read_one_by_one_where_lists_are_forbidden() -> None:
 
 def test_names_that_lead_astray_are_not_asked_for() -> None:
     odd = ("..", ".", "a/b", "?x=1", "%2e%2e", "", "x" * 300, "a b", "\n")
-    rows: list[Json] = [row("Namespace", one, "") for one in odd]
-    rows += [row("Deployment", one, other, group="apps") for one in odd for other in odd]
+    rows: list[Json] = [row("Namespace", item, "") for item in odd]
+    rows += [row("Deployment", item, other, group="apps") for item in odd for other in odd]
     junk: list[Json] = [7, None, {"kind": []}]
     rows += junk
     bad = application("bad", sync="OutOfSync", rows=rows, destination={"namespace": "../kube-system"})
@@ -247,23 +247,23 @@ def hub(url: str, *, config: str = "{}") -> FakeApi:
 def test_other_clusters_by_the_kubeconfig() -> None:
     spoke = FakeApi([deployment("far", "far", live=9), thing("v1", "Namespace", "far")])
     with serving(spoke) as other:
-        found = read(hub(other.url), others={"staging": other.url})
+        snapshot = read(hub(other.url), others={"staging": other.url})
     clusters = {
         live_object.ref.name: live_object.cluster
-        for live_object in found.live
+        for live_object in snapshot.live
         if live_object.ref.kind == "Deployment"
     }
     assert clusters == {"web": "in-cluster", "api": "in-cluster", "far": "stage"}
-    assert "stage" not in gaps(found)
+    assert "stage" not in gaps(snapshot)
 
 
 def test_other_clusters_by_their_secret_only_when_allowed() -> None:
     spoke = FakeApi([deployment("far", "far", live=9)])
     config = '{"bearerToken": "spoke-token-12345"}'
     with serving(spoke) as other:
-        found = read(hub(other.url, config=config))
-        assert "live objects on cluster stage" in gaps(found)
-        assert "--use-cluster-secrets" in gaps(found)
+        snapshot = read(hub(other.url, config=config))
+        assert "live objects on cluster stage" in gaps(snapshot)
+        assert "--use-cluster-secrets" in gaps(snapshot)
         assert spoke.paths == []
         allowed = read(hub(other.url, config=config), use_cluster_secrets=True)
     assert "far" in {live_object.ref.name for live_object in allowed.live}
@@ -274,10 +274,10 @@ def test_other_clusters_by_their_secret_only_when_allowed() -> None:
 def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -> None:
     with serving(FakeApi([])) as other:
         url = other.url
-    found = read(hub(url), others={"staging": url})
-    assert "live objects on cluster stage" in gaps(found)
-    assert "cannot be reached" in gaps(found)
-    assert "web" in {live_object.ref.name for live_object in found.live}
+    snapshot = read(hub(url), others={"staging": url})
+    assert "live objects on cluster stage" in gaps(snapshot)
+    assert "cannot be reached" in gaps(snapshot)
+    assert "web" in {live_object.ref.name for live_object in snapshot.live}
     aws = read(hub(url, config='{"awsAuthConfig": {"clusterName": "x"}}'), use_cluster_secrets=True)
     assert "its own plugin (awsAuthConfig)" in gaps(aws)
 
@@ -286,11 +286,11 @@ def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -
 
 
 def test_what_the_last_sync_applied_stands_for_git_and_says_so() -> None:
-    found = read(FakeApi(world()))
-    (one,) = found.desired["argocd/web"]
+    snapshot = read(FakeApi(world()))
+    (one,) = snapshot.desired["argocd/web"]
     assert one.spec["replicas"] == 2
     assert "the last sync" in one.origin
-    assert "rendered manifests of argocd/web" in gaps(found)
+    assert "rendered manifests of argocd/web" in gaps(snapshot)
 
 
 def moved_on(app: Object, _: Object) -> None:
@@ -329,8 +329,8 @@ def test_plain_yaml_says_what_git_wants(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n---\n: broken: ["
     )
-    found = read(FakeApi(world()), Selection(names=("web",), local=str(tmp_path)))
-    (one,) = found.desired["argocd/web"]
+    snapshot = read(FakeApi(world()), Selection(names=("web",), local=str(tmp_path)))
+    (one,) = snapshot.desired["argocd/web"]
     assert one.ref.namespace == "shop"
     assert one.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
-    assert "part of web.yaml" in gaps(found)
+    assert "part of web.yaml" in gaps(snapshot)

@@ -42,7 +42,7 @@ def live(*bodies: Object) -> tuple[Manifest, ...]:
 def everything(snapshot: Snapshot) -> str:
     """All text in a Snapshot."""
     groups = (snapshot.applications, snapshot.projects, snapshot.settings, snapshot.live, snapshot.events)
-    manifests = [one for group in (*groups, *snapshot.desired.values()) for one in group]
+    manifests = [item for group in (*groups, *snapshot.desired.values()) for item in group]
     bodies = json.dumps([manifest.body for manifest in manifests], ensure_ascii=False)
     return "\n".join([bodies, *(manifest.origin for manifest in manifests), repr(snapshot)])
 
@@ -118,8 +118,8 @@ def test_repository_secrets_keep_what_is_no_credential() -> None:
         data={"url": b64("https://user:hunter22@git.example.com/x.git"), "name": b64("x")},
     )
     body["metadata"] = {"labels": {"argocd.argoproj.io/secret-type": "repository"}}
-    found = masked(body)
-    plain, data = found["stringData"], found["data"]
+    result = masked(body)
+    plain, data = result["stringData"], result["data"]
     assert isinstance(plain, dict)
     assert plain["url"] == "https://git.example.com/x.git"
     assert plain["type"] == "git"
@@ -286,8 +286,8 @@ def test_helm_values_in_all_their_places() -> None:
         "spec": {"source": {"helm": copy_object(helm)}},
         "status": {"history": [{"source": {"helm": copy_object(helm)}}]},
     }
-    found = masked(body)
-    text = json.dumps(found)
+    result = masked(body)
+    text = json.dumps(result)
     assert "tiger" not in text
     assert "12345" not in text
     assert text.count("db-creds") == 2
@@ -365,12 +365,12 @@ def test_sensitive_annotations_of_the_settings() -> None:
         "metadata": {"name": "argocd-cm"},
         "data": {"resource.sensitive.mask.annotations": "example.com/a, example.com/b"},
     }
-    one: Object = {
+    item: Object = {
         "kind": "Service",
         "metadata": {"annotations": {"example.com/a": "x", "example.com/c": "y"}},
     }
-    found = mask_snapshot(Snapshot(settings=(Manifest(cm, role=Role.SETTINGS),), live=live(one)))
-    assert found.live[0].annotations == {"example.com/a": "<masked 1>", "example.com/c": "y"}
+    result = mask_snapshot(Snapshot(settings=(Manifest(cm, role=Role.SETTINGS),), live=live(item)))
+    assert result.live[0].annotations == {"example.com/a": "<masked 1>", "example.com/c": "y"}
 
 
 def test_a_known_secret_is_found_again_everywhere() -> None:
@@ -380,7 +380,7 @@ def test_a_known_secret_is_found_again_everywhere() -> None:
         "data": {"x": f"a {SECRET} b", SECRET: "k"},
     }
     lines = ("one", f"login {SECRET}!", b64(SECRET))
-    found = mask_snapshot(
+    result = mask_snapshot(
         Snapshot(
             live=live(config, secret(data={"a": b64(SECRET)})),
             logs=(Log(namespace="n", pod="p", container="c", lines=lines),),
@@ -390,10 +390,10 @@ def test_a_known_secret_is_found_again_everywhere() -> None:
             unknown=(f"{SECRET}.txt",),
         )
     )
-    assert SECRET not in everything(found)
-    assert b64(SECRET).rstrip("=") not in everything(found)
-    assert found.live[0].body["data"] == {"x": "a <masked 1> b", "<masked 1>": "k"}
-    assert found.logs[0].lines[:2] == ("one", "login <masked 1>!")
+    assert SECRET not in everything(result)
+    assert b64(SECRET).rstrip("=") not in everything(result)
+    assert result.live[0].body["data"] == {"x": "a <masked 1> b", "<masked 1>": "k"}
+    assert result.logs[0].lines[:2] == ("one", "login <masked 1>!")
 
 
 @pytest.mark.parametrize(
@@ -408,15 +408,15 @@ def test_a_known_secret_is_found_again_everywhere() -> None:
 )
 def test_known_values_of_one_kind_of_letter_are_found_again(value: str) -> None:
     event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": f"login with {value} failed"}
-    found = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
-    assert found.live[0].body["message"] == "login with <masked 1> failed"
+    result = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
+    assert result.live[0].body["message"] == "login with <masked 1> failed"
 
 
 @pytest.mark.parametrize("value", ["postgres", "Production", "PostgreSQL", "tiger", "20261116", "eu-west-1"])
 def test_words_of_a_secret_stay_readable_elsewhere(value: str) -> None:
     event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": f"login with {value} failed"}
-    found = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
-    assert found.live[0].body["message"] == f"login with {value} failed"
+    result = mask_snapshot(Snapshot(live=live(event, secret(stringData={"x": value}))))
+    assert result.live[0].body["message"] == f"login with {value} failed"
 
 
 def test_a_refused_variable_is_compared_with_known_values() -> None:
@@ -425,8 +425,8 @@ def test_a_refused_variable_is_compared_with_known_values() -> None:
     text = 'spec.containers[0].env[{}].value: Invalid value: "{}": bad'
     for value, wanted in (("tiger", "<masked 1>"), ("debug", "debug")):
         event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": text.format(0, value)}
-        found = mask_snapshot(Snapshot(live=live(event, copy_object(pod))))
-        assert found.live[0].body["message"] == text.format(0, wanted)
+        result = mask_snapshot(Snapshot(live=live(event, copy_object(pod))))
+        assert result.live[0].body["message"] == text.format(0, wanted)
 
 
 def test_names_are_not_eaten() -> None:
@@ -443,8 +443,8 @@ def test_names_are_not_eaten() -> None:
         "orders-db-primary.production.svc:5432",
         "20261116",
     ]
-    found = mask_snapshot(Snapshot(live=live(service, secret(stringData={v: v for v in values}))))
-    assert found.live[0].body == service
+    result = mask_snapshot(Snapshot(live=live(service, secret(stringData={v: v for v in values}))))
+    assert result.live[0].body == service
 
 
 def test_credentials_inside_a_docker_config_are_known() -> None:
@@ -452,14 +452,14 @@ def test_credentials_inside_a_docker_config_are_known() -> None:
         {"auths": {"r.example.com": {"password": "Dock3r-Pass", "auth": b64("u:Dock3r-Pass")}}}
     )
     event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": "login with Dock3r-Pass failed"}
-    found = mask_snapshot(Snapshot(live=live(event, secret(data={".dockerconfigjson": b64(config)}))))
-    assert "Dock3r-Pass" not in everything(found)
+    result = mask_snapshot(Snapshot(live=live(event, secret(data={".dockerconfigjson": b64(config)}))))
+    assert "Dock3r-Pass" not in everything(result)
 
 
 def test_regions_are_no_secrets() -> None:
     node: Object = {"kind": "Node", "metadata": {"name": "n"}, "spec": {"zone": "eu-central-1"}}
-    found = mask_snapshot(Snapshot(live=live(node, secret(stringData={"REGION": "eu-central-1"}))))
-    assert found.live[0].body["spec"] == {"zone": "eu-central-1"}
+    result = mask_snapshot(Snapshot(live=live(node, secret(stringData={"REGION": "eu-central-1"}))))
+    assert result.live[0].body["spec"] == {"zone": "eu-central-1"}
 
 
 def test_a_bundle_keeps_no_secret_in_any_part(tmp_path: Path) -> None:
@@ -537,19 +537,19 @@ def test_no_secret_comes_out(values: list[str]) -> None:
         logs=(Log(namespace="n", pod="p", container="c", lines=tuple(f"x {first} y".split("\n"))),),
         gaps=(Gap(kind=GapKind.UNREADABLE, what=first, why=first),),
     )
-    found = mask_snapshot(snapshot)
-    text = everything(found)
+    result = mask_snapshot(snapshot)
+    text = everything(result)
     for value in values:
         for form in (value, json.dumps(value)[1:-1], repr(value)[1:-1], b64(value).rstrip("=")):
             assert form not in text
-    assert list(_marks(found, 1, "data")) == list(_marks(found, 2, "stringData"))
-    assert len(set(_marks(found, 1, "data"))) == len(set(values))
-    before = everything(found)
-    assert everything(mask_snapshot(found)) == before
+    assert list(_marks(result, 1, "data")) == list(_marks(result, 2, "stringData"))
+    assert len(set(_marks(result, 1, "data"))) == len(set(values))
+    before = everything(result)
+    assert everything(mask_snapshot(result)) == before
 
 
-def _marks(found: Snapshot, at: int, place: str) -> list[str]:
-    values = found.live[at].body[place]
+def _marks(result: Snapshot, at: int, place: str) -> list[str]:
+    values = result.live[at].body[place]
     assert isinstance(values, dict)
     return [str(value) for value in values.values()]
 
@@ -590,8 +590,8 @@ def test_hidden_keys_keep_their_places() -> None:
     names = [f"S3cret-{n:03}-Value" for n in range(20)]
     config: Object = {"kind": "ConfigMap", "metadata": {"name": "c"}, "data": {}}
     config["data"] = {"first": "1", **dict.fromkeys(names, "x"), "last": "2"}
-    found = mask_snapshot(Snapshot(live=live(config, secret(stringData={n: n for n in names}))))
-    assert list(fields(found.live[0].body["data"])) == [
+    result = mask_snapshot(Snapshot(live=live(config, secret(stringData={n: n for n in names}))))
+    assert list(fields(result.live[0].body["data"])) == [
         "first",
         *(f"<masked {n}>" for n in range(1, 21)),
         "last",

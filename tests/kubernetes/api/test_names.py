@@ -34,14 +34,14 @@ def test_a_neighbour_is_not_within() -> None:
 
 
 def every_place(tree: Json, parts: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Json]]:
-    found: list[tuple[tuple[str | int, ...], Json]] = [(parts, tree)]
+    result: list[tuple[tuple[str | int, ...], Json]] = [(parts, tree)]
     if isinstance(tree, dict):
         for key, value in tree.items():
-            found += every_place(value, (*parts, key))
+            result += every_place(value, (*parts, key))
     if isinstance(tree, list):
         for index, value in enumerate(tree):
-            found += every_place(value, (*parts, index))
-    return found
+            result += every_place(value, (*parts, index))
+    return result
 
 
 @given(trees())
@@ -79,13 +79,13 @@ def test_group_and_version(api_version: str, group: str, version: str) -> None:
 
 
 def test_the_version_does_not_tell_objects_apart() -> None:
-    one = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
+    first = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
     other = Ref(group="apps", version="v1beta1", kind="Deployment", namespace="shop", name="web")
-    assert one != other
-    assert one.key == other.key == Key("apps", "Deployment", "shop", "web")
-    assert str(one) == "Deployment shop/web"
-    assert str(one.key) == "apps/Deployment/shop/web"
-    assert one.api_version == "apps/v1"
+    assert first != other
+    assert first.key == other.key == Key("apps", "Deployment", "shop", "web")
+    assert str(first) == "Deployment shop/web"
+    assert str(first.key) == "apps/Deployment/shop/web"
+    assert first.api_version == "apps/v1"
     assert Ref(version="v1", kind="Node", name="n1").place == "n1"
     assert Ref(version="v1", kind="Node", name="n1").api_version == "v1"
 

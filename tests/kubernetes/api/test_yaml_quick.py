@@ -17,11 +17,11 @@ LIMITS = YamlLimits()
 
 def assert_same(text: str, *, taken: bool = False) -> None:
     """What the short cut gives must be the one document that the parser gives, without any warning."""
-    found = quick(text, LIMITS)
-    if found is None:
+    result = quick(text, LIMITS)
+    if result is None:
         assert not taken, f"the short cut was not taken: {text!r}"
         return
-    value, line = found
+    value, line = result
     assert list(parsed(text, 0, LIMITS)) == [Document(body=value, line=line + 1)], text
 
 

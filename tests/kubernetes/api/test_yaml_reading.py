@@ -28,7 +28,9 @@ def test_every_recorded_answer_of_the_server() -> None:
 
 
 def bodies(text: str | bytes) -> list[Json]:
-    return [found.body if isinstance(found, Document) else str(found) for found in documents(text)]
+    return [
+        document.body if isinstance(document, Document) else str(document) for document in documents(text)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +69,8 @@ def test_scalars(written: str, read: Json) -> None:
 
 
 def test_documents_know_their_lines() -> None:
-    found = list(documents("# hello\n\na: 1\n---\n\n---\nb: 2\n--- {c: 3}\n"))
-    assert [(one.body, one.line) for one in found if isinstance(one, Document)] == [
+    result = list(documents("# hello\n\na: 1\n---\n\n---\nb: 2\n--- {c: 3}\n"))
+    assert [(item.body, item.line) for item in result if isinstance(item, Document)] == [
         ({"a": 1}, 3),
         ({"b": 2}, 7),
         ({"c": 3}, 8),
@@ -76,10 +78,10 @@ def test_documents_know_their_lines() -> None:
 
 
 def test_a_broken_document_leaves_its_neighbours_alone() -> None:
-    found = list(documents("a: 1\n---\nb: [1,\n---\nc: 3\n"))
-    assert isinstance(found[1], Broken)
-    assert found[1].line in (3, 4)
-    assert [one.body for one in found if isinstance(one, Document)] == [{"a": 1}, {"c": 3}]
+    result = list(documents("a: 1\n---\nb: [1,\n---\nc: 3\n"))
+    assert isinstance(result[1], Broken)
+    assert result[1].line in (3, 4)
+    assert [item.body for item in result if isinstance(item, Document)] == [{"a": 1}, {"c": 3}]
 
 
 def test_directives_are_read_with_their_document() -> None:
@@ -154,10 +156,10 @@ def test_aliases_do_not_share_their_value() -> None:
     ],
 )
 def test_what_the_server_refuses_is_broken(written: str) -> None:
-    found = list(documents(written))
-    assert len(found) == 1
-    assert isinstance(found[0], Broken)
-    assert found[0].line >= 1
+    result = list(documents(written))
+    assert len(result) == 1
+    assert isinstance(result[0], Broken)
+    assert result[0].line >= 1
 
 
 def test_billion_laughs_are_stopped() -> None:
@@ -215,24 +217,24 @@ def test_load_raises_with_the_place() -> None:
 @settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_gives_values_or_a_problem(text: str) -> None:
-    for found in documents(text):
-        assert isinstance(found, (Document, Broken))
+    for document in documents(text):
+        assert isinstance(document, (Document, Broken))
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_give_values_or_a_problem(data: bytes) -> None:
-    for found in documents(data):
-        assert isinstance(found, (Document, Broken))
+    for document in documents(data):
+        assert isinstance(document, (Document, Broken))
 
 
 @settings(deadline=None)
 @given(st.text(alphabet="ab:-&*<!{}[],#|>'\" \n01.~?\\/", max_size=60))
 def test_any_structure_gives_values_or_a_problem(text: str) -> None:
-    for found in documents(text):
-        assert isinstance(found, (Document, Broken))
-        if isinstance(found, Document):
-            json.dumps(found.body, allow_nan=False)
+    for document in documents(text):
+        assert isinstance(document, (Document, Broken))
+        if isinstance(document, Document):
+            json.dumps(document.body, allow_nan=False)
 
 
 def test_json_values_behind_each_other_may_be_scalars() -> None:

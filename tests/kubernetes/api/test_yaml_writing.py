@@ -36,8 +36,8 @@ VALUES: st.SearchStrategy[Json] = st.recursive(
 @example(["x\n--- a/f\n---\n...\nend", {"b": "q\n---\nz\n"}])
 def test_what_is_written_reads_back(value: Json) -> None:
     written = dump({"v": value})
-    found = list(documents(written))
-    assert len(found) == 1, written
+    result = list(documents(written))
+    assert len(result) == 1, written
     assert load(written) == {"v": value}, written
     assert dump(load(written)) == dump(load(dump(load(written))))
 

@@ -111,10 +111,10 @@ def test_a_limit_range_keeps_out_what_is_beyond(
 
 def test_a_quota_counts_pods_with_their_largest_init_container(talk: Talk) -> None:
     talk.api_server.load([{**quota({"requests.cpu": "1"}), "metadata": {"name": "q", "namespace": "shop"}}])
-    asked = pod("a", requests={"cpu": "100m"})
+    request = pod("a", requests={"cpu": "100m"})
     init: Json = {"name": "i", "image": "i", "resources": {"requests": {"cpu": "700m"}}}
-    fields(asked["spec"])["initContainers"] = [init]
-    assert talk.create(asked).code == 201
+    fields(request["spec"])["initContainers"] = [init]
+    assert talk.create(request).code == 201
     assert said(talk.create(pod("b", requests={"cpu": "400m"}))) == (
         'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=400m, used: requests.cpu=700m, '
         "limited: requests.cpu=1"
@@ -322,12 +322,12 @@ def test_nobody_grants_what_they_do_not_have(talk: Talk) -> None:
     }  # fmt: skip
     talk.create(role(writes, {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}))
     talk.create(grant("deployer"))
-    wanted = role(
+    expected = role(
         {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "delete"]},
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get"]},
     )
-    fields(wanted["metadata"])["name"] = "more"
-    answer = talk.create(wanted, user=ARGO)
+    fields(expected["metadata"])["name"] = "more"
+    answer = talk.create(expected, user=ARGO)
     assert answer.code == 403
     assert said(answer) == (
         f'roles.rbac.authorization.k8s.io "more" is forbidden: user "{ARGO}" '

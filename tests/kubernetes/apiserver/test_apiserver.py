@@ -312,9 +312,9 @@ def test_a_loaded_object_keeps_its_owners(talk: Talk) -> None:
         Request(verb="ssa", path=served.path("store", "web"), body=deployment(replicas=3), manager="other")
     )
     assert 'conflict with "argocd-controller": .spec.replicas' in said(answer)
-    found = kind_of(other.api_server, "shop.example/v1", "Widget")
-    assert found is not None
-    assert other.api_server.send(Request(verb="get", path=found.path("store", "w"))).ok
+    kind = kind_of(other.api_server, "shop.example/v1", "Widget")
+    assert kind is not None
+    assert other.api_server.send(Request(verb="get", path=kind.path("store", "w"))).ok
 
 
 def test_a_restricted_namespace_turns_pods_away_and_warns_about_workloads(talk: Talk) -> None:

@@ -20,9 +20,9 @@ def ruled(schema: Object, rule: str) -> Object:
 
 
 def shaped(schema: Object) -> Shape:
-    found = shape_of(schema)
-    assert found is not None
-    return found
+    shape = shape_of(schema)
+    assert shape is not None
+    return shape
 
 
 SHORT: Object = {"type": "string", "maxLength": 10}
@@ -54,9 +54,9 @@ PAIR: Object = {
     ],
 )
 def test_types_of_a_rule_must_fit(rule: str, problem: str) -> None:
-    found = check_expression(rule, shaped(PAIR)).problem
-    assert problem in found
-    assert bool(problem) is bool(found)
+    result = check_expression(rule, shaped(PAIR)).problem
+    assert problem in result
+    assert bool(problem) is bool(result)
 
 
 def test_a_rule_is_shown_where_it_is_wrong(talk: Talk) -> None:
@@ -126,8 +126,8 @@ def test_any_pattern_gets_an_answer(pattern: str) -> None:
 
 @given(st.text("self.ab()[]|&!=<>+?:'\" ,in1", max_size=20))
 def test_any_rule_gets_an_answer(rule: str) -> None:
-    found = check_expression(rule, shaped(PAIR))
-    assert found.cost >= 0
+    result = check_expression(rule, shaped(PAIR))
+    assert result.cost >= 0
 
 
 def test_claims_in_another_version_must_still_make_sense(talk: Talk) -> None:

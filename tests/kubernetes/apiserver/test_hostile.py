@@ -100,8 +100,8 @@ def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
     talk = Talk()
     talk.create(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     parts: Object = {key: part for key, part in obj.items() if key not in ("apiVersion", "kind", "metadata")}
-    told: Object = {**fields(obj["metadata"]), "namespace": "shop", "managedFields": MANAGED}
-    loaded = fields(replaced({**parts, "metadata": told}, path, value))
+    result: Object = {**fields(obj["metadata"]), "namespace": "shop", "managedFields": MANAGED}
+    loaded = fields(replaced({**parts, "metadata": result}, path, value))
     whole: Object = {**obj, **loaded, "metadata": {**fields(loaded.get("metadata")), "namespace": "shop"}}
     fields(whole["metadata"])["name"] = fields(obj["metadata"])["name"]
     talk.api_server.load([whole])
@@ -122,8 +122,8 @@ def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
 def test_owners_that_mean_nothing_are_dropped_by_an_update_and_stop_an_apply(claims: Object) -> None:
     talk = Talk()
     entry: Object = {"manager": "a", "operation": "Update", "apiVersion": "v1", "fieldsV1": claims}
-    found: Object = {"name": "cm", "namespace": "shop", "managedFields": [entry]}
-    talk.api_server.load([{**config_map(a="1"), "metadata": found}])
+    result: Object = {"name": "cm", "namespace": "shop", "managedFields": [entry]}
+    talk.api_server.load([{**config_map(a="1"), "metadata": result}])
     applied = talk.apply(config_map(a="2"), "argocd-controller")
     assert applied.code == 500
     assert "failed to decode managed fields: " in text((applied.body or {}).get("message"))
@@ -194,7 +194,7 @@ KINDS = sorted({(resource.api_version, resource.kind) for resource in built_in()
 def test_any_body_of_any_kind_gets_an_answer(which: tuple[str, str], tree: Json, other: Json) -> None:
     talk = Talk()
     version, kind = which
-    served = next(one for one in built_in().values() if (one.api_version, one.kind) == which)
+    served = next(item for item in built_in().values() if (item.api_version, item.kind) == which)
     prefix = f"/apis/{version}" if served.group else f"/api/{version}"
     space = "/namespaces/shop" if served.namespaced else ""
     struct = type_of(version, kind)

@@ -48,10 +48,10 @@ def test_indexes_agree_with_a_look_at_everything(done: list[tuple[ObjectKey, str
     assert store.everything() == sorted(plain.items(), key=lambda entry: entry[0])
     for kind in KINDS:
         for space in ("", "a", "b"):
-            wanted = sorted(
+            expected = sorted(
                 object_key for object_key in plain if object_key[0] == kind and space in ("", object_key[1])
             )
-            assert [object_key for object_key, _ in store.within(kind, space)] == wanted
+            assert [object_key for object_key, _ in store.within(kind, space)] == expected
         leaving = sorted(
             object_key
             for object_key, obj in plain.items()
@@ -213,7 +213,7 @@ def test_ids_that_were_loaded_are_never_given_again(numbers: list[int], nameless
     model.load(loaded)
     known = [text(dig(obj, "metadata", "uid")) for obj in model.objects() if obj.get("kind") == "ConfigMap"]
     assert len(set(known)) == len(set(numbers)) + nameless
-    assert model.store.uid() not in {*known, *(uid for one in loaded for uid in owners_of(one))}
+    assert model.store.uid() not in {*known, *(uid for item in loaded for uid in owners_of(item))}
 
 
 def test_ids_that_no_model_made_change_nothing() -> None:

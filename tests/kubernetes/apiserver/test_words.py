@@ -105,8 +105,8 @@ def test_claims_that_grow(talk: Talk, kind: str, phase: str, why: str) -> None:
         }
         for name in ("grows", "stays")
     ]
-    found = claim("1Gi", storageClassName=kind, volumeName="v", volumeMode="Filesystem")
-    talk.api_server.load([*classes, {**found, "status": {"phase": phase}}])
+    result = claim("1Gi", storageClassName=kind, volumeName="v", volumeMode="Filesystem")
+    talk.api_server.load([*classes, {**result, "status": {"phase": phase}}])
     change: Object = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
     path = "/api/v1/namespaces/shop/persistentvolumeclaims/c"
     answer = talk.api_server.send(Request(verb="merge-patch", path=path, body=change))

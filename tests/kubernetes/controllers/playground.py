@@ -89,9 +89,9 @@ class Playground:
         return self
 
     def get(self, plural: str, name: str, *, group: str = "", namespace: str = "shop") -> Object:
-        found = self.api_server.store.get(((group, plural), namespace, name))
-        assert found is not None, f"no {plural} {name}"
-        return found
+        result = self.api_server.store.get(((group, plural), namespace, name))
+        assert result is not None, f"no {plural} {name}"
+        return result
 
     def find(self, plural: str, name: str, *, group: str = "") -> Object | None:
         return self.api_server.store.get(((group, plural), "shop", name))
@@ -107,8 +107,8 @@ class Playground:
         return fields(items(self.status(name).get(group))[index])
 
     def waiting(self, name: str = "web", *, init: bool = False) -> tuple[str, str]:
-        told = fields(dig(self.container(name, init=init), "state", "waiting"))
-        return text(told.get("reason")), text(told.get("message"))
+        result = fields(dig(self.container(name, init=init), "state", "waiting"))
+        return text(result.get("reason")), text(result.get("message"))
 
     def condition(self, kind: str, name: str = "web") -> Object:
         for raw in items(self.status(name).get("conditions")):
@@ -118,13 +118,13 @@ class Playground:
 
     def events(self, name: str = "web") -> list[tuple[str, str, str]]:
         """Type, reason and message of what was told of an object, the oldest first."""
-        found = [
+        result = [
             event
             for _, event in self.api_server.store.within(("", "events"))
             if dig(event, "involvedObject", "name") == name
         ]
-        found.sort(key=lambda event: text(dig(event, "metadata", "uid")))
-        return [(text(one["type"]), text(one["reason"]), text(one["message"])) for one in found]
+        result.sort(key=lambda event: text(dig(event, "metadata", "uid")))
+        return [(text(item["type"]), text(item["reason"]), text(item["message"])) for item in result]
 
     def health(self, plural: str = "pods", name: str = "web", *, group: str = "") -> str:
         verdict = health_of(self.get(plural, name, group=group))

@@ -37,8 +37,8 @@ def found(play: Playground, name: str) -> Object:
 def test_rules_come_from_the_roles_that_the_selectors_match_each_once() -> None:
     play = Playground()
     send(play, "create", role("all", gathers=GATHERS))
-    for one in (role("b", READ, to="some"), role("a", WATCH, READ, to="all"), role("c", READ)):
-        send(play, "create", one)
+    for item in (role("b", READ, to="some"), role("a", WATCH, READ, to="all"), role("c", READ)):
+        send(play, "create", item)
     play.run(1)
     assert found(play, "all")["rules"] == [WATCH, READ]
     managers = [

@@ -45,9 +45,9 @@ def hpa(play: Playground) -> Object:
 
 def condition(play: Playground, kind: str) -> tuple[str, str, str]:
     for raw in items(dig(hpa(play), "status", "conditions")):
-        told = fields(raw)
-        if told.get("type") == kind:
-            return text(told["status"]), text(told["reason"]), text(told["message"])
+        result = fields(raw)
+        if result.get("type") == kind:
+            return text(result["status"]), text(result["reason"]), text(result["message"])
     return "", "", ""
 
 
@@ -73,8 +73,8 @@ def test_the_metrics_ask_for_more_and_the_scale_is_written() -> None:
     assert replicas(play) == 2
     play.run(60)
     assert replicas(play) == 5
-    said = "New size: 4; reason: cpu resource utilization (percentage of request) above target"
-    assert ("Normal", "SuccessfulRescale", said) in play.events()  # first as fast as it may
+    message = "New size: 4; reason: cpu resource utilization (percentage of request) above target"
+    assert ("Normal", "SuccessfulRescale", message) in play.events()  # first as fast as it may
     writers = [
         (fields(raw)["manager"], fields(raw).get("subresource"))
         for raw in items(dig(play.get("deployments", "web", group="apps"), "metadata", "managedFields"))
@@ -109,8 +109,8 @@ def test_below_its_least_number_it_acts_at_once() -> None:
     play.create(deployment(1), autoscaler(least=3))
     play.run(1)
     assert replicas(play) == 3
-    said = "New size: 3; reason: Current number of replicas below Spec.MinReplicas"
-    assert ("Normal", "SuccessfulRescale", said) in play.events()
+    message = "New size: 3; reason: Current number of replicas below Spec.MinReplicas"
+    assert ("Normal", "SuccessfulRescale", message) in play.events()
 
 
 def test_pods_that_ask_for_nothing_have_no_share() -> None:

@@ -36,7 +36,7 @@ def sets_of(play: Playground) -> list[Object]:
 
 
 def all_pods(play: Playground) -> list[Object]:
-    return [pod for one in sets_of(play) for pod in pods_of(play, text(dig(one, "metadata", "name")))]
+    return [pod for item in sets_of(play) for pod in pods_of(play, text(dig(item, "metadata", "name")))]
 
 
 def revision(obj: Object) -> str:
@@ -50,14 +50,14 @@ def test_a_deployment_becomes_available() -> None:
     assert play.health("deployments", "web", group="apps") == "Progressing"
     assert condition(deployed(play), "Progressing")[:2] == ("True", "ReplicaSetUpdated")
     play.run(30)
-    found = deployed(play)
+    result = deployed(play)
     (made_set,) = sets_of(play)
-    assert counts(found, "replicas", "updatedReplicas", "readyReplicas", "availableReplicas") == (3, 3, 3, 3)
-    assert condition(found, "Available")[:2] == ("True", "MinimumReplicasAvailable")
+    assert counts(result, "replicas", "updatedReplicas", "readyReplicas", "availableReplicas") == (3, 3, 3, 3)
+    assert condition(result, "Available")[:2] == ("True", "MinimumReplicasAvailable")
     name = text(dig(made_set, "metadata", "name"))
     progress = f'ReplicaSet "{name}" has successfully progressed.'
-    assert condition(found, "Progressing") == ("True", "NewReplicaSetAvailable", progress)
-    assert revision(found) == revision(made_set) == "1"
+    assert condition(result, "Progressing") == ("True", "NewReplicaSetAvailable", progress)
+    assert revision(result) == revision(made_set) == "1"
     assert play.health("deployments", "web", group="apps") == "Healthy"
     assert play.health("replicasets", name, group="apps") == "Healthy"
     assert play.events() == [("Normal", "ScalingReplicaSet", f"Scaled up replica set {name} from 0 to 3")]
@@ -96,7 +96,7 @@ def test_a_new_image_rolls_through() -> None:
     image_set(play, "deployments", "nginx:2")
     play.run(120)
     assert images(all_pods(play)) == {"nginx:2"}
-    assert [integer(dig(one, "spec", "replicas")) for one in sorted(sets_of(play), key=revision)] == [0, 4]
+    assert [integer(dig(item, "spec", "replicas")) for item in sorted(sets_of(play), key=revision)] == [0, 4]
     assert revision(deployed(play)) == "2"
     assert play.health("deployments", "web", group="apps") == "Healthy"
 
@@ -146,8 +146,8 @@ def test_a_quota_shows_as_replica_failure_and_goes_when_there_is_room() -> None:
     assert (status, reason) == ("True", "FailedCreate")
     assert "is forbidden: exceeded quota: small" in message
     (made_set,) = sets_of(play)
-    told = play.events(text(dig(made_set, "metadata", "name")))
-    assert ("Warning", "FailedCreate") in {(kind, reason) for kind, reason, _ in told}
+    result = play.events(text(dig(made_set, "metadata", "name")))
+    assert ("Warning", "FailedCreate") in {(kind, reason) for kind, reason, _ in result}
     patched(play, "/api/v1/namespaces/shop/resourcequotas/small", {"spec": {"hard": {"pods": "5"}}})
     play.run(1200)
     assert condition(deployed(play), "ReplicaFailure") == ("", "", "")
@@ -218,7 +218,7 @@ def test_the_history_has_a_limit() -> None:
         play.run(90)
         image_set(play, "deployments", f"nginx:{number}")
     play.run(90)
-    assert sorted(revision(one) for one in sets_of(play)) == ["4", "5"]
+    assert sorted(revision(item) for item in sets_of(play)) == ["4", "5"]
 
 
 def test_pods_that_nobody_owns_are_taken_in() -> None:
@@ -289,18 +289,18 @@ def test_a_rollout_keeps_its_bounds(
             image_set(play, "deployments", step)
         for _ in range(25):
             play.run(1)
-            wanted = integer(dig(deployed(play), "spec", "replicas"), 1)
+            number = integer(dig(deployed(play), "spec", "replicas"), 1)
             sets = sets_of(play)
             active = [pod for pod in all_pods(play) if is_active(pod)]
             limit = max(
-                int(text(dig(one, "metadata", "annotations", "deployment.kubernetes.io/max-replicas")))
-                for one in sets
+                int(text(dig(item, "metadata", "annotations", "deployment.kubernetes.io/max-replicas")))
+                for item in sets
             )
-            assert len(active) <= max(limit, wanted)
+            assert len(active) <= max(limit, number)
     play.run(300)
-    found = deployed(play)
-    wanted = integer(dig(found, "spec", "replicas"), 1)
-    assert counts(found, "replicas", "updatedReplicas", "availableReplicas") == (wanted, wanted, wanted)
+    result = deployed(play)
+    number = integer(dig(result, "spec", "replicas"), 1)
+    assert counts(result, "replicas", "updatedReplicas", "availableReplicas") == (number, number, number)
     assert play.health("deployments", "web", group="apps") == "Healthy"
 
 

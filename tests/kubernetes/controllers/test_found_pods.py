@@ -17,15 +17,15 @@ from whysync.kubernetes.timeline import Timeline
 
 
 def found(state: Object, *, spec: Object | None = None, ready: bool = False, **more: Json) -> Object:
-    one = pod(container=spec)
-    fields(one["spec"])["nodeName"] = "ip-10-0-0-1"
-    told: Object = {"name": "web", "image": "nginx:1", "imageID": "", "ready": ready, "restartCount": 7}
+    item = pod(container=spec)
+    fields(item["spec"])["nodeName"] = "ip-10-0-0-1"
+    result: Object = {"name": "web", "image": "nginx:1", "imageID": "", "ready": ready, "restartCount": 7}
     status: Object = {
         "phase": "Running",
-        "containerStatuses": [{**told, "state": state, "lastState": {}}],
+        "containerStatuses": [{**result, "state": state, "lastState": {}}],
         **more,
     }
-    return {**one, "status": status}
+    return {**item, "status": status}
 
 
 def test_a_running_pod_stays_as_it_is() -> None:

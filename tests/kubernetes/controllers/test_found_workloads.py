@@ -60,18 +60,18 @@ def test_whatever_was_found_nothing_breaks(
     model = ApiServer()
     objects: list[Object] = []
     for number, ((version, kind), spec, status, meta, owned) in enumerate(found):
-        told: Object = {
+        result: Object = {
             "name": f"one-{number}",
             "uid": f"uid-{number}",
             "creationTimestamp": "2026-01-01T00:00:00Z",
         }
         if kind != "Node":
-            told["namespace"] = "shop"
+            result["namespace"] = "shop"
         if "labels" in meta:
-            told["labels"] = {"app": "web"}
+            result["labels"] = {"app": "web"}
         if owned and number:
             parent = KINDS[(number - 1) % len(KINDS)]
-            told["ownerReferences"] = [
+            result["ownerReferences"] = [
                 {
                     "apiVersion": parent[0],
                     "kind": found[0][0][1],
@@ -81,10 +81,10 @@ def test_whatever_was_found_nothing_breaks(
                 }
             ]
         if kind == "ControllerRevision":
-            objects.append({"apiVersion": version, "kind": kind, "metadata": told, "data": spec, **status})
+            objects.append({"apiVersion": version, "kind": kind, "metadata": result, "data": spec, **status})
         else:
             objects.append(
-                {"apiVersion": version, "kind": kind, "metadata": told, "spec": spec, "status": status}
+                {"apiVersion": version, "kind": kind, "metadata": result, "spec": spec, "status": status}
             )
     model.load(objects)
     Timeline(model.clock, [ControllerManager(model, nodes=1)]).run(timedelta(seconds=120))

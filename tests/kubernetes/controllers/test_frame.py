@@ -45,10 +45,10 @@ def test_a_status_is_owned_as_if_it_came_through_the_status_door() -> None:
         {"phase": "Running", "conditions": [ready("Ready", "True")], "podIP": "10.0.0.1"},
         {"phase": "Running", "conditions": [ready("Other", "True")], "podIP": "10.0.0.2"},
     ]
-    for told in statuses:
-        pod = client.update_status(pod, told)
+    for status in statuses:
+        pod = client.update_status(pod, status)
         path = "/api/v1/namespaces/shop/pods/one/status"
-        body: Object = {**same, "status": told}
+        body: Object = {**same, "status": status}
         same = other.send(Request(verb="update", path=path, body=body, manager=KUBELET)).body or {}
         assert dig(pod, "metadata", "managedFields") == dig(same, "metadata", "managedFields")
 
@@ -66,8 +66,8 @@ def test_the_same_event_is_counted_and_a_flood_is_cut() -> None:
     pod = client.create(POD)
     for _ in range(40):
         client.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
-    found = client.list(("", "events"), "shop")
-    assert [one.get("count") for one in found] == [25]
+    result = client.list(("", "events"), "shop")
+    assert [item.get("count") for item in result] == [25]
     client.api_server.clock.advance(300)
     client.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
     (event,) = client.list(("", "events"), "shop")
@@ -83,8 +83,8 @@ def test_an_event_is_the_same_whatever_the_version_of_its_object() -> None:
         pod = client.update_status(pod, {"phase": phase})
     client.event(pod, "Normal", "Pulled", "one", "kubelet", field_path="spec.containers{a}")
     client.event(pod, "Normal", "Pulled", "one", "kubelet", field_path="spec.containers{b}")
-    told = [(one.get("reason"), one.get("count")) for one in client.list(("", "events"), "shop")]
-    assert sorted(told, key=str) == [("BackOff", 2), ("Pulled", 1), ("Pulled", 1)]
+    result = [(item.get("reason"), item.get("count")) for item in client.list(("", "events"), "shop")]
+    assert sorted(result, key=str) == [("BackOff", 2), ("Pulled", 1), ("Pulled", 1)]
 
 
 def test_a_flood_of_one_type_leaves_room_for_the_other() -> None:
@@ -93,7 +93,7 @@ def test_a_flood_of_one_type_leaves_room_for_the_other() -> None:
     for _ in range(26):
         client.event(pod, "Warning", "BackOff", "Back-off restarting failed container", "kubelet")
     client.event(pod, "Normal", "Pulled", "there it is", "kubelet")
-    assert [one.get("reason") for one in client.list(("", "events"), "shop")] == ["BackOff", "Pulled"]
+    assert [item.get("reason") for item in client.list(("", "events"), "shop")] == ["BackOff", "Pulled"]
 
 
 def test_events_that_differ_in_their_message_alone_are_combined() -> None:
@@ -101,7 +101,7 @@ def test_events_that_differ_in_their_message_alone_are_combined() -> None:
     pod = client.create(POD)
     for number in range(12):
         client.event(pod, "Warning", "Failed", f"no {number}", "kubelet")
-    messages = [one.get("message") for one in client.list(("", "events"), "shop")]
+    messages = [item.get("message") for item in client.list(("", "events"), "shop")]
     assert messages[-1] == "(combined from similar events): no 11"
     assert len(messages) == 10
 

@@ -27,7 +27,7 @@ def again(play: Playground, seconds: float) -> ApiServer:
 
 def shapes(model: ApiServer) -> dict[tuple[str, str], Object]:
     """All but events, versions and who wrote what."""
-    found: dict[tuple[str, str], Object] = {}
+    result: dict[tuple[str, str], Object] = {}
     for obj in model.objects():
         if obj.get("kind") == "Event":
             continue
@@ -36,8 +36,8 @@ def shapes(model: ApiServer) -> dict[tuple[str, str], Object]:
             for key, value in fields(obj.get("metadata")).items()
             if key not in {"resourceVersion", "managedFields"}
         }
-        found[text(obj.get("kind")), text(meta.get("name"))] = {**obj, "metadata": meta}
-    return found
+        result[text(obj.get("kind")), text(meta.get("name"))] = {**obj, "metadata": meta}
+    return result
 
 
 def test_what_rests_stays_as_it_is() -> None:
@@ -51,8 +51,8 @@ def test_what_rests_stays_as_it_is() -> None:
     before = shapes(play.api_server)
     after = shapes(again(play, 600))
     assert sorted(after) == sorted(before)
-    for name, one in before.items():
-        assert after[name] == one, name
+    for name, value in before.items():
+        assert after[name] == value, name
 
 
 def test_a_deployment_that_was_found_rolls_to_a_new_image() -> None:
@@ -61,13 +61,13 @@ def test_a_deployment_that_was_found_rolls_to_a_new_image() -> None:
     play.run(60)
     image_set(play, "deployments", "nginx:2")  # nobody has acted on it yet
     model = again(play, 600)
-    found = model.store.get((("apps", "deployments"), "shop", "web"))
-    assert found is not None
-    verdict = health_of(found)
+    result = model.store.get((("apps", "deployments"), "shop", "web"))
+    assert result is not None
+    verdict = health_of(result)
     assert verdict is not None
     assert str(verdict.code) == "Healthy"
-    assert dig(found, "status", "updatedReplicas") == 4
-    assert dig(found, "metadata", "annotations", "deployment.kubernetes.io/revision") == "2"
+    assert dig(result, "status", "updatedReplicas") == 4
+    assert dig(result, "metadata", "annotations", "deployment.kubernetes.io/revision") == "2"
 
 
 def test_a_job_goes_on() -> None:
@@ -75,6 +75,6 @@ def test_a_job_goes_on() -> None:
     play.create(job())
     play.run(10)
     model = again(play, 120)
-    found = model.store.get((("batch", "jobs"), "shop", "migrate"))
-    assert found is not None
-    assert dig(found, "status", "succeeded") == 1
+    result = model.store.get((("batch", "jobs"), "shop", "migrate"))
+    assert result is not None
+    assert dig(result, "status", "succeeded") == 1

@@ -64,7 +64,7 @@ def test_a_container_that_crashes_waits_longer_each_time() -> None:
     assert dig(play.container(), "lastState", "terminated", "exitCode") == 1
     assert play.health() == "Degraded"
     story = play.story()
-    assert [(one.name, one.waiting, one.exit_code) for one in story.failing] == [
+    assert [(item.name, item.waiting, item.exit_code) for item in story.failing] == [
         ("web", "CrashLoopBackOff", 1)
     ]
     assert play.life.logs.lines("shop", "web", "web", previous=True) == ["panic: no config"]
@@ -417,10 +417,10 @@ def test_missing_credentials_of_a_registry_are_told() -> None:
     play = Playground(PodBehavior(pull="denied"))
     play.create(pod(imagePullSecrets=[{"name": "regcred"}]))
     play.run(5)
-    said = (
+    message = (
         "Unable to retrieve some image pull secrets (regcred); attempting to pull the image may not succeed."
     )
-    assert ("Warning", "FailedToRetrieveImagePullSecret", said) in play.events()
+    assert ("Warning", "FailedToRetrieveImagePullSecret", message) in play.events()
 
 
 @pytest.mark.parametrize(
@@ -438,13 +438,13 @@ def test_a_program_answers_probes_where_it_serves(probe: Object, said: str) -> N
     play.create(pod(container={"ports": ports, "readinessProbe": {"httpGet": probe}}))
     play.run(30)
     ready = play.condition("Ready")["status"]
-    told = [message for _, reason, message in play.events() if reason == "Unhealthy"]
+    result = [message for _, reason, message in play.events() if reason == "Unhealthy"]
     if not said:
-        assert (ready, told) == ("True", [])
+        assert (ready, result) == ("True", [])
         return
     address = text(play.status()["podIP"])
     assert ready == "False"
-    assert set(told) == {f"Readiness probe failed: {said.format(address, address)}"}
+    assert set(result) == {f"Readiness probe failed: {said.format(address, address)}"}
 
 
 def test_a_liveness_probe_at_a_port_where_nobody_listens_kills() -> None:
@@ -507,5 +507,5 @@ def test_a_liveness_probe_kills_what_starts_slowly(more: Object, *, killed: bool
     restarts = integer(play.container()["restartCount"])
     assert (restarts > 0) is killed
     address = text(play.status()["podIP"])
-    said = f"Liveness probe failed: dial tcp {address}:80: connect: connection refused"
-    assert (("Warning", "Unhealthy", said) in play.events()) is killed
+    message = f"Liveness probe failed: dial tcp {address}:80: connect: connection refused"
+    assert (("Warning", "Unhealthy", message) in play.events()) is killed

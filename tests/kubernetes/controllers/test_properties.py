@@ -73,13 +73,13 @@ def test_a_pod_never_goes_back(parts: list[PodBehavior], one: Object, steps: lis
         assert not final or phase == final
         if phase in ("Succeeded", "Failed"):
             final = phase
-        told = [fields(raw) for raw in items(play.status().get("containerStatuses"))]
-        assert all(len(fields(one["state"])) == 1 for one in told)
-        count = sum(integer(one["restartCount"]) for one in told)
+        result = [fields(raw) for raw in items(play.status().get("containerStatuses"))]
+        assert all(len(fields(one["state"])) == 1 for one in result)
+        count = sum(integer(one["restartCount"]) for one in result)
         assert count >= restarts
         restarts = count
         ready = play.condition("Ready").get("status") == "True"
-        assert not ready or all(one["ready"] is True for one in told)
+        assert not ready or all(one["ready"] is True for one in result)
 
 
 @settings(max_examples=20, deadline=None)
@@ -120,8 +120,8 @@ def whole_cluster() -> Playground:
 
 def digest() -> str:
     play = whole_cluster()
-    told = json.dumps([play.api_server.objects(), [list(log.lines) for log in play.life.logs.all()]])
-    return sha256(told.encode()).hexdigest()
+    result = json.dumps([play.api_server.objects(), [list(log.lines) for log in play.life.logs.all()]])
+    return sha256(result.encode()).hexdigest()
 
 
 def test_the_same_bytes_whatever_the_hash_seed() -> None:

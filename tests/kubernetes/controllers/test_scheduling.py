@@ -95,8 +95,8 @@ def test_host_ports_are_for_one_pod_of_a_node() -> None:
     port: Object = {"ports": [{"containerPort": 80, "hostPort": 80}]}
     play.create(pod("one", container=port), pod("two", container=port))
     play.run(10)
-    said = "1 node(s) didn't have free ports for the requested pod ports"
-    assert said in str(play.condition("PodScheduled", "two")["message"])
+    message = "1 node(s) didn't have free ports for the requested pod ports"
+    assert message in str(play.condition("PodScheduled", "two")["message"])
 
 
 def test_pods_that_shun_each_other_get_a_node_each() -> None:
@@ -177,8 +177,8 @@ def test_a_claim_that_is_not_there() -> None:
     play = Playground()
     play.create(with_claim("nope"))
     play.run(10)
-    said = '0/3 nodes are available: persistentvolumeclaim "nope" not found. not found'
-    assert play.condition("PodScheduled")["message"] == said
+    message = '0/3 nodes are available: persistentvolumeclaim "nope" not found. not found'
+    assert play.condition("PodScheduled")["message"] == message
     play.create(claim("nope"))
     play.run(10)
     assert play.phase() == "Running"
@@ -189,8 +189,8 @@ def test_a_class_that_is_not_there() -> None:
     play.create(claim(storageClassName="fast"), with_claim())
     play.run(60)
     assert phase_of_claim(play) == "Pending"
-    said = 'storageclass.storage.k8s.io "fast" not found'
-    assert ("Warning", "ProvisioningFailed", said) in play.events("data")
+    message = 'storageclass.storage.k8s.io "fast" not found'
+    assert ("Warning", "ProvisioningFailed", message) in play.events("data")
     fast: Object = {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
@@ -206,8 +206,8 @@ def test_a_claim_without_any_class() -> None:
     play = Playground()
     play.create(claim(storageClassName=""))
     play.run(10)
-    said = "no persistent volumes available for this claim and no storage class is set"
-    assert ("Normal", "FailedBinding", said) in play.events("data")
+    message = "no persistent volumes available for this claim and no storage class is set"
+    assert ("Normal", "FailedBinding", message) in play.events("data")
     assert phase_of_claim(play) == "Pending"
 
 
@@ -223,8 +223,8 @@ def test_a_class_that_waits_for_a_pod() -> None:
     play.create(lazy, claim(storageClassName="lazy"))
     play.run(60)
     assert phase_of_claim(play) == "Pending"
-    said = "waiting for first consumer to be created before binding"
-    assert ("Normal", "WaitForFirstConsumer", said) in play.events("data")
+    message = "waiting for first consumer to be created before binding"
+    assert ("Normal", "WaitForFirstConsumer", message) in play.events("data")
     play.create(with_claim())
     play.run(10)
     assert phase_of_claim(play) == "Bound"

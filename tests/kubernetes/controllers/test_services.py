@@ -66,7 +66,7 @@ def test_many_pods_are_cut_into_slices() -> None:
     play = Playground(nodes=20)
     play.create(service("web"), *(pod(f"web-{number}", labels={"app": "web"}) for number in range(230)))
     play.run(10)
-    assert sorted(len(items(one["endpoints"])) for one in slices(play)) == [30, 100, 100]
+    assert sorted(len(items(slice["endpoints"])) for slice in slices(play)) == [30, 100, 100]
 
 
 def test_a_load_balancer_gets_an_address() -> None:
@@ -111,11 +111,11 @@ def test_where_there_are_classes_an_ingress_has_to_name_one(names: Object, *, se
         "metadata": {"name": "nginx"},
         "spec": {"controller": "k8s.io/ingress-nginx"},
     }
-    one = ingress()
-    play.create(nginx, {**one, "spec": {**fields(one["spec"]), **names}})
+    item = ingress()
+    play.create(nginx, {**item, "spec": {**fields(item["spec"]), **names}})
     play.run(60)
-    wanted = "Healthy" if served else "Progressing"
-    assert play.health("ingresses", "web", group="networking.k8s.io") == wanted
+    expected = "Healthy" if served else "Progressing"
+    assert play.health("ingresses", "web", group="networking.k8s.io") == expected
 
 
 def test_an_old_ingress_names_its_class_in_an_annotation_and_the_class_may_come_later() -> None:
@@ -129,9 +129,9 @@ def test_an_old_ingress_names_its_class_in_an_annotation_and_the_class_may_come_
         }
         for name in ("internal", "nginx")
     ]
-    one = ingress()
-    marked: Object = {**fields(one["metadata"]), "annotations": {"kubernetes.io/ingress.class": "nginx"}}
-    play.create(classes[0], {**one, "metadata": marked})
+    item = ingress()
+    marked: Object = {**fields(item["metadata"]), "annotations": {"kubernetes.io/ingress.class": "nginx"}}
+    play.create(classes[0], {**item, "metadata": marked})
     play.run(60)
     assert play.health("ingresses", "web", group="networking.k8s.io") == "Progressing"
     play.create(classes[1])
@@ -153,8 +153,8 @@ def test_a_call_to_a_service_that_is_not_there() -> None:
     play.create(migrate())
     play.run(20)
     assert play.phase("migrate") == "Failed"
-    said = "failed to connect to db:5432: dial tcp: lookup db on 10.96.0.10:53: no such host"
-    assert play.life.logs.lines("shop", "migrate", "web") == [said]
+    message = "failed to connect to db:5432: dial tcp: lookup db on 10.96.0.10:53: no such host"
+    assert play.life.logs.lines("shop", "migrate", "web") == [message]
     assert play.story("migrate").failing[0].exit_code == 1
     assert log_root_cause(play.story("migrate").logs) is not None
 
@@ -166,8 +166,8 @@ def test_a_call_to_a_service_with_nobody_behind_it() -> None:
     play.create(migrate())
     play.run(20)
     address = dig(play.get("services", "db"), "spec", "clusterIP")
-    said = f"failed to connect to db:5432: dial tcp {address}:5432: connect: connection refused"
-    assert play.life.logs.lines("shop", "migrate", "web") == [said]
+    message = f"failed to connect to db:5432: dial tcp {address}:5432: connect: connection refused"
+    assert play.life.logs.lines("shop", "migrate", "web") == [message]
     assert log_root_cause(play.story("migrate").logs) is not None
 
 

@@ -84,9 +84,9 @@ def owned(play: Playground, group: str, plural: str, name: str) -> list[Object]:
 
 def condition(obj: Object, kind: str) -> tuple[str, str, str]:
     for raw in items(dig(obj, "status", "conditions")):
-        one = fields(raw)
-        if one.get("type") == kind:
-            return text(one.get("status")), text(one.get("reason")), text(one.get("message"))
+        item = fields(raw)
+        if item.get("type") == kind:
+            return text(item.get("status")), text(item.get("reason")), text(item.get("message"))
     return "", "", ""
 
 

@@ -119,10 +119,10 @@ def test_owning_a_map_is_not_owning_its_fields() -> None:
     body = live(
         {"labels": {"a": "1", "b": "2"}}, entry("one", {"f:spec": {"f:labels": {".": {}, "f:a": {}}}})
     )
-    found = ManagedFieldsIndex(body).ownership("/spec/labels/b")
-    assert found.standing is OwnershipState.NOBODY
-    assert found.writers == ()
-    assert [writer.manager for writer in found.around] == ["one"]
+    result = ManagedFieldsIndex(body).ownership("/spec/labels/b")
+    assert result.standing is OwnershipState.NOBODY
+    assert result.writers == ()
+    assert [writer.manager for writer in result.around] == ["one"]
 
 
 def test_what_is_not_there_and_what_has_no_record_are_different_answers() -> None:
@@ -175,9 +175,9 @@ def claimed_leaves(body: Json, claim: Object, path: tuple[str | int, ...] = ()) 
         elif name.startswith("f:"):
             leaves += claimed_leaves(fields(body).get(name[2:]), fields(below), (*path, name[2:]))
         elif name.startswith("k:"):
-            wanted = json.loads(name[2:])
+            expected = json.loads(name[2:])
             for index, item in enumerate(items(body)):
-                if all(fields(item).get(key) == value for key, value in wanted.items()):
+                if all(fields(item).get(key) == value for key, value in expected.items()):
                     leaves += claimed_leaves(item, fields(below), (*path, index))
         else:
             index = items(body).index(json.loads(name[2:]))
@@ -186,14 +186,14 @@ def claimed_leaves(body: Json, claim: Object, path: tuple[str | int, ...] = ()) 
 
 
 def recorded_objects() -> list[Object]:
-    found: list[Object] = []
+    result: list[Object] = []
     for file in ("apiserver_ssa.jsonl", "apiserver_patch.jsonl"):
         for line in (CONFORMANCE / file).read_text().splitlines():
             for step in json.loads(line)["steps"]:
                 body = fields(fields(step.get("response")).get("object"))
                 if items(fields(body.get("metadata")).get("managedFields")):
-                    found.append(body)
-    return found
+                    result.append(body)
+    return result
 
 
 @needs_shared

@@ -68,15 +68,15 @@ def test_managed_fields_that_are_none(claim: Json) -> None:
 
 
 def test_sets() -> None:
-    one = FieldSet.of([("a",), ("b", "c"), ("b", "d")])
+    first = FieldSet.of([("a",), ("b", "c"), ("b", "d")])
     other = FieldSet.of([("b", "c"), ("e",)])
-    assert paths(one.union(other)) == {"a", "b/c", "b/d", "e"}
-    assert paths(one.intersection(other)) == {"b/c"}
-    assert paths(one.difference(other)) == {"a", "b/d"}
-    assert paths(one.difference(FieldSet.of([("b",)]), recursive=True)) == {"a"}
-    assert not one.difference(one)
-    assert one.has(("b", "c"))
-    assert not one.has(("b",))
+    assert paths(first.union(other)) == {"a", "b/c", "b/d", "e"}
+    assert paths(first.intersection(other)) == {"b/c"}
+    assert paths(first.difference(other)) == {"a", "b/d"}
+    assert paths(first.difference(FieldSet.of([("b",)]), recursive=True)) == {"a"}
+    assert not first.difference(first)
+    assert first.has(("b", "c"))
+    assert not first.has(("b",))
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,11 @@ def test_comparing() -> None:
         "clusterIP": "None",
         "type": "ClusterIP",
     }
-    found = compare(before, after, SERVICE)
+    comparison = compare(before, after, SERVICE)
     item = 'f:ports/k:{"port":8%d,"protocol":"TCP"}'
-    assert paths(found.modified) == {f"{item % 0}/f:name"}
-    assert paths(found.removed) == {item % 1, f"{item % 1}/f:port"}
-    assert paths(found.added) == {item % 2, f"{item % 2}/f:port", "f:clusterIP"}
+    assert paths(comparison.modified) == {f"{item % 0}/f:name"}
+    assert paths(comparison.removed) == {item % 1, f"{item % 1}/f:port"}
+    assert paths(comparison.added) == {item % 2, f"{item % 2}/f:port", "f:clusterIP"}
 
 
 def test_what_is_empty_after_removing_becomes_null() -> None:
@@ -161,8 +161,8 @@ def config_map(data: Object, *claims: tuple[str, str, list[str]]) -> Object:
 def test_a_field_goes_with_its_last_owner(claims: list[tuple[str, str, list[str]]], data: Object) -> None:
     live = config_map({"a": "1", "b": "1"}, *claims)
     atom = atom_of(type_named("core/v1.ConfigMap"))
-    found = applied(live, config_map({"a": "1"}), decode_managers(live), "argocd-controller", atom)
-    assert (found or live)["data"] == data
+    result = applied(live, config_map({"a": "1"}), decode_managers(live), "argocd-controller", atom)
+    assert (result or live)["data"] == data
 
 
 def test_schemas_of_custom_resources() -> None:
@@ -226,9 +226,9 @@ def test_a_merge_has_all_of_the_second_value(trees: tuple[Object, Object, Object
     atom = atom_of(kind)
     merged = merge(left, right, atom)
     assert isinstance(merged, dict)
-    found = compare(merged, right, atom)
-    assert not found.added
-    assert not found.modified or "{}" in json.dumps(right) or "[]" in json.dumps(right)
+    comparison = compare(merged, right, atom)
+    assert not comparison.added
+    assert not comparison.modified or "{}" in json.dumps(right) or "[]" in json.dumps(right)
     assert merge(merged, right, atom) == merged
 
 
@@ -263,8 +263,8 @@ def test_as_an_api_server_applies() -> None:
             if plain and same_version and kind is not None and response.get("code") == 200:
                 atom = atom_of(kind)
                 manager = text(request.get("fieldManager"))
-                found = applied(live, body, decode_managers(live), manager, atom) or live
-                pruned_tree = without_nulls(found)
+                result = applied(live, body, decode_managers(live), manager, atom) or live
+                pruned_tree = without_nulls(result)
                 assert isinstance(pruned_tree, dict)
                 ours = without_empty(with_defaults(remarshal(pruned_tree), kind).get("spec"))
                 theirs = without_empty(stored.get("spec"))

@@ -16,9 +16,9 @@ from whysync.kubernetes.schema.defaults import with_defaults
 
 
 def filled(api_version: str, kind: str, **parts: Json) -> Object:
-    found = type_of(api_version, kind)
-    assert found is not None
-    return with_defaults({"apiVersion": api_version, "kind": kind, **parts}, found)
+    schema = type_of(api_version, kind)
+    assert schema is not None
+    return with_defaults({"apiVersion": api_version, "kind": kind, **parts}, schema)
 
 
 def test_a_deployment() -> None:
@@ -84,8 +84,8 @@ def test_an_autoscaler_without_metrics_watches_the_cpu() -> None:
 
 
 def test_defaults_do_not_leak_between_objects() -> None:
-    one = filled("autoscaling/v2", "HorizontalPodAutoscaler", spec={})
-    fields(dig(one, "spec", "metrics", 0))["type"] = "changed"
+    item = filled("autoscaling/v2", "HorizontalPodAutoscaler", spec={})
+    fields(dig(item, "spec", "metrics", 0))["type"] = "changed"
     assert (
         dig(filled("autoscaling/v2", "HorizontalPodAutoscaler", spec={}), "spec", "metrics", 0, "type")
         == "Resource"
@@ -104,15 +104,15 @@ def missing_in(ours: Json, stored: Json, path: str = "") -> list[str]:
     """Where we say something that the server does not."""
     if isinstance(ours, dict) and isinstance(stored, dict):
         return [
-            found
+            result
             for key, value in ours.items()
-            for found in (
+            for result in (
                 missing_in(value, stored[key], f"{path}/{key}") if key in stored else [f"{path}/{key}"]
             )
         ]
     if isinstance(ours, list) and isinstance(stored, list) and len(ours) == len(stored):
         pairs = enumerate(zip(ours, stored, strict=True))
-        return [found for at, (one, other) in pairs for found in missing_in(one, other, f"{path}/{at}")]
+        return [result for at, (one, other) in pairs for result in missing_in(one, other, f"{path}/{at}")]
     return [] if ours == stored else [path]
 
 
@@ -122,7 +122,7 @@ def test_as_an_api_server_fills_them_in() -> None:
     seen = 0
     for line in (CONFORMANCE / "apiserver_defaults.jsonl").read_text().splitlines():
         record = json.loads(line)
-        step = next(one for one in record["steps"] if one["request"]["verb"] == "create")
+        step = next(item for item in record["steps"] if item["request"]["verb"] == "create")
         stored, body = fields(step["response"].get("object")), fields(step["request"].get("body"))
         kind = type_of(text(body.get("apiVersion")), text(body.get("kind")), in_scheme=True)
         if record["op"] != "create-defaults" or not stored or kind is None:
@@ -141,7 +141,7 @@ def test_what_a_server_stored_does_not_differ() -> None:
     differing: list[str] = []
     for line in (CONFORMANCE / "apiserver_defaults.jsonl").read_text().splitlines():
         record = json.loads(line)
-        step = next(one for one in record["steps"] if one["request"]["verb"] == "create")
+        step = next(item for item in record["steps"] if item["request"]["verb"] == "create")
         stored, body = fields(step["response"].get("object")), fields(step["request"].get("body"))
         if record["op"] == "create-defaults" and stored and diff(body, stored).modified:
             differing.append(text(record["id"]).partition("/")[2])

@@ -10,9 +10,9 @@ from whysync.kubernetes.schema import Type, kinds, type_named, type_of
 
 
 def struct(api_version: str, kind: str) -> Type:
-    found = type_of(api_version, kind)
-    assert found is not None
-    return found
+    schema = type_of(api_version, kind)
+    assert schema is not None
+    return schema
 
 
 def test_every_type_can_be_unfolded() -> None:

@@ -68,16 +68,16 @@ def read(line: str) -> Object:
 def played(record: Object) -> list[Played]:
     """The writes of a record that reached the checks: accepted, or refused by them."""
     stored: dict[str, Object] = {}
-    found: list[Played] = []
+    result: list[Played] = []
     for index, step in enumerate(items(record.get("steps"))):
         request, response = fields(fields(step).get("request")), fields(fields(step).get("response"))
         if _reached_the_checks(request, response):
             new = _wanted(_complete(request, response), stored)
             if new is not None:
-                said = _said(new, stored.get(_key(request, new)))
-                found.append(Played(index, response, said, in_any_order=record.get("unstable") is True))
+                message = _said(new, stored.get(_key(request, new)))
+                result.append(Played(index, response, message, in_any_order=record.get("unstable") is True))
         _remember(request, response, stored)
-    return found
+    return result
 
 
 def _reached_the_checks(request: Object, response: Object) -> bool:

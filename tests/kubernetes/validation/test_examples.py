@@ -104,8 +104,8 @@ def test_a_container_with_one_mistake(container: Object, told: str) -> None:
 
 
 def test_one_problem_stands_alone_and_several_in_brackets() -> None:
-    one = problems_on_create(_deployment(image=""))
-    status = invalid_status("Deployment", "apps", "web", one)
+    first = problems_on_create(_deployment(image=""))
+    status = invalid_status("Deployment", "apps", "web", first)
     assert status["message"] == (
         'Deployment.apps "web" is invalid: spec.template.spec.containers[0].image: Required value'
     )
@@ -171,8 +171,8 @@ def test_a_pod_shows_the_difference() -> None:
 
 def test_a_claim_does_not_shrink_or_move() -> None:
     def claim(size: str, **more: Json) -> Object:
-        asked: Object = {"requests": {"storage": size}}
-        spec: Object = {"accessModes": ["ReadWriteOnce"], "resources": asked, **more}
+        request: Object = {"requests": {"storage": size}}
+        spec: Object = {"accessModes": ["ReadWriteOnce"], "resources": request, **more}
         return _object("v1", "PersistentVolumeClaim", spec=spec)
 
     assert _changes(claim("1Gi"), claim("1024Mi")) == []

@@ -23,9 +23,9 @@ TABLE: dict[str, str] = json.loads(
 def test_every_struct_of_the_table_has_its_fields_in_the_schemas(struct: str) -> None:
     package, _, name = struct.partition(".")
     printed = internal({}, f"{package}/v1.{name}")
-    wanted = [word.partition("=")[0].rstrip("!") for word in TABLE[struct].split() if word != "@metadata"]
+    expected = [word.partition("=")[0].rstrip("!") for word in TABLE[struct].split() if word != "@metadata"]
     if package != "meta":
-        assert list(fields(printed)) == wanted
+        assert list(fields(printed)) == expected
 
 
 def test_nothing_is_left_out_and_names_are_those_of_go() -> None:

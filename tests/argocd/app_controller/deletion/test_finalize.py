@@ -50,8 +50,8 @@ class Leaving:
         }
 
     def live(self) -> Mapping[Key, Object]:
-        found = self.shop.api_server.objects()
-        return {ref_of(obj).key: obj for obj in found if dig(obj, "metadata", "labels", "app") == "mine"}
+        result = self.shop.api_server.objects()
+        return {ref_of(obj).key: obj for obj in result if dig(obj, "metadata", "labels", "app") == "mine"}
 
     def look(self) -> Finalized:
         done = finalize(
@@ -138,9 +138,9 @@ def test_somebody_has_to_confirm() -> None:
         "requiresDeletionConfirmation": True,
     }
     leaving.app["status"] = {"resources": [row]}
-    asked = "Resource /ConfigMap/shop/a requires manual confirmation to delete"
-    assert leaving.look().waits_for == asked
-    for approved, waits in (("2025-12-31T23:59:59Z", asked), ("2026-01-01T00:00:01Z", "")):
+    request = "Resource /ConfigMap/shop/a requires manual confirmation to delete"
+    assert leaving.look().waits_for == request
+    for approved, waits in (("2025-12-31T23:59:59Z", request), ("2026-01-01T00:00:01Z", "")):
         annotations: Object = {"argocd.argoproj.io/deletion-approved": approved}
         leaving.app["metadata"] = {**fields(leaving.app["metadata"]), "annotations": annotations}
         assert leaving.look().waits_for == waits
@@ -235,7 +235,9 @@ def test_a_hook_without_a_health_check_is_done_when_it_is_there() -> None:
 
 def test_a_hook_without_a_namespace_goes_to_the_destination() -> None:
     before = hook("PreDelete")
-    before["metadata"] = {key: one for key, one in fields(before["metadata"]).items() if key != "namespace"}
+    before["metadata"] = {
+        key: value for key, value in fields(before["metadata"]).items() if key != "namespace"
+    }
     leaving = Leaving(PRE, targets=[before])
     assert leaving.look().error == ""
     assert [key.namespace for key in leaving.live()] == ["shop"]
@@ -257,10 +259,10 @@ def test_who_may_not_create_or_delete_a_hook() -> None:
 
 
 def test_a_cleanup_after_failure_takes_those_that_ask_for_it() -> None:
-    one = hook("PostDelete", "one", policy="HookFailed")
+    first = hook("PostDelete", "one", policy="HookFailed")
     two = hook("PostDelete", "two", policy="HookSucceeded")
     leaving = Leaving(f"{POST}/cleanup")
-    for obj, state in ((one, DONE), (two, FAILED)):
+    for obj, state in ((first, DONE), (two, FAILED)):
         leaving.shop.apply(mine(obj))
         leaving.shop.set_status(obj, state)
     assert leaving.look().waits_for == "waiting for PostDelete hooks to be deleted"
@@ -315,13 +317,13 @@ def test_without_a_cluster_everything_is_let_go() -> None:
 def test_the_error_becomes_a_condition_and_stays_one() -> None:
     app: Object = {"status": {"conditions": [{"type": "SyncError", "message": "x"}]}}
     failed = Finalized(finalizers=(), error="no")
-    told = conditions_after(app, failed, NOW)
-    assert [(one.type, one.message) for one in told] == [("DeletionError", "no"), ("SyncError", "x")]
-    assert told[0] == Condition(type="DeletionError", message="no", last_transition_time=NOW)
+    result = conditions_after(app, failed, NOW)
+    assert [(item.type, item.message) for item in result] == [("DeletionError", "no"), ("SyncError", "x")]
+    assert result[0] == Condition(type="DeletionError", message="no", last_transition_time=NOW)
     stamp = "2026-01-01T00:05:00Z"
     app["status"] = {"conditions": [{"type": "DeletionError", "message": "no", "lastTransitionTime": stamp}]}
     later = NOW.replace(hour=1)
     assert conditions_after(app, failed, later)[0].last_transition_time == NOW
     assert len(conditions_after(app, Finalized(finalizers=()), later)) == 1
     other = conditions_after(app, Finalized(finalizers=(), error="other"), later)
-    assert [(one.message, one.last_transition_time) for one in other] == [("other", later)]
+    assert [(item.message, item.last_transition_time) for item in other] == [("other", later)]

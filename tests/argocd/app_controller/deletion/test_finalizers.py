@@ -28,24 +28,24 @@ POST = "post-delete-finalizer.argocd.argoproj.io"
 def test_whether_and_how_the_resources_go(
     names: tuple[str, ...], propagation: Propagation, *, cascades: bool
 ) -> None:
-    found = Finalizers(names)
-    assert (found.cascades, found.propagation) == (cascades, propagation)
+    result = Finalizers(names)
+    assert (result.cascades, result.propagation) == (cascades, propagation)
 
 
 def test_the_last_one_takes_the_place_of_the_one_that_goes() -> None:
-    found = Finalizers((RESOURCES, "a", "b"))
-    found.stop_cascading()
-    assert found.names == ("b", "a")
-    found.stop_cascading()
-    assert found.names == ("b", "a")
+    result = Finalizers((RESOURCES, "a", "b"))
+    result.stop_cascading()
+    assert result.names == ("b", "a")
+    result.stop_cascading()
+    assert result.names == ("b", "a")
 
 
 def test_without_a_cluster_all_of_argo_cd_goes_and_others_stay() -> None:
-    found = Finalizers(
+    result = Finalizers(
         (PRE, f"{PRE}/cleanup", RESOURCES, "a", f"{RESOURCES}/background", POST, f"{POST}/cleanup")
     )
-    found.remove_all()
-    assert found.names == ("a",)
+    result.remove_all()
+    assert result.names == ("a",)
 
 
 def test_hooks_in_git_bring_their_finalizers_and_take_them_away() -> None:
@@ -68,7 +68,7 @@ def test_an_application_that_is_being_deleted_keeps_what_it_has() -> None:
 
 
 def test_hooks_and_their_cleanup_are_two_things() -> None:
-    found = Finalizers((PRE, f"{PRE}/cleanup"))
-    found.remove(DeletionHook.PRE_DELETE)
-    assert not found.has(DeletionHook.PRE_DELETE)
-    assert found.has(DeletionHook.PRE_DELETE, "/cleanup")
+    result = Finalizers((PRE, f"{PRE}/cleanup"))
+    result.remove(DeletionHook.PRE_DELETE)
+    assert not result.has(DeletionHook.PRE_DELETE)
+    assert result.has(DeletionHook.PRE_DELETE, "/cleanup")

@@ -29,10 +29,10 @@ def by_conditions(group: str, kind: str, *conditions: Json, **status: Json) -> H
 
 
 def test_a_certificate_in_renewal_is_progressing_though_it_is_ready() -> None:
-    found = by_conditions(
+    verdict = by_conditions(
         "cert-manager.io", "Certificate", said("Ready", "True", "up"), said("Issuing", "True", "renewing")
     )
-    assert found == HealthVerdict(PROGRESSING, "renewing")
+    assert verdict == HealthVerdict(PROGRESSING, "renewing")
     assert by_conditions("cert-manager.io", "Certificate", said("Ready", "True", "up")) == HealthVerdict(
         HEALTHY, "up"
     )
@@ -46,27 +46,27 @@ class TestCustomResourceDefinition:
     GROUP, KIND = "apiextensions.k8s.io", "CustomResourceDefinition"
 
     def test_established(self) -> None:
-        found = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"))
-        assert found == HealthVerdict(HEALTHY, "CRD is healthy")
+        verdict = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"))
+        assert verdict == HealthVerdict(HEALTHY, "CRD is healthy")
 
     def test_a_bad_schema_shows_even_after_established(self) -> None:
         bad = said("NonStructuralSchema", "True", "spec.x: must not be empty")
-        found = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"), bad)
-        assert found == HealthVerdict(DEGRADED, "Schema violations found: spec.x: must not be empty")
+        verdict = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"), bad)
+        assert verdict == HealthVerdict(DEGRADED, "Schema violations found: spec.x: must not be empty")
 
     def test_a_missing_message_is_an_error_where_it_is_part_of_a_sentence(self) -> None:
-        found = by_conditions(self.GROUP, self.KIND, said("NamesAccepted", "False"))
-        assert found == HealthVerdict(UNKNOWN, "cannot perform concat operation between string and nil")
+        verdict = by_conditions(self.GROUP, self.KIND, said("NamesAccepted", "False"))
+        assert verdict == HealthVerdict(UNKNOWN, "cannot perform concat operation between string and nil")
 
     def test_without_a_status_the_script_fails(self) -> None:
-        found = judged(self.GROUP, self.KIND)
-        assert found == HealthVerdict(
+        verdict = judged(self.GROUP, self.KIND)
+        assert verdict == HealthVerdict(
             UNKNOWN, "attempt to index a non-table object(nil) with key 'conditions'"
         )
 
     def test_going_away(self) -> None:
-        found = judged(self.GROUP, self.KIND, metadata={"deletionTimestamp": "2024-01-01T00:00:00Z"})
-        assert found == HealthVerdict(PROGRESSING, "CRD is terminating")
+        verdict = judged(self.GROUP, self.KIND, metadata={"deletionTimestamp": "2024-01-01T00:00:00Z"})
+        assert verdict == HealthVerdict(PROGRESSING, "CRD is terminating")
 
 
 class TestRollout:
@@ -88,8 +88,8 @@ class TestRollout:
 
     @pytest.mark.parametrize(("observed", "waits"), [("1", True), ("2", False), (3, False), ("6c6b", False)])
     def test_a_generation_that_is_not_observed_yet(self, observed: Json, waits: bool) -> None:
-        found = self.rollout(phase="Healthy", observedGeneration=observed)
-        assert (found.message == "Waiting for rollout spec update to be observed") is waits
+        result = self.rollout(phase="Healthy", observedGeneration=observed)
+        assert (result.message == "Waiting for rollout spec update to be observed") is waits
 
     def test_a_workload_generation_that_is_not_observed_yet(self) -> None:
         metadata: Object = {
@@ -150,13 +150,13 @@ class TestGatewayApi:
 
     def test_unresolved_references_go_before_not_accepted(self) -> None:
         refused, unresolved = said("Accepted", "False", "a"), said("ResolvedRefs", "False")
-        found = self.route("GRPCRoute", refused, unresolved)
-        assert found == HealthVerdict(DEGRADED, "Parent public: Failed condition: ResolvedRefs")
+        result = self.route("GRPCRoute", refused, unresolved)
+        assert result == HealthVerdict(DEGRADED, "Parent public: Failed condition: ResolvedRefs")
 
     def test_a_listener_still_being_programmed(self) -> None:
         listener: Object = {"conditions": [said("Programmed", "Unknown")]}
-        found = judged(self.GROUP, "Gateway", status={"conditions": [], "listeners": [listener]})
-        assert found == HealthVerdict(PROGRESSING, "Listener: Listener is still being programmed")
+        verdict = judged(self.GROUP, "Gateway", status={"conditions": [], "listeners": [listener]})
+        assert verdict == HealthVerdict(PROGRESSING, "Listener: Listener is still being programmed")
 
     def test_a_policy_names_the_ancestor_that_lags(self) -> None:
         ancestor: Object = {
@@ -164,10 +164,10 @@ class TestGatewayApi:
             "conditions": [said("Accepted", "True", observedGeneration=1)],
         }
         status: Object = {"ancestors": [ancestor]}
-        found = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 2}, status=status)
-        assert found.message == "Waiting for Ancestor public to update BackendTLSPolicy status"
-        found = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 1}, status=status)
-        assert found == HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy")
+        verdict = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 2}, status=status)
+        assert verdict.message == "Waiting for Ancestor public to update BackendTLSPolicy status"
+        verdict = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 1}, status=status)
+        assert verdict == HealthVerdict(HEALTHY, "BackendTLSPolicy is healthy")
 
 
 def test_ceph_tells_health_details_in_order_state_and_its_own_message() -> None:
@@ -175,11 +175,13 @@ def test_ceph_tells_health_details_in_order_state_and_its_own_message() -> None:
         "health": "HEALTH_WARN",
         "details": {"POOL_FULL": {"message": "pool is full"}, "MON_DOWN": {"message": "1/3 mons down"}},
     }
-    found = judged("ceph.rook.io", "CephCluster", status={"ceph": ceph, "state": "Created", "message": "ok"})
-    assert found == HealthVerdict(DEGRADED, "Ceph health is HEALTH_WARN (1/3 mons down; pool is full) - ok")
+    verdict = judged(
+        "ceph.rook.io", "CephCluster", status={"ceph": ceph, "state": "Created", "message": "ok"}
+    )
+    assert verdict == HealthVerdict(DEGRADED, "Ceph health is HEALTH_WARN (1/3 mons down; pool is full) - ok")
     fine: Object = {"ceph": {"health": "HEALTH_OK"}, "state": "Updating"}
-    found = judged("ceph.rook.io", "CephCluster", status=fine)
-    assert found == HealthVerdict(PROGRESSING, "Ceph health is HEALTH_OK - Ceph cluster state is Updating")
+    verdict = judged("ceph.rook.io", "CephCluster", status=fine)
+    assert verdict == HealthVerdict(PROGRESSING, "Ceph health is HEALTH_OK - Ceph cluster state is Updating")
 
 
 def test_config_connector_looks_at_conditions_of_this_generation_only() -> None:
@@ -200,10 +202,10 @@ def test_a_canary_tells_phase_weight_and_conditions() -> None:
         "phase": "Progressing",
         "conditions": [said("Promoted", "Unknown", "on")],
     }
-    found = judged("flagger.app", "Canary", status=status)
-    assert found == HealthVerdict(PROGRESSING, "Progressing --- Canary Weight: 20 % --- on")
-    found = judged("flagger.app", "Canary", status={"phase": "Failed", "conditions": []})
-    assert found == HealthVerdict(UNKNOWN, "attempt to compare number with nil")
+    verdict = judged("flagger.app", "Canary", status=status)
+    assert verdict == HealthVerdict(PROGRESSING, "Progressing --- Canary Weight: 20 % --- on")
+    verdict = judged("flagger.app", "Canary", status={"phase": "Failed", "conditions": []})
+    assert verdict == HealthVerdict(UNKNOWN, "attempt to compare number with nil")
 
 
 def test_the_last_condition_of_a_cluster_external_secret_decides() -> None:
@@ -215,8 +217,8 @@ def test_the_last_condition_of_a_cluster_external_secret_decides() -> None:
 
 def test_a_3scale_application_with_a_number_waits_and_without_one_is_degraded() -> None:
     group, not_ready = "capabilities.3scale.net", said("Ready", "False")
-    found = by_conditions(group, "Application", not_ready)
-    assert found == HealthVerdict(DEGRADED, "3scale Application is not ready")
+    verdict = by_conditions(group, "Application", not_ready)
+    assert verdict == HealthVerdict(DEGRADED, "3scale Application is not ready")
     assert by_conditions(group, "Application", not_ready, adminId=4).code == PROGRESSING
 
 
@@ -231,7 +233,7 @@ def test_a_3scale_application_with_a_number_waits_and_without_one_is_degraded() 
 def test_a_partition_of_kruise_holds_back_the_rest(
     partition: int, updated: int, expected: HealthVerdict
 ) -> None:
-    found = judged(
+    verdict = judged(
         "apps.kruise.io",
         "StatefulSet",
         metadata={"generation": 2},
@@ -243,22 +245,26 @@ def test_a_partition_of_kruise_holds_back_the_rest(
             "updatedAvailableReplicas": 3,
         },
     )
-    assert found == expected
+    assert verdict == expected
 
 
 def test_elasticsearch_counts_the_nodes_of_all_sets() -> None:
     spec: Object = {"nodeSets": [{"count": 2}, {"count": 3}]}
     group, kind = "elasticsearch.k8s.elastic.co", "Elasticsearch"
-    found = judged(group, kind, spec=spec, status={"availableNodes": 4, "phase": "Ready", "health": "green"})
-    assert found.message == "The desired amount of availableNodes is 5 but the current amount is 4"
-    found = judged(group, kind, spec=spec, status={"availableNodes": 5, "phase": "Ready", "health": "green"})
-    assert found.code == HEALTHY
+    verdict = judged(
+        group, kind, spec=spec, status={"availableNodes": 4, "phase": "Ready", "health": "green"}
+    )
+    assert verdict.message == "The desired amount of availableNodes is 5 but the current amount is 4"
+    verdict = judged(
+        group, kind, spec=spec, status={"availableNodes": 5, "phase": "Ready", "health": "green"}
+    )
+    assert verdict.code == HEALTHY
 
 
 def test_a_machine_pool_lists_what_is_not_well() -> None:
     conditions = said("Ready", "False", reason="Scaling"), said("Bootstrap", "False"), said("Infra", "True")
-    found = by_conditions("cluster.x-k8s.io", "MachinePool", *conditions, phase="Provisioning")
-    assert found == HealthVerdict(
+    verdict = by_conditions("cluster.x-k8s.io", "MachinePool", *conditions, phase="Provisioning")
+    assert verdict == HealthVerdict(
         PROGRESSING, "MachinePool is Provisioning: Not Ready (Scaling), Not Bootstrap"
     )
 

@@ -25,10 +25,10 @@ def _judged(group: str, obj: Object) -> HealthVerdict:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.situation)
 def test_an_example_gets_argo_cds_verdict(example: Example) -> None:
-    found = _judged(example.group, example.obj)
-    assert found.code == example.code
+    verdict = _judged(example.group, example.obj)
+    assert verdict.code == example.code
     if example.message is not None:
-        assert found.message == example.message
+        assert verdict.message == example.message
 
 
 @needs_shared
@@ -39,9 +39,9 @@ def test_all_vectors_agree() -> None:
     ]
     assert len(records) > 350
     for record in records:
-        found = _judged(_group_of(record), fields(record["object"]))
-        assert found.code == record["status"], record["id"]
-        assert record["message"] in (None, found.message), record["id"]
+        verdict = _judged(_group_of(record), fields(record["object"]))
+        assert verdict.code == record["status"], record["id"]
+        assert record["message"] in (None, verdict.message), record["id"]
 
 
 def _group_of(record: Object) -> str:
@@ -55,8 +55,8 @@ def _group_of(record: Object) -> str:
 )
 def test_rabbitmq_names_what_failed(kind: str) -> None:
     obj = with_conditions(kind, condition("Ready", "False", reason="FailedCreateOrUpdate"))
-    found = _judged("rabbitmq.com", obj)
-    assert found == HealthVerdict(
+    verdict = _judged("rabbitmq.com", obj)
+    assert verdict == HealthVerdict(
         HealthCode.DEGRADED, f"RabbitMQ {kind.lower()} failed to be created or updated"
     )
 
@@ -88,8 +88,8 @@ def test_a_mangled_example_never_raises(example: Example, data: st.DataObject) -
     check = shipped_check(example.group, example.kind)
     assert check is not None
     before = repr(obj)
-    found = judge(check, obj)
-    assert isinstance(found.message, str)
+    verdict = judge(check, obj)
+    assert isinstance(verdict.message, str)
     assert repr(obj) == before
 
 

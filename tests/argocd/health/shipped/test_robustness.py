@@ -78,6 +78,6 @@ objects: st.SearchStrategy[Object] = st.fixed_dictionaries(
 def test_judging_never_raises(obj: Object) -> None:
     before = repr(obj)
     for group, kind, check in CHECKS:
-        found = judge(check, obj)
-        assert isinstance(found.message, str), (group, kind)
+        verdict = judge(check, obj)
+        assert isinstance(verdict.message, str), (group, kind)
     assert repr(obj) == before

@@ -27,7 +27,7 @@ def test_the_same_verdict_as_argo_cd(record: Object) -> None:
     group = text(obj.get("apiVersion")).rpartition("/")[0]
     check = shipped_check(group, text(obj.get("kind")))
     assert check is not None
-    found = judge(check, obj)
-    assert found.code == record["status"]
+    verdict = judge(check, obj)
+    assert verdict.code == record["status"]
     if record["message"] is not None:
-        assert found.message == record["message"]
+        assert verdict.message == record["message"]

@@ -119,10 +119,10 @@ def test_a_hole_in_a_longer_message_is_an_error() -> None:
 
 
 def test_either_takes_the_first_that_is_there() -> None:
-    said = either("{message}", "{reason}")
-    assert said({}, {"message": "", "reason": "r"}) == ""
-    assert said({}, {"reason": "r"}) == "r"
-    assert said({}, {}) is None
+    result = either("{message}", "{reason}")
+    assert result({}, {"message": "", "reason": "r"}) == ""
+    assert result({}, {"reason": "r"}) == "r"
+    assert result({}, {}) is None
 
 
 OBJECT: Object = {

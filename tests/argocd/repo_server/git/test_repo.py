@@ -423,5 +423,5 @@ def test_git_is_started_in_one_place_only() -> None:
     """No other module looks for the program or starts a command with its name."""
     source = Path(whysync.__file__).parent
     started = re.compile(r"""which\("git"\)|(?:run|Popen)\(\s*\[?\(?"git\"""")
-    found = [path for path in source.rglob("*.py") if started.search(path.read_text())]
-    assert [path.relative_to(source).as_posix() for path in found] == ["argocd/repo_server/git/command.py"]
+    result = [path for path in source.rglob("*.py") if started.search(path.read_text())]
+    assert [path.relative_to(source).as_posix() for path in result] == ["argocd/repo_server/git/command.py"]

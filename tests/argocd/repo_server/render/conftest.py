@@ -60,11 +60,11 @@ def rendered(
 
 
 def names(made: RenderedSource) -> list[str]:
-    found: list[str] = []
+    result: list[str] = []
     for obj in made.objects:
         meta = obj.body.get("metadata")
-        found.append(str(meta.get("name")) if isinstance(meta, dict) else "")
-    return found
+        result.append(str(meta.get("name")) if isinstance(meta, dict) else "")
+    return result
 
 
 def tools_or_skip() -> RenderOptions:

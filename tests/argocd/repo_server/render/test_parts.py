@@ -65,7 +65,7 @@ def test_patterns_of_values_files(tmp_path: Path) -> None:
         (tmp_path / name).write_text("")
 
     def found(pattern: str) -> list[str]:
-        return [str(Path(one).relative_to(tmp_path)) for one in expanded(f"{tmp_path}/{pattern}", tmp_path)]
+        return [str(Path(item).relative_to(tmp_path)) for item in expanded(f"{tmp_path}/{pattern}", tmp_path)]
 
     assert found("*.yaml") == ["a.yaml", "b.yaml"]
     assert found("**/*.yaml") == ["a.yaml", "b.yaml", "x/a.yaml", "x/y/z.yaml"]
@@ -140,8 +140,8 @@ def files_in(tree_of: MakeTree, **refs: RefSource) -> ValuesFiles:
 
 
 def shown(files: ValuesFiles, *given: str, ignore: bool = False) -> list[str]:
-    found = files.all(list(given), ignore_missing=ignore)
-    return [one.replace(f"{files.root}/", "") for one in found]
+    result = files.all(list(given), ignore_missing=ignore)
+    return [item.replace(f"{files.root}/", "") for item in result]
 
 
 def test_values_files(tree_of: MakeTree) -> None:

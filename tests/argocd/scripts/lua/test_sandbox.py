@@ -189,8 +189,8 @@ def test_no_way_out(lua: LuaProcess, escape: str, *, open_libs: bool) -> None:
     ],
 )
 def test_files_and_programs_are_refused_by_name(lua: LuaProcess, deed: str) -> None:
-    said = error(lua, f"local x = {deed}", open_libs=True)
-    assert said == f"<string>:1: whysync does not let scripts use {deed.partition('(')[0]}"
+    result = error(lua, f"local x = {deed}", open_libs=True)
+    assert result == f"<string>:1: whysync does not let scripts use {deed.partition('(')[0]}"
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ def test_greedy_scripts_end(lua: LuaProcess, script: str) -> None:
 
 
 def test_long_messages_are_cut(lua: LuaProcess) -> None:
-    said = message(lua, "string.rep('x', 1e6)", open_libs=True)
-    assert said is not None
-    assert len(said) < 10_000
+    result = message(lua, "string.rep('x', 1e6)", open_libs=True)
+    assert result is not None
+    assert len(result) < 10_000
 
 
 def test_one_script_leaves_nothing_for_the_next(lua: LuaProcess) -> None:

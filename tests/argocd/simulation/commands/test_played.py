@@ -92,17 +92,17 @@ class Stage:
         return done
 
     def the(self, kind: str, name: str) -> Object | None:
-        found = (
+        result = (
             obj
             for obj in self.simulation.api_server.objects()
             if (obj.get("kind"), dig(obj, "metadata", "name")) == (kind, name)
         )
-        return next(found, None)
+        return next(result, None)
 
     def has(self, kind: str, name: str) -> Object:
-        found = self.the(kind, name)
-        assert found is not None
-        return found
+        result = self.the(kind, name)
+        assert result is not None
+        return result
 
     @property
     def app(self) -> Object:
@@ -233,8 +233,8 @@ def test_an_application_is_annotated_and_cannot_be_scaled(stage: Stage) -> None:
 def test_a_project_permits_more(stage: Stage, line: str, place: str, value: Json) -> None:
     stage.does(f"argocd proj {line}")
     stage.does(f"argocd proj {line}")
-    found = items(dig(stage.argocd.context.projects["team"], "spec", place))
-    assert found.count(value) == 1
+    result = items(dig(stage.argocd.context.projects["team"], "spec", place))
+    assert result.count(value) == 1
 
 
 def test_a_kind_leaves_the_blacklist(stage: Stage) -> None:

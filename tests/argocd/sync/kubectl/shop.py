@@ -64,9 +64,9 @@ class Shop:
         assert self.api_server.send(Ask(verb="update", path=path, body=body)).ok
 
     def version(self, obj: Object) -> Json:
-        found = dig(self.live(obj), "metadata", "resourceVersion")
-        assert isinstance(found, str)
-        return found
+        value = dig(self.live(obj), "metadata", "resourceVersion")
+        assert isinstance(value, str)
+        return value
 
     # -- syncs --------------------------------------------------------------------------------------
 
@@ -79,10 +79,10 @@ class Shop:
         make_namespace: NamespaceMaker | None = None,
     ) -> Request:
         """What a comparison would ask for: whatever has the label `app: mine` is the app's."""
-        wanted = {ref_of(target).key: target for target in targets}
-        pairs = [Pair(target, self.find(ref_of(target))) for target in wanted.values()]
+        expected = {ref_of(target).key: target for target in targets}
+        pairs = [Pair(target, self.find(ref_of(target))) for target in expected.values()]
         hooks = tuple(hooks)
-        known = {*wanted, *(ref_of(hook).key for hook in hooks)}
+        known = {*expected, *(ref_of(hook).key for hook in hooks)}
         for obj in self.api_server.objects():
             if dig(obj, "metadata", "labels", "app") == "mine" and ref_of(obj).key not in known:
                 pairs.append(Pair(None, obj))
@@ -141,8 +141,8 @@ def marked(obj: Object, **annotations: str) -> Object:
     """`marked(obj, wave="1", hook="PreSync", policy="HookSucceeded", options="Force=true")`."""
     names = {"wave": "sync-wave", "hook": "hook", "policy": "hook-delete-policy", "options": "sync-options"}
     meta = fields(obj.get("metadata"))
-    told: Object = {f"argocd.argoproj.io/{names[key]}": value for key, value in annotations.items()}
-    return {**obj, "metadata": {**meta, "annotations": {**fields(meta.get("annotations")), **told}}}
+    result: Object = {f"argocd.argoproj.io/{names[key]}": value for key, value in annotations.items()}
+    return {**obj, "metadata": {**meta, "annotations": {**fields(meta.get("annotations")), **result}}}
 
 
 def mine(obj: Object) -> Object:

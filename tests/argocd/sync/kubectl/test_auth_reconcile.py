@@ -28,8 +28,8 @@ WARNING = ". Warning: resource {} is missing the kubectl.kubernetes.io/last-appl
 
 def test_a_new_role_is_reconciled_then_configured() -> None:
     """Nothing stands between the two: Argo CD puts the one output in front of the other."""
-    told = Shop().apply(a_role("get", "list"))
-    assert told.startswith(
+    answer = Shop().apply(a_role("get", "list"))
+    assert answer.startswith(
         f"{ROLE} reconciled. reconciliation required create\n\tmissing rules added:\n"
         f"\t\t{{Verbs:[get list] {PODS}}}{ROLE} configured{WARNING.format('roles/reader')}"
     )
@@ -65,8 +65,8 @@ def test_another_role_makes_another_binding() -> None:
     shop = Shop()
     shop.apply(a_binding("reader", "one"))
     before = dig(shop.live(a_binding()), "metadata", "uid")
-    told = shop.apply(a_binding("writer", "one"))
-    assert told.startswith(f"{BINDING} reconciled. reconciliation required recreate{BINDING} configured")
+    answer = shop.apply(a_binding("writer", "one"))
+    assert answer.startswith(f"{BINDING} reconciled. reconciliation required recreate{BINDING} configured")
     assert dig(shop.live(a_binding()), "metadata", "uid") != before
 
 
@@ -134,9 +134,9 @@ def test_a_namespace_that_is_not_there() -> None:
 
 def test_dry_run_changes_nothing() -> None:
     shop = Shop()
-    told = shop.apply(a_role("get"), DRY)
-    assert told.startswith(f"{ROLE} reconciled (dry run). reconciliation required create")
-    assert told.endswith(f"{ROLE} created (dry run)")
+    answer = shop.apply(a_role("get"), DRY)
+    assert answer.startswith(f"{ROLE} reconciled (dry run). reconciliation required create")
+    assert answer.endswith(f"{ROLE} created (dry run)")
     assert not shop.has(a_role())
 
 
@@ -177,15 +177,15 @@ def test_who_may_not_is_told_so_of_a_role_and_gets_nonsense_of_a_binding() -> No
 )
 def test_what_rules_cover(there: Object, wanted: str, *, missing: bool) -> None:
     group, resource, verb = wanted.split(" ")
-    asked = Rule(verbs=(verb,), groups=(group,), resources=(resource,))
-    assert missing_rules([Rule.of(there)], [asked]) == ([asked] if missing else [])
+    request = Rule(verbs=(verb,), groups=(group,), resources=(resource,))
+    assert missing_rules([Rule.of(there)], [request]) == ([request] if missing else [])
 
 
 def test_rules_on_names_and_urls() -> None:
     named = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a", "b"))
-    one = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a",))
-    assert missing_rules([named], [one]) == []
-    assert missing_rules([one], [named]) == [
+    item = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a",))
+    assert missing_rules([named], [item]) == []
+    assert missing_rules([item], [named]) == [
         Rule(verbs=("get",), groups=("",), resources=("pods",), names=("b",))
     ]
     urls = Rule(verbs=("get",), urls=("/metrics/*",))

@@ -92,14 +92,14 @@ def test_an_object_that_is_being_deleted_gets_a_warning() -> None:
 def test_a_field_that_cannot_be_changed() -> None:
     shop = Shop()
     shop.apply(a_deployment())
-    told = shop.apply(a_deployment(selects="other"))
-    head, _, tail = told.partition('": ')
+    answer = shop.apply(a_deployment(selects="other"))
+    head, _, tail = answer.partition('": ')
     assert head.startswith('refused: error when patching "/dev/shm/')
     assert tail == (
         'Deployment.apps "api" is invalid: spec.selector: '
         'Invalid value: {"matchLabels":{"app":"other"}}: field is immutable'
     )
-    assert told == shop.apply(a_deployment(selects="other")), "the same words every time"
+    assert answer == shop.apply(a_deployment(selects="other")), "the same words every time"
 
 
 def test_force_deletes_it_and_creates_it_anew() -> None:
@@ -139,9 +139,9 @@ def test_force_brings_the_old_one_back_where_the_new_one_is_refused() -> None:
     broken = a_deployment(selects="other")
     template = fields(fields(broken["spec"])["template"])
     template["metadata"] = {"labels": {"app": "third"}}
-    told = shop.apply(broken, FORCE)
-    assert told.startswith('refused: Deployment.apps "api" is invalid: ')
-    assert "`selector` does not match template `labels`" in told
+    answer = shop.apply(broken, FORCE)
+    assert answer.startswith('refused: Deployment.apps "api" is invalid: ')
+    assert "`selector` does not match template `labels`" in answer
     assert dig(shop.live(a_deployment()), "spec", "selector", "matchLabels", "app") == "api"
 
 
@@ -154,8 +154,8 @@ def test_a_namespace_that_is_not_there() -> None:
 
 
 def test_a_kind_that_nothing_serves() -> None:
-    told = Shop().apply(a_widget())
-    head, _, tail = told.partition("/dev/shm/")
+    answer = Shop().apply(a_widget())
+    head, _, tail = answer.partition("/dev/shm/")
     assert head == 'refused: resource mapping not found for name: "w" namespace: "shop" from "'
     assert tail.partition('": ')[2] == (
         'no matches for kind "Widget" in version "shop.example/v1"\nensure CRDs are installed first'
@@ -165,13 +165,13 @@ def test_a_kind_that_nothing_serves() -> None:
 def test_who_may_not_read_does_not_get_as_far_as_writing() -> None:
     shop = Shop()
     user = shop.as_user()
-    told = said(lambda: user.apply(a_deployment(), ARGOCD))
-    assert told.startswith(
+    message = said(lambda: user.apply(a_deployment(), ARGOCD))
+    assert message.startswith(
         "refused: error when retrieving current configuration of:\n"
         'Resource: "apps/v1, Resource=deployments", GroupVersionKind: "apps/v1, Kind=Deployment"\n'
         'Name: "api", Namespace: "shop"\nfrom server for: '
     )
-    assert told.endswith(
+    assert message.endswith(
         f'deployments.apps "api" is forbidden: User "{ACCOUNT}" cannot get resource "deployments" in API '
         'group "apps" in the namespace "shop"'
     )
@@ -187,8 +187,8 @@ def test_who_may_read_only() -> None:
         f"refused: configmaps is forbidden: {forbidden.format('create')}"
     )
     shop.apply(a_config(a="1"))
-    told = said(lambda: user.apply(a_config(a="2"), ARGOCD))
-    assert told.endswith(f'": configmaps "settings" is forbidden: {forbidden.format("patch")}')
+    message = said(lambda: user.apply(a_config(a="2"), ARGOCD))
+    assert message.endswith(f'": configmaps "settings" is forbidden: {forbidden.format("patch")}')
 
 
 def test_the_groups_of_a_service_account_count() -> None:
@@ -227,9 +227,9 @@ def test_an_unknown_field_with_more_below_it_cannot_be_patched() -> None:
     tried = shop.apply(odd, DRY)
     assert tried.startswith('refused: creating patch with:\noriginal:\n{"apiVersion":"apps/v1",')
     assert tried.endswith(why)
-    told = shop.apply(odd)
-    assert told.startswith('refused: error when patching "/dev/shm/')
-    assert told.endswith(why)
+    answer = shop.apply(odd)
+    assert answer.startswith('refused: error when patching "/dev/shm/')
+    assert answer.endswith(why)
 
 
 def test_a_wrong_type_is_told_without_the_name_of_a_file() -> None:
@@ -249,8 +249,8 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
     counted = _Counting(shop.api_server)
     ground = KubectlClusterOps(counted)
-    told = said(lambda: ground.apply(stale, ARGOCD))
-    assert told.endswith(
+    message = said(lambda: ground.apply(stale, ARGOCD))
+    assert message.endswith(
         '": Operation cannot be fulfilled on configmaps "settings": the object has been modified; please '
         "apply your changes to the latest version and try again"
     )
@@ -289,8 +289,8 @@ def test_kinds_without_namespaces_lose_theirs() -> None:
     odd = a_namespace("other")
     odd["metadata"] = {"name": "other", "namespace": "shop"}
     assert shop.apply(odd) == "namespace/other created"
-    told = text(dig(shop.live(a_namespace("other")), "metadata", "annotations", LAST_APPLIED))
-    assert '"namespace"' not in told
+    message = text(dig(shop.live(a_namespace("other")), "metadata", "annotations", LAST_APPLIED))
+    assert '"namespace"' not in message
 
 
 # -- dry run ----------------------------------------------------------------------------------------

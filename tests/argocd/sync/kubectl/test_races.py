@@ -55,8 +55,8 @@ class Troubled:
     def send(self, request: Ask) -> Answer:
         count = self._seen[request.verb] = self._seen.get(request.verb, 0) + 1
         self._before.get((request.verb, count), bool)()
-        found = self._answers.get((request.verb, count))
-        return self.api_server.send(request) if found is None else found
+        result = self._answers.get((request.verb, count))
+        return self.api_server.send(request) if result is None else result
 
 
 def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], Answer]) -> str:
@@ -66,8 +66,8 @@ def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], 
 def test_a_conflict_is_settled_by_another_try() -> None:
     shop = Shop()
     shop.apply(a_config(a="1"))
-    told = applied(shop, a_config(a="2"), ARGOCD, {("strategic-patch", 1): CONFLICT})
-    assert told == "configmap/settings configured"
+    result = applied(shop, a_config(a="2"), ARGOCD, {("strategic-patch", 1): CONFLICT})
+    assert result == "configmap/settings configured"
     assert shop.live(a_config())["data"] == {"a": "2"}
 
 
@@ -137,11 +137,11 @@ def test_replace_with_force_times_out_on_a_finalizer() -> None:
 def test_a_migration_is_tried_again_and_what_follows_may_fail() -> None:
     shop = Shop()
     shop.apply(a_config(a="1"))
-    told = applied(shop, a_config(a="1"), SERVER_SIDE, {("json-patch", 1): CONFLICT})
-    assert told == "configmap/settings serverside-applied"
+    result = applied(shop, a_config(a="1"), SERVER_SIDE, {("json-patch", 1): CONFLICT})
+    assert result == "configmap/settings serverside-applied"
     shop.apply(a_config(a="1"))
-    told = applied(shop, a_config(a="1"), SERVER_SIDE, {("ssa", 2): BROKEN})
-    assert told == (
+    result = applied(shop, a_config(a="1"), SERVER_SIDE, {("ssa", 2): BROKEN})
+    assert result == (
         "configmap/settings serverside-applied. Warning: failed to re-apply configuration after performing "
         "Server-Side Apply migration. This is non-fatal and will be retried next time you apply. Error: etcd "
         "is away"
@@ -152,8 +152,8 @@ def test_a_migration_that_cannot_read_again() -> None:
     shop = Shop()
     shop.apply(a_config(a="1"))
     answers = {("json-patch", 1): CONFLICT, ("get", 1): BROKEN}
-    told = applied(shop, a_config(a="1"), SERVER_SIDE, answers)
-    assert told.endswith("will be retried next time you apply. Error: etcd is away")
+    result = applied(shop, a_config(a="1"), SERVER_SIDE, answers)
+    assert result.endswith("will be retried next time you apply. Error: etcd is away")
 
 
 @pytest.mark.parametrize("verb", ["create", "update"])
@@ -162,19 +162,19 @@ def test_roles_that_others_write_at_the_same_time(verb: str) -> None:
     if verb == "update":
         shop.apply(a_role("get"))
     raced = THERE if verb == "create" else GONE
-    told = applied(shop, a_role("get", "list"), ARGOCD, {(verb, 1): raced})
-    assert f"reconciliation required {verb}" in told
-    told = applied(shop, a_role("watch"), ARGOCD, {("update", count): CONFLICT for count in range(1, 9)})
-    assert told == "refused: error running kubectl auth reconcile: somebody was faster"
+    result = applied(shop, a_role("get", "list"), ARGOCD, {(verb, 1): raced})
+    assert f"reconciliation required {verb}" in result
+    result = applied(shop, a_role("watch"), ARGOCD, {("update", count): CONFLICT for count in range(1, 9)})
+    assert result == "refused: error running kubectl auth reconcile: somebody was faster"
 
 
 def test_a_binding_that_cannot_be_deleted_for_the_new_one() -> None:
     shop = Shop()
     shop.apply(a_binding("reader", "one"))
-    told = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): DENIED})
-    assert told.endswith("runtime error: invalid memory address or nil pointer dereference")
-    told = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): GONE, ("create", 1): THERE})
-    assert "reconciliation required recreate" in told
+    result = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): DENIED})
+    assert result.endswith("runtime error: invalid memory address or nil pointer dereference")
+    result = applied(shop, a_binding("writer", "one"), ARGOCD, {("delete", 1): GONE, ("create", 1): THERE})
+    assert "reconciliation required recreate" in result
 
 
 def test_what_has_no_name_or_no_namespace() -> None:

@@ -56,11 +56,11 @@ def test_as_recorded(record: Object) -> None:
         _check(ground, asked, expected, args)
 
 
-def _check(ground: KubectlClusterOps, asked: Object, expected: Object, args: list[str]) -> None:
-    body = fields(asked["body"])
+def _check(ground: KubectlClusterOps, request: Object, expected: Object, args: list[str]) -> None:
+    body = fields(request["body"])
     obj: Object = {
         **body,
-        "metadata": {**fields(body.get("metadata")), "namespace": text(asked.get("namespace"))},
+        "metadata": {**fields(body.get("metadata")), "namespace": text(request.get("namespace"))},
     }
     manager = next((arg.partition("=")[2] for arg in args if arg.startswith("--field-manager")), "")
     mode = Mode(
@@ -68,19 +68,19 @@ def _check(ground: KubectlClusterOps, asked: Object, expected: Object, args: lis
         force="--force" in args,
         manager=manager or "kubectl-client-side-apply",
     )
-    told = said(lambda: ground.apply(obj, mode))
-    assert told.startswith("refused: ") == bool(expected["exit"])
+    message = said(lambda: ground.apply(obj, mode))
+    assert message.startswith("refused: ") == bool(expected["exit"])
     if expected["exit"]:
         why = text(expected.get("stderr")).partition(" is invalid: ")[2]
-        assert not differences(why, told.partition(" is invalid: ")[2], "why")
+        assert not differences(why, message.partition(" is invalid: ")[2], "why")
     else:
-        assert told.partition(". ")[0] == text(expected["stdout"]).strip()
-        assert told.partition(". ")[2] == as_argocd_runs_it(text(expected.get("stderr")))
+        assert message.partition(". ")[0] == text(expected["stdout"]).strip()
+        assert message.partition(". ")[2] == as_argocd_runs_it(text(expected.get("stderr")))
     try:
-        found: Object | None = ground.get(ref_of(obj))
+        result: Object | None = ground.get(ref_of(obj))
     except Refused:
-        found = None
-    assert not differences(by_manager(expected.get("object")), by_manager(found), "object")
+        result = None
+    assert not differences(by_manager(expected.get("object")), by_manager(result), "object")
 
 
 def by_manager(value: Json) -> Json:

@@ -55,14 +55,14 @@ def test_replace_takes_what_others_added_away() -> None:
 def test_replace_of_what_cannot_be_changed() -> None:
     shop = Shop()
     created(shop, a_deployment())
-    told = replaced(shop, a_deployment(selects="other"))
-    assert told.startswith('refused: error when replacing "/dev/shm/')
-    assert told.endswith("field is immutable")
+    changed = replaced(shop, a_deployment(selects="other"))
+    assert changed.startswith('refused: error when replacing "/dev/shm/')
+    assert changed.endswith("field is immutable")
 
 
 def test_replace_of_what_is_gone() -> None:
-    told = replaced(Shop(), a_config(a="1"))
-    assert told.endswith('": configmaps "settings" not found')
+    changed = replaced(Shop(), a_config(a="1"))
+    assert changed.endswith('": configmaps "settings" not found')
 
 
 def test_replace_with_a_version_of_its_own() -> None:
@@ -70,8 +70,10 @@ def test_replace_with_a_version_of_its_own() -> None:
     created(shop, a_config(a="1"))
     stale = a_config(a="2")
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
-    told = replaced(shop, stale)
-    assert '": Operation cannot be fulfilled on configmaps "settings": the object has been modified' in told
+    changed = replaced(shop, stale)
+    assert (
+        '": Operation cannot be fulfilled on configmaps "settings": the object has been modified' in changed
+    )
 
 
 def test_force_deletes_first_and_says_so() -> None:
@@ -85,9 +87,9 @@ def test_force_deletes_first_and_says_so() -> None:
 
 
 def test_force_needs_something_to_delete() -> None:
-    told = replaced(Shop(), a_job(), FORCE)
-    assert told.startswith('refused: error when deleting "/dev/shm/')
-    assert told.endswith('": jobs.batch "migrate" not found')
+    changed = replaced(Shop(), a_job(), FORCE)
+    assert changed.startswith('refused: error when deleting "/dev/shm/')
+    assert changed.endswith('": jobs.batch "migrate" not found')
 
 
 def test_force_waits_for_what_a_finalizer_holds_and_gives_up() -> None:

@@ -36,8 +36,8 @@ CONFLICT: Object = {
 def test_it_says_the_same_whether_it_creates_changes_or_leaves_alone() -> None:
     shop = Shop()
     for image in ("api:1", "api:1", "api:2"):
-        told = shop.apply(a_deployment(image=image), SERVER_SIDE)
-        assert told == "deployment.apps/api serverside-applied"
+        answer = shop.apply(a_deployment(image=image), SERVER_SIDE)
+        assert answer == "deployment.apps/api serverside-applied"
     assert managers(shop.live(a_deployment())) == [("argocd-controller", "Apply")]
 
 
@@ -92,8 +92,8 @@ def test_a_conflict_that_force_does_not_win_is_told_with_advice() -> None:
 
 
 def test_force_does_not_go_with_it() -> None:
-    told = Shop().apply(a_deployment(), replace(SERVER_SIDE, force=True))
-    assert told == "refused: error validating options: --force cannot be used with --server-side"
+    answer = Shop().apply(a_deployment(), replace(SERVER_SIDE, force=True))
+    assert answer == "refused: error validating options: --force cannot be used with --server-side"
 
 
 def test_what_the_server_refuses_is_told_as_it_is() -> None:
@@ -105,8 +105,10 @@ def test_what_the_server_refuses_is_told_as_it_is() -> None:
     )
     odd = a_deployment("web")
     odd["spec"] = {**fields(odd["spec"]), "replcias": 3}
-    told = shop.apply(odd, SERVER_SIDE)
-    assert told.endswith(".spec.replcias: field not declared in schema"), "here an unknown field is an error"
+    answer = shop.apply(odd, SERVER_SIDE)
+    assert answer.endswith(".spec.replcias: field not declared in schema"), (
+        "here an unknown field is an error"
+    )
     assert shop.apply(a_config(namespace="nowhere"), SERVER_SIDE) == 'refused: namespaces "nowhere" not found'
     assert 'no matches for kind "Widget"' in shop.apply(a_widget(), SERVER_SIDE)
 
@@ -115,8 +117,8 @@ def test_whoever_may_patch_but_not_create() -> None:
     shop = Shop()
     for obj in rights("patch"):
         shop.apply(obj)
-    told = said(lambda: shop.as_user().apply(a_config(a="1"), SERVER_SIDE))
-    assert told == (
+    message = said(lambda: shop.as_user().apply(a_config(a="1"), SERVER_SIDE))
+    assert message == (
         f'refused: configmaps "settings" is forbidden: User "{ACCOUNT}" cannot create resource "configmaps" '
         'in API group "" in the namespace "shop"'
     )
