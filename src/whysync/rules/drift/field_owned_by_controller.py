@@ -10,25 +10,26 @@ one that controllers fill in (for example an empty `caBundle`). Or self-heal is 
 succeeded, but the value differs again: self-heal would have undone a manual change.
 
 ## Fix
-Remove the field from Git if the manifest is valid without it. Otherwise ignore only this field, with
-`RespectIgnoreDifferences=true`, or all fields of this manager (`managedFieldsManagers`). whysync does not
-suggest to ignore a field that releases change, such as an image: Argo CD would never deploy a new value.
+Remove the field from Git if the manifest is valid without it; find and stop a program that nobody knows.
+Otherwise ignore only this field, with `RespectIgnoreDifferences=true`, or all fields of this manager
+(`managedFieldsManagers`). whysync does not suggest to ignore a field that releases change, such as an image:
+Argo CD would never deploy a new value.
 
 ## When it is something else
 If `kubectl` or a console is the writer, someone changed it by hand, once. `replicas_owned_by_autoscaler`
 covers `/spec/replicas` with an autoscaler.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
-from whysync.queries.commands import comment, on_object, sync, with_comment
 from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
 from whysync.queries.field_removal import removal_risk
-from whysync.queries.ignore_rules import changes_with_releases, ignore_fields
+from whysync.queries.ignore_rules import ignore_fields
+from whysync.queries.other_writers import WRITES_AGAIN, stop_writer
 
 
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -61,25 +62,14 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     if removable and risk and scales:  # the removal can stop everything: there is no default of 1
         yield from (*ignore, drop)
         return
+    if removable and drift.writer is not None and drift.writer.kind is WriterKind.UNKNOWN:
+        yield from (*stop_writer(case, drift.ref, drift.writer, drift.pointer), *ignore, drop)
+        return
     if removable:
         yield drop
     elif not ignore:
-        yield _commit(case, [drift])
-        if drift.writer is not None and changes_with_releases(case, drift.ref, drift.pointer):
-            yield _one_updater(case, drift, drift.writer)
+        yield from (*stop_writer(case, drift.ref, drift.writer, drift.pointer), _commit(drift))
     yield from ignore
-
-
-def _one_updater(case: Case, drift: Drift, writer: Writer) -> Fix:
-    """Two programs deploy releases: the value of today ends the conflict only until the next release."""
-    return Fix.run(
-        with_comment(on_object("get", drift.ref, "-o", "yaml"), f"annotations that {writer.manager} reads"),
-        comment(
-            f"in Git: remove what makes {writer.manager} change {drift.last_key}; or let it write to Git"
-        ),
-        sync(case),
-        title=f"Let only one program deploy releases: Git, or {writer.manager}",
-    )
 
 
 def _own_autoscaler(case: Case, drift: Drift) -> str:
@@ -91,13 +81,12 @@ def _own_autoscaler(case: Case, drift: Drift) -> str:
     return str(rows[0]) if len(rows) == 1 else ""
 
 
-def _commit(case: Case, drifts: Sequence[Drift]) -> Fix:
-    released = any(changes_with_releases(case, drift.ref, drift.pointer) for drift in drifts)
+def _commit(*drifts: Drift) -> Fix:
     return Fix.change(
         drifts[0].ref,
         *live_values(drifts),
         title="The other writer is right: commit the live value to Git",
-        risk="the next value that the other writer sets differs from Git again" if released else "",
+        risk=WRITES_AGAIN,
     )
 
 
@@ -107,8 +96,14 @@ def _written_back(case: Case) -> Iterator[Finding]:
         first = drifts[0]
         pointers = [drift.pointer for drift in drifts]
         removable = not any(drift.only_live or drift.is_required for drift in drifts)
+        ignored = ignore_fields(case, first.ref, *pointers)
         drop = Fix.remove(
-            first.ref, *pointers, title="Let the other writer own it: remove the field from Git"
+            first.ref,
+            *pointers,
+            title="Let the other writer own it: remove the field from Git",
+            risk=removal_risk(
+                case, first.ref, pointers[0], writer="the other writer", ignorable=bool(ignored)
+            ),
         )
         yield drift_finding(
             *drifts,
@@ -124,8 +119,8 @@ def _written_back(case: Case) -> Iterator[Finding]:
             fixes=(
                 server_side_diff(case, webhooks=True),
                 *((drop,) if removable else ()),
-                _commit(case, drifts),
-                *ignore_fields(case, first.ref, *pointers),
+                _commit(*drifts),
+                *ignored,
             ),
         )
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring
 from whysync.queries.ignore_rules import RESPECT
 
@@ -58,7 +59,14 @@ def ignored_but_still_applied(case: Case) -> Iterator[Finding]:
                     Add(pointer="/spec/syncPolicy/syncOptions", value=RESPECT),
                     title="Respect ignoreDifferences during a sync as well",
                 ),
-                Fix.remove(hidden.live.ref, hidden.pointer, title="Remove the field from Git"),
+                Fix.remove(
+                    hidden.live.ref,
+                    hidden.pointer,
+                    title="Remove the field from Git",
+                    risk=removal_risk(
+                        case, hidden.live.ref, hidden.pointer, writer="the other writer", ignorable=False
+                    ),
+                ),
             ),
         )
 

@@ -10,8 +10,8 @@ The operation has a count of self-heal attempts, or the history has the same com
 each time synced automatically. The current differences name the field and the other writer.
 
 ## Fix
-Give the field one owner: let the other writer own it (remove it from Git, or ignore it with
-`RespectIgnoreDifferences=true`), or stop the other program if Git is right. Until then, turn self-heal off.
+Give the field one owner: stop the other program if Git is right, or let it own the field (ignore it with
+`RespectIgnoreDifferences=true`, then remove it from Git). Until then, turn self-heal off.
 
 ## When it is something else
 If someone syncs repeatedly by hand, the history names that user.
@@ -24,7 +24,9 @@ from whysync.diagnosis.freshness import SyncLoop, sync_loop_of
 from whysync.diagnosis.symptom import SYNC_LOOP
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.queries.drift import live_values
+from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_fields
+from whysync.queries.other_writers import WRITES_AGAIN, stop_writer
 from whysync.queries.timestamps import age_text
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
@@ -77,30 +79,40 @@ def _may_be_of_another_writer(drift: Drift) -> bool:
 
 def _fixes(case: Case, unexplained: list[Drift]) -> Iterator[Fix]:
     """Fixes for the fields that no other rule explains; the other rules have their own."""
-    of_first_object = [drift for drift in unexplained if drift.ref.key == unexplained[0].ref.key]
-    declared = [drift.pointer for drift in of_first_object if not (drift.only_live or drift.is_required)]
-    if of_first_object and len(declared) == len(of_first_object):
-        yield Fix.remove(
-            of_first_object[0].ref, *declared, title="Let the other writer own it: remove the field from Git"
+    if unexplained:
+        yield from _one_owner(
+            case, [drift for drift in unexplained if drift.ref.key == unexplained[0].ref.key]
         )
-    ignored = (
-        ignore_fields(case, of_first_object[0].ref, *(drift.pointer for drift in of_first_object))
-        if of_first_object
-        else ()
-    )
-    yield from ignored
-    if of_first_object and not ignored:
-        yield Fix.change(
-            of_first_object[0].ref,
-            *live_values(of_first_object),
-            title="The other writer is right: commit the live value to Git",
-        )
-    if not of_first_object and case.self_heals:
+    elif case.self_heals:
         yield Fix.application(
             case.application.ref,
             Set(pointer=SELF_HEAL, value=False),
             title="Turn self-heal off until the field has one owner",
             risk="drift is no longer undone automatically",
+        )
+
+
+def _one_owner(case: Case, drifts: list[Drift]) -> Iterator[Fix]:
+    """Fixes for fields of one object. Who writes them is not known: it may be a forgotten program."""
+    ref, writer = drifts[0].ref, drifts[0].writer
+    pointers = [drift.pointer for drift in drifts]
+    ignored = ignore_fields(case, ref, *pointers)
+    yield from stop_writer(case, ref, writer, pointers[0])
+    yield from ignored
+    if not any(drift.only_live or drift.is_required for drift in drifts):
+        name = writer.manager if writer is not None and writer.manager else "the other writer"
+        yield Fix.remove(
+            ref,
+            *pointers,
+            title="Let the other writer own it: remove the field from Git",
+            risk=removal_risk(case, ref, pointers[0], writer=name, ignorable=bool(ignored)),
+        )
+    if not ignored:
+        yield Fix.change(
+            ref,
+            *live_values(drifts),
+            title="The other writer is right: commit the live value to Git",
+            risk=WRITES_AGAIN,
         )
 
 
