@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _SHOWN: Final = 3
+_CASCADE: Final = "resources-finalizer.argocd.argoproj.io"
 _WORKLOADS: Final = {
     "Deployment": "all its Pods at once: the workload is down until the new ones are ready",
     "StatefulSet": "all its Pods at once",
@@ -38,6 +39,8 @@ def deletion_cost(case: Case, ref: Ref) -> str:
             count = len(case.index.live_by_namespace.get(ref.name, ()))
             detail = f" (at least {counted(count, 'object')})" if count else ""
             return f"everything in the namespace{detail}"
+        case "Application" if ref.group in ("", "argoproj.io"):
+            return _deployed(live)
         case "PersistentVolumeClaim":
             return _by_policy(reclaim_policy(case, ref))
         case "PersistentVolume":
@@ -59,6 +62,14 @@ def _instances(case: Case, definition: Manifest | None) -> str:
     namespaces = {ref.namespace for ref in instances if ref.namespace}
     scope = f" in {counted(len(namespaces), 'namespace')}" if namespaces else ""
     return f"every {kind} object in the cluster, at least {len(instances)}{scope}"
+
+
+def _deployed(application: Manifest | None) -> str:
+    """Argo CD's finalizer deletes what an Application deployed."""
+    if application is None:
+        return "all that it deployed, if it has Argo CD's resources-finalizer"
+    cascades = any(text(name).startswith(_CASCADE) for name in items(application.at("/metadata/finalizers")))
+    return "all that it deployed: it has Argo CD's resources-finalizer" if cascades else ""
 
 
 def reclaim_policy(case: Case, ref: Ref) -> str:

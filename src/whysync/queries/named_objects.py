@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import ObjectName
+from whysync.queries.commands import argocd_namespace
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -40,6 +41,8 @@ _CLUSTER_SCOPED = frozenset(
         "VolumeSnapshotClass",
     }
 )
+_OF_ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
+UNKNOWN_NAMESPACE = "NAMESPACE"
 _PODS = {"pods": "Pod", "pod": "Pod"}
 
 
@@ -68,6 +71,23 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
         namespace=named.namespace,
         name=named.name,
     )
+
+
+def placed(case: Case, ref: Ref) -> Ref:
+    """The object as a command addresses it, with a namespace even if no fact has one.
+
+    Argo CD applies an object without a namespace in the namespace of the destination. Without `-n`, kubectl
+    would act on the namespace of whatever context is current.
+    """
+    live = case.live_of(ref.key)
+    if ref.namespace or ref.key in case.rows or live is not None:
+        return live.ref if live is not None else ref
+    if not is_namespaced(case, ref.kind):
+        return ref
+    namespace = case.destination_namespace or UNKNOWN_NAMESPACE
+    if ref.kind in _OF_ARGOCD:
+        namespace = argocd_namespace(case)
+    return Ref(group=ref.group, kind=ref.kind, namespace=namespace, name=ref.name)
 
 
 def _namespace(case: Case, key: Key) -> str:

@@ -25,6 +25,7 @@ from whysync.queries.commands import (
     with_comment,
 )
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.named_objects import placed
 from whysync.queries.sources import failing_source, is_oci, oci_chart
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ def _dry_run(case: Case, group: Group) -> tuple[str, ...]:
 
 
 def _describe(case: Case, group: Group) -> tuple[str, ...]:
-    ref = _about(case, group)
+    ref = placed(case, _about(case, group))
     return (on_object("describe", ref), kubectl("get", "events", namespace=ref.namespace))
 
 

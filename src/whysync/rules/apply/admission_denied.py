@@ -30,7 +30,7 @@ from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.pod_security import demanded_edits, demanded_fields, forbidden_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
@@ -183,7 +183,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     yield Fix.run(
         *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
-            (on_object("get", ref, "-o", "yaml") + "   # the live object, if any",)
+            (on_object("get", placed(case, ref), "-o", "yaml") + "   # the live object, if any",)
             if ref.key != case.application.ref.key
             else ()
         ),
@@ -214,7 +214,7 @@ def _one_of_two(case: Case, failure: AdmissionDenied, ref: Ref) -> Iterator[Fix]
     owner = text(live.at(TRACKING_ID_POINTER)).partition(":")[0] if live is not None else ""
     managed = f"Application {owner} manages it" if owner else "its labels and annotations show who manages it"
     yield Fix.run(
-        with_comment(on_object("get", other, "-o", "yaml"), managed),
+        with_comment(on_object("get", placed(case, other), "-o", "yaml"), managed),
         comment(f"if {other} is out of date: remove it where it is managed; commit, and let it be pruned"),
         comment(f"if both are needed: change in {_what(case, ref)} in Git what they share; commit"),
         sync(case),

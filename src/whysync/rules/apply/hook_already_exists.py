@@ -26,7 +26,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import AlreadyExists, ImmutableField
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.sync_position import (
     delete_before_next_run,
     is_deleted_before_next_run,
@@ -93,7 +93,7 @@ def _policy(case: Case, ref: Ref) -> Iterator[Evidence]:
 
 def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
     desired = case.desired_of(ref.key)
-    look = on_object("get", ref, "-o", "yaml") + "   # its owner, age and finalizers"
+    look = on_object("get", placed(case, ref), "-o", "yaml") + "   # its owner, age and finalizers"
     if keeps and desired is not None:
         yield Fix.change(
             ref,
@@ -107,7 +107,7 @@ def _fixes(case: Case, ref: Ref, *, keeps: bool) -> Iterator[Fix]:
         return  # the message does not name the object: there is nothing to delete yet
     yield Fix.run(
         look,
-        on_object("delete", ref),
+        on_object("delete", placed(case, ref)),
         sync(case),
         title="Delete the old object, then sync",
         destroys=(f"the existing {ref}",),

@@ -12,6 +12,8 @@ than …`), or the same message inside a server-side diff error.
 ## Fix
 Revert the change in Git, so that the field has its live value again. Or recreate the object on purpose
 (`Replace=true,Force=true` as its sync option): that deletes it first, with everything that depends on it.
+For a finished Job that is the first choice: delete it and sync, so that the new version runs, and make it a
+hook if each release changes it.
 Larger volumes of a StatefulSet need no such deletion: patch its claims if their class allows expansion,
 delete the StatefulSet with `--cascade=orphan`, and sync. Its Pods and volumes stay.
 
@@ -30,11 +32,11 @@ from whysync.kubernetes.api.pointer import child
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import app_argument, on_object, sync, with_comment
+from whysync.queries.commands import app_argument, comment, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.sync_options import with_options
 from whysync.queries.sync_position import keeps_old_run
 from whysync.queries.volume_growth import growth_fix
@@ -42,6 +44,8 @@ from whysync.queries.volume_growth import growth_fix
 SELECTOR = "/spec/selector"
 _ORPHANS = "the Pods are adopted only if the selector did not change; otherwise delete the old ones yourself"
 LABELS = "/spec/template/metadata/labels"
+HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
+HOOK_DELETE_POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 
 
 @rule(cause="immutable-field", since="0.1")
@@ -133,23 +137,62 @@ def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
 
 
 def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]:
+    fixes = (_revert(case, ref, immutable), *_recreate(case, ref, immutable))
+    if ref.kind == "Job" and not _is_running(case, ref):
+        # A Job runs once per release: the change is wanted, and the finished run is of no use.
+        yield from fixes[1:]
+        yield from _as_a_hook(case, ref)
+        yield fixes[0]
+        return
+    yield from fixes
+
+
+def _is_running(case: Case, ref: Ref) -> bool:
+    live = case.live_of(ref.key)
+    return live is not None and live.status.get("active") not in (None, 0)
+
+
+def _as_a_hook(case: Case, ref: Ref) -> Iterator[Fix]:
+    desired = case.desired_of(ref.key)
+    if desired is None:
+        yield Fix.run(
+            comment("on the Job, as annotations: argocd.argoproj.io/hook: Sync"),
+            comment("and argocd.argoproj.io/hook-delete-policy: BeforeHookCreation; commit, then"),
+            sync(case),
+            title="So that the next release does not fail: make it a hook, which each sync creates again",
+            risk="it then runs at every sync, also if it did not change",
+        )
+        return
+    yield Fix.change(
+        ref,
+        Set(pointer=HOOK, value="Sync"),
+        Set(pointer=HOOK_DELETE_POLICY, value="BeforeHookCreation"),
+        title="So that the next release does not fail: make it a hook, which each sync creates again",
+        risk="it then runs at every sync, also without a change; the finished run is deleted with its logs",
+    )
+
+
+def _revert(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Fix:
     desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
-        yield Fix.change(ref, *edits, title="Restore the live value of the field in Git")
-    else:
-        yield Fix.run(
-            with_comment(f"argocd app diff {app_argument(case)}", f"which fields of {ref} Git changes"),
-            "git revert COMMIT   # the commit that changed the field",
-            title="Revert the change of this field in Git",
-        )
+        return Fix.change(ref, *edits, title="Restore the live value of the field in Git")
+    return Fix.run(
+        with_comment(f"argocd app diff {app_argument(case)}", f"which fields of {ref} Git changes"),
+        "git revert COMMIT   # the commit that changed the field",
+        title="Revert the change of this field in Git",
+    )
+
+
+def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]:
+    desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     growth = growth_fix(case, immutable, desired, live) if desired is not None and live is not None else None
     if growth is not None:
         yield growth
         return  # to recreate it would not change the size of existing claims
     if ref.kind == "StatefulSet":
         yield Fix.run(
-            on_object("delete", ref, "--cascade=orphan"),
+            on_object("delete", placed(case, ref), "--cascade=orphan"),
             sync(case),
             title="Recreate only the StatefulSet: its Pods and volumes stay",
             risk="existing volumes keep their size and class; only new Pods get the new ones"
@@ -167,7 +210,7 @@ def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]:
         )
     else:
         yield Fix.run(
-            on_object("delete", ref),
+            on_object("delete", placed(case, ref)),
             sync(case),
             title="Recreate it: delete the object, then sync",
             risk=_waits_for_users(case, ref),

@@ -26,7 +26,7 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED, LAST_APPLIED_POI
 from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.commands import on_object, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, placed
 
 SERVER_SIDE = "ServerSideApply=true"
 
@@ -58,7 +58,7 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    on_object("annotate", ref, f"{LAST_APPLIED}-"),
+                    on_object("annotate", placed(case, ref), f"{LAST_APPLIED}-"),
                     sync(case),
                     title="Remove the annotation from the live object; the next sync writes a clean one",
                     risk="fields removed from Git since the last apply stay in the live object",

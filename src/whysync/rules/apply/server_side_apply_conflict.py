@@ -23,6 +23,7 @@ from whysync.diagnosis.sentences import listed
 from whysync.messages.patterns.apply import SsaConflict
 from whysync.queries.commands import kubectl, on_object
 from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import placed
 
 
 @rule(cause="ssa-conflict", since="0.1")
@@ -32,7 +33,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         ref = group.ref or case.application.ref
         owners = " and ".join(failure.managers) or "another manager"
         fields = listed(failure.fields, 4) or "some fields"
-        show_command = on_object("get", ref, "--show-managed-fields", "-o", "yaml")
+        show_command = on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml")
         yield Finding(
             about=ref,
             field=None,

@@ -22,7 +22,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import comment, on_object, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.tracking import drop_from_this_app
 
 
@@ -46,7 +46,8 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
             fixes=(
                 *((drop,) if drop is not None else ()),
                 Fix.run(
-                    on_object("get", ref, "-o", "yaml") + "   # its tracking-id names the current owner",
+                    on_object("get", placed(case, ref), "-o", "yaml")
+                    + "   # its tracking-id names the current owner",
                     comment(
                         f"remove {ref} from the source of the Application that should not manage it, then"
                     ),

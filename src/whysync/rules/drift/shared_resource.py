@@ -1,35 +1,41 @@
-"""Two Applications declare the same object.
+"""An Application declares an object that carries the tracking mark of another one.
 
 ## What happens
-Both declare it, and each sync writes the app's own tracking label or annotation. The app that synced last
-owns the object; the other one shows a difference or a warning. With auto-sync they alternate, and if one of
-them prunes, the object is deleted.
+Usually two Applications declare it, and each sync writes the app's own tracking label or annotation. The app
+that synced last owns the object; the other one shows a difference or a warning. With auto-sync they
+alternate, and if the app that the mark names prunes, the object is deleted.
 
 ## How whysync knows
-Argo CD's `SharedResourceWarning` names both, or the live object has the tracking id of another Application.
+Argo CD's `SharedResourceWarning` names the app that declares the object and the app that the mark of the live
+object names, or the live object itself has the tracking id of another Application.
 
 ## Fix
-Remove the object from the source of one of them. Cluster-scoped objects (CRDs, namespaces, policies) belong
-in an Application of their own.
+Look at the mark, and whether the other app exists and has the same destination. If both declare the object,
+remove it from the source of one of them. Cluster-scoped objects (CRDs, namespaces, policies) belong in an
+Application of their own.
 
 ## When it is something else
-With label tracking, a chart that sets `app.kubernetes.io/instance` itself can look like another Application:
-switch to annotation tracking.
+With label tracking, a chart or an operator that sets `app.kubernetes.io/instance` itself can look like
+another Application, which need not exist: switch to annotation tracking.
 """
 
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.argocd.api.application import Application
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER, TrackingMethod
+from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import comment
-from whysync.queries.drift import drift_finding
-from whysync.queries.named_objects import named_ref
+from whysync.queries.commands import comment, on_object, with_comment
+from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.drift import annotation_tracking, drift_finding
+from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.tracking import drop_from_this_app, is_label_of_a_tool, other_app_of
 
-_REMOVE_FROM_ONE = "Remove it from the source of one of the two apps"
+_TRACKING_ID = "tracking-id"
+_INSTANCE = "app.kubernetes.io/instance"
 
 
 @rule(cause="shared-resource", since="0.1")
@@ -43,7 +49,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
             continue  # the sync was refused because of it: a rule in rules/apply explains that
         ref = named_ref(case, report.failure.resource, report.ref)
         warned.add(ref.name)
-        apps = " and ".join(report.failure.apps)
+        declaring, other = _apps(case, report.failure)
         drifts = [d for d in case.drifts_by(Mechanism.TRACKING) if d.ref.name == ref.name]
         if any(is_label_of_a_tool(case, drift) for drift in drifts):
             continue  # Argo CD takes a label for a claim: tracking_id_mismatch tells whose label it is
@@ -52,9 +58,9 @@ def shared_resource(case: Case) -> Iterator[Finding]:
             explains=(*report.symptoms, *_differences(case, ref, drifts), *_row(case, ref)),
             because=(OPERATION,) if ref.name in refused else (),
             confidence=Confidence.HIGH,
-            verdict=f"{ref} is declared by {apps}",
-            evidence=(report.cite(says="both apps, as reported by Argo CD"),),
-            fixes=_fixes(case, ref, *report.failure.apps[-1:]),
+            verdict=_verdict(case, ref, declaring, other),
+            evidence=(report.cite(says="the app that declares it, and the app that its mark names"),),
+            fixes=tuple(_fixes(case, ref, declaring, other)),
         )
     for drift in case.drifts_by(Mechanism.TRACKING):
         other = other_app_of(case, drift)
@@ -65,7 +71,7 @@ def shared_resource(case: Case) -> Iterator[Finding]:
             writer=drift.writer,
             confidence=Confidence.HIGH,
             verdict=f"{drift.ref} has the tracking id of {other}, but {case.app.name} declares it too",
-            fixes=_fixes(case, drift.ref, other),
+            fixes=tuple(_fixes(case, drift.ref, case.app.name, other, mark=drift.pointer)),
         )
 
 
@@ -81,15 +87,70 @@ def _row(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
     return (row,) if row in case.symptom_ids else ()
 
 
-def _fixes(case: Case, ref: Ref, other: str = "the other app") -> tuple[Fix, ...]:
+def _apps(case: Case, failure: SharedResource) -> tuple[str, str]:
+    """The app that declares the object, and the one that the mark of the live object names, in this order."""
+    named = [app for app in failure.apps if app]
+    return (named[0] if len(named) > 1 else case.app.name), (named[-1] if named else "another app")
+
+
+def _other_app(case: Case, other: str) -> Application | None:
+    """The other app, if it is among the facts. Its name may include a namespace: `team/shop`, `team_shop`."""
+    found = case.index.apps_by_name.get(other) or case.index.apps_by_name.get(_bare(other))
+    return found[1] if found is not None else None
+
+
+def _bare(app: str) -> str:
+    return app.replace("_", "/").rpartition("/")[2]
+
+
+def _declares(app: Application | None, ref: Ref) -> bool:
+    return app is not None and any(
+        (row.ref.kind, row.ref.name) == (ref.kind, ref.name) and not row.requires_pruning
+        for row in app.status.resources
+    )
+
+
+def _verdict(case: Case, ref: Ref, declaring: str, other: str) -> str:
+    known = _other_app(case, other)
+    if _declares(known, ref):
+        return f"{ref} is declared by {declaring} and {other}"
+    mark = f"{declaring} declares {ref}, but the live object has the tracking mark of {other}"
+    return mark if known is not None else f"{mark}, an app that may not exist"
+
+
+def _show_mark(case: Case, ref: Ref) -> str:
+    show = on_object("get", placed(case, ref), "-o", "yaml")
+    return with_comment(f"{show} | grep -n -e {_TRACKING_ID} -e {_INSTANCE}", "the mark")
+
+
+def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") -> Iterator[Fix]:
     mine = drop_from_this_app(case, ref)
-    look = (
-        f"argocd app manifests {quote(other.rpartition('/')[2])} | grep -n -B5 {quote(f'name: {ref.name}')}"
-    )
-    theirs = Fix.run(
-        look,
+    known = _other_app(case, other)
+    name = quote(other.replace("_", "/"))
+    if mine is not None:
+        yield mine
+    elif not _declares(known, ref):
+        yield Fix.run(
+            *(() if mark else (_show_mark(case, ref),)),
+            with_comment(f"argocd app get {name}", "does it exist, and for which cluster and namespace?"),
+            title=f"See whether app {other} exists"
+            if mark
+            else f"See which mark the live object has, and whether an app {other} exists",
+        )
+    by_annotation = case.has(Fact.SETTINGS) and case.argocd.tracking_method == TrackingMethod.ANNOTATION
+    if known is None and not by_annotation and mark != TRACKING_ID_POINTER:
+        yield annotation_tracking(
+            case,
+            title=f"If there is no app {other}: a chart or operator wrote the label; track by annotation",
+        )
+    lost = deletion_cost(case, ref)
+    lost = f", and with it {lost}; set Prune=false on it first" if lost else ""
+    yield Fix.run(
+        with_comment(f"argocd app manifests {name} | grep -n -B5 {quote(f'name: {ref.name}')}", "declared?"),
         comment(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
-        title="Remove it from the source of the other app" if mine else _REMOVE_FROM_ONE,
-        risk="if this app prunes before the other one has synced, the object is deleted once",
+        title="Remove it from the source of the other app"
+        if mine
+        else "If both declare it for the same cluster: remove it from the source of one of them",
+        risk=f"once removed from {other}, a prune of {other} deletes the object unless {declaring} has synced"
+        f" it in between{lost}",
     )
-    return (mine, theirs) if mine is not None else (theirs,)
