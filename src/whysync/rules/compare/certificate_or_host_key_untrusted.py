@@ -97,7 +97,7 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
     if failure.peer is Peer.CLUSTER and failure.reason in (Distrust.EXPIRED, Distrust.NOT_YET_VALID):
         return Fix.run(
             f"{show} | openssl x509 -noout -dates -subject",
-            "kubeadm certs renew apiserver   # with kubeadm, on each control plane; restart it then",
+            "# with kubeadm, on each control plane: kubeadm certs renew apiserver; restart the API server",
             refresh(case),
             title="Renew the certificate of the cluster's API server",
         )
