@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
-from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.admission.webhooks import Denied
 
 Judge = Callable[[Object], Object]
 
@@ -73,9 +73,8 @@ def _reviewed(asked: Object, judge: Judge | None) -> Object:
     before = fields(request.get("object"))
     try:
         after = judge(copy_object(before)) if judge is not None else before
-    except Refused as refusal:
-        why = refusal.message.partition(" denied the request: ")[2]
-        answer |= {"allowed": False, "status": {"message": why, "code": refusal.code}}
+    except Denied as reason:
+        answer |= {"allowed": False, "status": {"message": str(reason), "code": 400}}
         after = before
     changes: list[Json] = [
         {"op": "add", "path": f"/{key}", "value": after[key]}

@@ -23,10 +23,10 @@ from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Object, copy_object
+from whysync.kubernetes.admission.webhooks import Denied, Unreachable
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.apiserver.protocol import Cluster, Request
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.lab.library import built_in, names
 from whysync.plan.checkout import open_checkout
 from whysync.plan.plan import AppPlan, PlannedCluster
@@ -160,8 +160,10 @@ def _moved(body: Object, answering: Answering, model: ApiServer) -> Object:
 def _is_dead(hook: str, model: ApiServer) -> bool:
     try:
         model.webhooks[hook]({"kind": "Pod", "metadata": {"name": "probe"}, "spec": {"containers": []}})
-    except Refused as refusal:
-        return "failed calling webhook" in refusal.message
+    except Unreachable:
+        return True
+    except Denied:
+        pass
     return False
 
 
