@@ -103,7 +103,7 @@ def _repository_is_unknown(case: Case, failure: HelmDependency, folder: str) -> 
     yield Fix.run(
         with_comment(f"helm repo add {name} {repo}", "on your machine"),
         f"helm dependency build {folder}",
-        with_comment(f"git add -f {folder}/charts", "the downloaded charts; often in .gitignore"),
+        with_comment(f"git add {folder}/charts", "the downloaded charts; remove charts/ from .gitignore"),
         "git commit -m 'Vendor chart dependencies' && git push",
         hard_refresh(case),
         title="Or commit the dependency to charts/, so that Argo CD does not download it",
