@@ -288,6 +288,7 @@ _CLASSES: tuple[_Class, ...] = (
         r"resource temporarily unavailable",
     ),
     _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
+    _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
     _Class(
         Family.CREDENTIAL_SECRET,
         r"\bsecrets? \S{1,253} not found",

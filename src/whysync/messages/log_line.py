@@ -18,6 +18,8 @@ _REASON = ("error", "err", "grpc.error", "errorVerbose")
 _LEVEL = ("level", "severity", "lvl")
 _OF_APP = ("application", "app", "app-qualified-name")
 _OF_SET = ("applicationset", "appset", "applicationSet", "ApplicationSet")
+# Codes of requests that the server refused before it did what was asked for.
+_REFUSED = frozenset({"PermissionDenied", "Unauthenticated"})
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
 _LOUD_PHRASES = (
@@ -34,6 +36,7 @@ _LOUD_PHRASES = (
         "prevented",
         "x509: ",
     ),
+    *("is missing", "malformed", "noauth ", "wrongpass "),
     *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
     *("timedout", "sdown ", "odown ", "aborted"),  # of Redis and its sentinels
 )
@@ -43,13 +46,14 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     """`level` is lower case, empty where the line has none; `text` is the message with its reason.
 
     `application_set` is the ApplicationSet that the line names; only its controller writes that field.
-    `has_error`: the line has a field for an error.
+    `service` is the gRPC service whose call failed. `has_error`: the line has a field for an error.
     """
 
     text: str
     level: str = ""
     application: str = ""
     application_set: str = ""
+    service: str = ""
     has_error: bool = False
 
     @property
@@ -77,7 +81,7 @@ def parse_log(text: str) -> LogLine | None:
 
 def parse_log_line(line: str) -> LogLine:
     line = line[:_LONGEST].strip()
-    fields = _json_fields(line) or _logfmt_fields(line)
+    fields = _json_fields(line) or _fields_of_truncated_json(line) or _logfmt_fields(line)
     if fields:
         message = _first(fields, _MESSAGE)
         reason = _first(fields, _REASON)
@@ -88,6 +92,7 @@ def parse_log_line(line: str) -> LogLine:
             level="warning" if fields.get("type") == "Warning" else _first(fields, _LEVEL).lower(),
             application=_first(fields, _OF_APP).rpartition("/")[2],
             application_set=_application_set(fields),
+            service="" if fields.get("grpc.code") in _REFUSED else fields.get("grpc.service", ""),
             has_error=bool(reason),
         )
     klog = _klog().match(line)
@@ -125,6 +130,14 @@ def _json_fields(line: str) -> dict[str, str]:
     return {key: _as_text(value) for key, value in decoded.items() if value}
 
 
+def _fields_of_truncated_json(line: str) -> dict[str, str]:
+    """The fields of a JSON line that lost its end, such as one copied from a terminal."""
+    if not line.startswith('{"'):
+        return {}
+    fields = {match["key"]: _plain(match["value"]) for match in _json_pair().finditer(line)}
+    return fields if _first(fields, _LEVEL) and _first(fields, (*_MESSAGE, *_REASON)) else {}
+
+
 def _as_text(value: object) -> str:
     """A reference to an object, such as `{"Namespace": "argocd", "Name": "shop"}`, as its name."""
     if isinstance(value, str):
@@ -157,6 +170,13 @@ def _plain(value: str) -> str:
 @cache
 def _pair() -> re.Pattern[str]:
     return re.compile(r'(?<!\S)(?P<key>[\w.@/-]{1,60})=(?P<value>"(?:[^"\\]|\\.)*+(?:"|$)|[^\s"]*+)')
+
+
+@cache
+def _json_pair() -> re.Pattern[str]:
+    return re.compile(
+        r'[{,]\s*+"(?P<key>[\w.@/-]{1,60})"\s*+:\s*+(?P<value>"(?:[^"\\]|\\.)*+(?:"|$)|[\w.+-]++)'
+    )
 
 
 @cache

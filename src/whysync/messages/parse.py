@@ -60,6 +60,16 @@ _WITH_SEVERAL_REASONS = frozenset(
 )
 
 
+# What fails when a call of a gRPC service of Argo CD fails.
+_SERVICES = {
+    "plugin.ConfigManagementPluginService": LayerKind.PLUGIN,
+    "repository.RepoServerService": LayerKind.GENERATE_MANIFESTS,
+    "repository.RepositoryService": LayerKind.REPOSITORY,
+    "cluster.ClusterService": LayerKind.CLUSTER,
+    "CommitService": LayerKind.HYDRATOR,
+}
+
+
 class Reading(StrEnum):
     """How a text was recognized, from the most certain to the least."""
 
@@ -115,15 +125,18 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=4096)
-def understand(text: str, *, reason: str = "") -> Message:
+def understand(text: str, *, reason: str = "", of_argocd_log: bool = False) -> Message:
     """Parse a message, condition, event or log line. It is deterministic and never raises.
 
     `reason` is the reason of the event, from which the family is inferred if no pattern matches.
+    `of_argocd_log`: it is a line of a component of Argo CD, also if it is not structured.
     """
     typed = _TYPE_OF_LOGGED.match(text)
     prefix = typed.group() if typed else ""
     logged = parse_log(text[len(prefix) : _LONGEST])
     plain = (f"{prefix}{logged.text}" if logged else text[:_LONGEST]).replace('\\"', '"')
+    if logged is None and of_argocd_log:
+        logged = LogLine(text=plain)
     log_layers = _layers_of_log(logged) if logged else ()
     message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):
@@ -137,9 +150,12 @@ def understand(text: str, *, reason: str = "") -> Message:
 
 def _layers_of_log(logged: LogLine) -> tuple[Layer, ...]:
     line = Layer(kind=LayerKind.LOG, text="", code=logged.level)
+    service = _SERVICES.get(logged.service)
+    layers = (line,) if service is None else (line, Layer(kind=service, text=""))
     if not logged.application_set:
-        return (line,)
-    return line, Layer(kind=LayerKind.APPLICATION_SET, text="", subject=logged.application_set.strip("?"))
+        return layers
+    subject = logged.application_set.strip("?")
+    return *layers, Layer(kind=LayerKind.APPLICATION_SET, text="", subject=subject)
 
 
 class _Frame(NamedTuple):

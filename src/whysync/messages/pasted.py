@@ -98,14 +98,15 @@ def read_paste(text: str) -> Pasted:
     plain = clean(text)
     lines = plain.split("\n")
     described = _Described.read(lines)
-    logged = [line for line in map(parse_log_line, lines) if line.level]
+    structured = [(raw, line) for raw in lines if (line := parse_log_line(raw)).level]
+    logged = [line for _, line in structured]
     parts = [
         *_conditions(plain),
         *_operation(lines),
         *_table_rows(lines, described),
         *_events(lines, described),
         *described.states(),
-        *_log_lines(logged),
+        *_log_lines(structured),
     ]
     application = next((line.application for line in logged if line.application), described.application)
     distinct = dict.fromkeys(parts)
@@ -117,10 +118,12 @@ def read_paste(text: str) -> Pasted:
     )
 
 
-def _log_lines(lines: list[LogLine]) -> Iterator[PastedMessage]:
-    for line in lines:
+def _log_lines(lines: list[tuple[str, LogLine]]) -> Iterator[PastedMessage]:
+    """The message of each line; the whole line where another field has the service that failed."""
+    for raw, line in lines:
         if line.is_loud and line.text:
-            yield PastedMessage(origin=Origin.ARGOCD_LOG, text=line.text, reason=line.level)
+            text = raw.strip() if line.service else line.text
+            yield PastedMessage(origin=Origin.ARGOCD_LOG, text=text, reason=line.level)
 
 
 # --- conditions and the operation of an Application -----------------------------------------------------

@@ -87,7 +87,8 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"finished (?:unary |streaming )?call with code \w{1,40}: ",
         r"Unable to parse updated settings: ",
         r"Reconciler error: ",
-        r"Unable to (?:load data|get app details|save changes|create application): ",
+        r"Unable to (?:load data|get app details|save changes|(?:create|deploy|sync|delete) application|"
+        r"connect (?:HTTPS|SSH|GitHub App|Google Cloud Source|Azure Workload Identity)? ?repository): ",
         r"user tried to get application which they do not have access to: ",
     ),
     LayerKind.OPERATION: (r"(?:Partial )?[Ss]ync operation to (?P<synced>\S{0,200}) ?failed: ",),
@@ -126,6 +127,8 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"failed to generate manifests?: ",
         r"error generating manifests?: ",
         r"failed to get manifests: ",
+        # of a command that is not in the text
+        r"failed exit status \d{1,3}: ",
     ),
     LayerKind.RPC: (r"rpc error: code = (?P<code>\w{1,40}) desc = ",),
     LayerKind.CACHED: (r"Manifest generation error \(cached\): ",),

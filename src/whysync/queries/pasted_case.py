@@ -16,6 +16,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.messages.failure import Failure
+from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import understand
 from whysync.messages.pasted import Origin, PastedMessage
 
@@ -83,7 +84,9 @@ class _Builder:
             case Origin.CONTAINER:
                 self._add_state(part)
             case Origin.ARGOCD_LOG:
-                self._argocd_lines.append(f"level={part.reason or 'error'} msg={_quoted(part.text)}")
+                is_structured = parse_log_line(part.text).level
+                line = f"level={part.reason or 'error'} msg={_quoted(part.text)}"
+                self._argocd_lines.append(part.text if is_structured else line)
             case Origin.CONTAINER_LOG:
                 self._add_state(PastedMessage(origin=Origin.CONTAINER, reason="CrashLoopBackOff"))
                 self._container_lines += part.text.split("\n")

@@ -18,6 +18,7 @@ from tests.messages.upstream_texts import (
     operations,
     plugins,
     repo_server,
+    unwrapped,
 )
 from tests.messages.upstream_texts.group import Group
 
@@ -33,4 +34,5 @@ GROUPS: tuple[Group, ...] = (
     *operations.GROUPS,
     *plugins.GROUPS,
     *repo_server.GROUPS,
+    *unwrapped.GROUPS,
 )

@@ -329,7 +329,10 @@ _KINDS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "could not find the requested resource",
-        r"(?:the server could not find the requested resource)",
+        # client-go puts the Go type in front, and the request behind.
+        r"(?:failed to list \*(?P<version>v\d\w{0,20})\.(?P<kind>[A-Z]\w{0,62}): )?"
+        r"the server could not find the requested resource"
+        r"(?: \((?:get|post|put|patch|delete) [a-z0-9-]{1,63}\.(?P<group>[a-z0-9.-]{1,253})\))?",
         fill(KindNotServed),
     ),
     Pattern(

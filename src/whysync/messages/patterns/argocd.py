@@ -191,7 +191,7 @@ _COMPONENTS: tuple[Pattern, ...] = (
         r"Failed |Unable to |Can't |Cannot |-failover-abort).{0,300})",
         redis_log,
     ),
-    Pattern("cache: key is missing", r"cache: key is missing", _cache_miss),
+    Pattern("key is missing", r"(?:cache: |^)key is missing", _cache_miss),
     Pattern(
         "redis",
         r"lookup [\w.-]{0,200}redis[\w.-]{0,200}.{0,100}|(?<![\w./-])redis: .{1,300}"
@@ -239,6 +239,16 @@ _COMPONENTS: tuple[Pattern, ...] = (
         "JSON: ",
         r"^error (?:converting YAML to JSON|unmarshaling JSON): .{0,300}",
         lambda m, c: SettingsMalformed(text=c.text, detail=m[0]) if c.log_level == "fatal" else None,
+    ),
+    Pattern(
+        "Dex configuration",
+        r"malformed Dex configuration found",
+        fill(SettingsMalformed, whole="detail", key="dex.config"),
+    ),
+    Pattern(
+        "unmarshal dex.config",
+        r"failed to unmarshal dex\.config from configmap: (?P<detail>.*)",
+        fill(SettingsMalformed, key="dex.config"),
     ),
     Pattern(
         "ailed to load resource overrides",

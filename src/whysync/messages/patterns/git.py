@@ -254,7 +254,7 @@ def status_code(match: re.Match[str], context: Context) -> Failure | None:
         "503": Network.UNAVAILABLE,
         "407": Network.PROXY,
     }
-    if code[:1] not in ("4", "5"):
+    if code[:1] not in ("3", "4", "5"):
         return None
     return RepoUnreachable(
         text=context.text,
@@ -331,6 +331,14 @@ TABLE: tuple[Pattern, ...] = (
         r"(?:(?P<user>[\w.-]{1,60})@[\w.-]{1,253}: )?Permission denied \([a-z,-]{1,80}\)",
         by_ssh,
     ),
+    # A host that no longer accepts signatures with SHA-1: the key, or the client, has to change.
+    Pattern(
+        "ssh-rsa",
+        r"ssh-rsa is about to be deprecated.*|.{0,200}\bssh-rsa\b.{0,200}"
+        r"(?:deprecated|no longer (?:allowed|supported)|not supported|throttled).*",
+        by_ssh,
+    ),
+    Pattern("RSA key with SHA-1", r"You're using an RSA key with SHA-1.*", by_ssh),
     Pattern("SSH agent", r"error creating SSH agent.*", by_ssh),
     Pattern("ssh: no key found", r"ssh: no key found", by_ssh),
     Pattern(

@@ -103,12 +103,14 @@ def of_helm(context: Context) -> bool:
     return context.command.startswith("helm") or context.within(LayerKind.HELM_TEMPLATE)
 
 
-def template_error(match: re.Match[str], context: Context) -> Failure:
+def template_error(match: re.Match[str], context: Context) -> Failure | None:
     """`template: <file>:<line>:<column>: executing "…" at <expr>: <detail>`, nested as includes are.
 
     The innermost `executing` is where it failed. Helm 4 puts the position, `executing` and the detail on
     three lines, and omits the word `template` and the colon after the position.
     """
+    if context.scope is Scope.PLUGIN and "/" not in group_text(match, "template"):
+        return None  # a file of a chart has a path: it is the plugin's own template
     last = match
     for nested in compiled(_EXECUTING).finditer(context.text[:8192]):
         last = nested
@@ -158,7 +160,9 @@ def execution_error(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def parse_error(match: re.Match[str], context: Context) -> Failure:
+def parse_error(match: re.Match[str], context: Context) -> Failure | None:
+    if context.scope is Scope.PLUGIN and "/" not in group_text(match, "template"):
+        return None
     return HelmRender(
         text=context.text,
         template=group_text(match, "template"),
@@ -166,6 +170,10 @@ def parse_error(match: re.Match[str], context: Context) -> Failure:
         chart=group_text(match, "chart"),
         detail=_first_line(group_text(match, "detail")) or match[0].strip(),
     )
+
+
+def unrendered(match: re.Match[str], context: Context) -> Failure:
+    return HelmRender(text=context.text, detail=_first_line(match[0]).removeprefix("Error: "))
 
 
 def schema_mismatch(match: re.Match[str], context: Context) -> Failure:
@@ -334,6 +342,15 @@ TEMPLATES: tuple[Pattern, ...] = (
         r"values don't meet the specifications of the schema\(s\) in the following "
         r"chart\(s\):\s*(?P<detail>.*)",
         schema_mismatch,
+    ),
+    # The end of an error of Go's templates, in a text without its beginning.
+    Pattern(
+        " at <",
+        r"(?:^|\s)at <(?P<value_path>[^>]{1,300})>: (?P<detail>.{1,2000})",
+        fill(HelmRender, detail=lambda match, _: _first_line(group_text(match, "detail"))),
+    ),
+    Pattern(
+        "Use --debug flag to render", r".{0,1000}Use --debug flag to render out invalid YAML", unrendered
     ),
 )
 

@@ -96,7 +96,7 @@ def only_kustomize(match: re.Match[str], context: Context) -> Failure:
     del match
     text = context.text[:8192]
     missing = compiled(
-        r"(?:lstat|open|stat) (?P<lstat>[^\s'\"]{1,300}): no such file|'"
+        r"(?:lstat|open|stat) (?P<lstat>(?:<path to cached source>)?[^\s'\"]{1,300}): no such file|'"
         r"(?P<quoted>[^']{1,300})' doesn't exist|evalsymlink failure on '"
         r"(?P<link>[^']{1,300})'"
     )
@@ -128,6 +128,12 @@ def only_kustomize(match: re.Match[str], context: Context) -> Failure:
         remote=remote,
         detail=_without_warnings(text),
     )
+
+
+def json_patch(match: re.Match[str], context: Context) -> Failure | None:
+    """Argo CD applies JSON patches for ignore rules, too, but only logs their errors."""
+    of_condition = context.within(LayerKind.COMPARISON_ERROR)
+    return only_kustomize(match, context) if of_condition or from_source(context) else None
 
 
 def _without_warnings(text: str) -> str:
@@ -184,7 +190,9 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
 
 
 def yaml_error(match: re.Match[str], context: Context) -> Failure | None:
-    if context.scope is Scope.CONTROLLER and not context.within(LayerKind.SOURCE_N_OF_M):
+    names_manifest = compiled(r"[Uu]nmarshal manifests?\b|invalid manifest file").search(context.text[:200])
+    per_source = names_manifest or context.within(LayerKind.SOURCE_N_OF_M)
+    if context.scope is Scope.CONTROLLER and not per_source:
         return None  # the controller parses settings itself, and manifests only per source
     if context.within(LayerKind.CLUSTER):
         return None  # it is the Secret of a cluster that was parsed
@@ -276,9 +284,11 @@ KUSTOMIZE: tuple[Pattern, ...] = (
     # JSON patches of a kustomization; those of an ApplicationSet name its templatePatch.
     Pattern(
         "operation does not apply",
-        r"(?:add|replace|remove|test|copy|move) operation does not apply: doc is missing .*",
-        lambda m, c: only_kustomize(m, c) if from_source(c) else None,
+        r"(?:add|replace|remove|test|copy|move) operation does not apply: .*",
+        json_patch,
     ),
+    Pattern("test failed", r"testing value \S{1,300} failed: test failed.*", json_patch),
+    Pattern("json patch", r"(?:failed to (?:apply|decode)|error applying) json patch.*", json_patch),
     # A field of kustomization.yaml that this release does not know.
     Pattern(
         "json: unknown field",
@@ -353,13 +363,21 @@ PLUGINS: tuple[Pattern, ...] = (
         not_executable,
     ),
     Pattern("detect CMP", r"failed to detect CMP for app.*", plugin),
-    Pattern("no files to send", r"no files to send\(.*", plugin),
+    Pattern("no files to send", r"no files to send(?:\(.*)?", plugin),
+    Pattern("is not the match because", r"repository \S{1,300} is not the match because .*", plugin),
+    Pattern("invalid plugin configuration file", r"invalid plugin configuration file.*", plugin),
+    Pattern("initializing plugin service", r"error initializing plugin service.*", plugin),
+    Pattern("illegal appPath", r"illegal appPath: out of workDir bound", plugin),
     Pattern("failed to convert CMP manifests", r"failed to convert CMP manifests.*", plugin),
     Pattern("argocd-vault-plugin", r"argocd-vault-plugin.*", plugin),
     Pattern("ould not find ", r"[Cc]ould not find (?:secrets|a secret) at path.*", plugin),
     Pattern("AVP configuration error", r"AVP configuration error.*", plugin),
+    Pattern("Must provide a supported ", r"Must provide a supported (?:Vault|Authentication) Type.*", plugin),
     Pattern("replace all placeholders", r"(?:Error: )?Replace: could not replace all placeholders.*", plugin),
     Pattern("Error making API request", r"Error making API request\.\s.{0,200}/v1/.*", plugin),
+    # helmfile, which no tool of Argo CD runs; it prints the arguments of the program that failed.
+    Pattern("helmfile", r"\bhelmfile\b.{0,2000}exited with non-zero status.*", plugin),
+    Pattern("in ./helmfile", r"in \./helmfile\S{0,200}: .*", plugin),
     # sops, which Helm, Kustomize or a plugin of the repo-server runs.
     Pattern("to decrypt the SOPS file", r"Failed to get the data key required to decrypt.*", plugin),
     Pattern("rror getting data key", r"[Ee]rror getting data key: .*", plugin),
@@ -389,8 +407,10 @@ JSONNET: tuple[Pattern, ...] = (
 _FILES: tuple[Pattern, ...] = (
     Pattern("MalformedYAMLError", r"MalformedYAMLError: .*", yaml_error),
     Pattern("error converting YAML to JSON", r"error converting YAML to JSON: .*", yaml_error),
-    Pattern("Object 'Kind' is missing", r"Object 'Kind' is missing in.*", yaml_error),
-    Pattern("Object 'apiVersion' is missing", r"Object 'apiVersion' is missing in.*", yaml_error),
+    Pattern("Object 'Kind' is missing", r"Object 'Kind' is missing(?: in.*)?", yaml_error),
+    Pattern("Object 'apiVersion' is missing", r"Object 'apiVersion' is missing(?: in.*)?", yaml_error),
+    Pattern("already defined at line", r"mapping key .{1,300} already defined at line \d{1,9}", yaml_error),
+    Pattern("already set in map", r"key .{1,300} already set in map", yaml_error),
     Pattern(
         "found character that cannot start any token",
         r"found character that cannot start any token",
@@ -449,7 +469,7 @@ _FILES: tuple[Pattern, ...] = (
     Pattern("Destination server missing", r"Destination server missing from app spec.*", destination),
     Pattern(
         "no such file or directory",
-        r"(?:lstat|stat|open) (?P<file>\S{1,300}?): no such file or directory",
+        r"(?:lstat|stat|open) (?P<file>(?:<path to cached source>)?\S{1,300}?): no such file or directory",
         no_file,
     ),
     Pattern("deadline exceeded", r"context deadline exceeded", rpc_timeout),

@@ -302,6 +302,7 @@ FIRST: tuple[Pattern, ...] = (
         fill(DependencyMissing),
     ),
     Pattern("pull", r'Failed to pull image "(?P<image>[^"]{1,300})"', image_pull),
+    Pattern("Failed to pull image", r"Failed to pull image(?: (?P<image>[\w./:@-]{1,300}?))?: ", image_pull),
     Pattern("Back-off pulling image", r'Back-off pulling image "(?P<image>[^"]{1,300})"', image_pull),
     Pattern("ImagePullBackOff", r"ImagePullBackOff", image_pull),
     Pattern("ErrImagePull", r"ErrImagePull", image_pull),

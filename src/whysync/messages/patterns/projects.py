@@ -152,8 +152,8 @@ FIRST: tuple[Pattern, ...] = (
 ARGOCD_RBAC: tuple[Pattern, ...] = (
     Pattern(
         "permission denied: ",
-        r"permission denied: (?P<resource>[a-z-]{3,40}), "
-        r"(?P<action>[\w/*.:-]{1,300}), (?P<object>[^\s,]{0,300})(?:, sub: "
+        r"permission denied: (?P<resource>[a-z-]{3,40}), ?"
+        r"(?P<action>[\w/*.:-]{1,300}), ?(?P<object>[^\s,]{0,300})(?:, sub: "
         r"(?P<subject>[^,]{0,300}))?",
         fill(ArgocdDenied),
     ),

@@ -137,6 +137,22 @@ TABLE: tuple[Pattern, ...] = (
         r'unknown field "(?P<field>[^"]{1,300})"',
         invalid(SchemaProblem.UNKNOWN_FIELD),
     ),
+    # The API server's check against the schema of a CRD.
+    Pattern(
+        " in body ",
+        r"(?P<field>[\w.\[\]/-]{1,300}) in body is required",
+        invalid(SchemaProblem.REQUIRED),
+    ),
+    Pattern(
+        " in body ",
+        r"(?P<field>[\w.\[\]/-]{1,300}) in body must be of type .*",
+        invalid(SchemaProblem.TYPE),
+    ),
+    Pattern(
+        " in body ",
+        r"(?P<field>[\w.\[\]/-]{1,300}) in body (?:should|must|is a forbidden|can't) .*",
+        invalid(SchemaProblem.INVALID),
+    ),
     Pattern("error validating data", r"error validating data: .*", invalid()),
     Pattern("expects string or", r"expects string or .*", invalid(SchemaProblem.TYPE)),
     Pattern("cannot convert", r"cannot convert \w{1,20} to \w{1,20}", invalid(SchemaProblem.TYPE)),
