@@ -156,6 +156,8 @@ def _drifts_of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> 
     if resource is not None and resource.target is not None:
         target = desired.with_body(resource.target)
     shown = _without_own_mark(case, list(per_map_entry(_shown(resource))))
+    # Argo CD fills in defaults on one side only if the other does not fit its type.
+    shown = [d for d in shown if not _is_on_neither_side(d, desired, live)] or shown
     hidden = _hidden(case, resource, target, live) if not shown else _version(desired, live)
     declared = target if desired.ref.namespace else _without_namespace(target)
     for difference, hidden_by in (*((difference, None) for difference in shown), *hidden):
@@ -185,6 +187,10 @@ def _is_own_mark(case: Case, difference: Difference) -> bool:
         and isinstance(difference.desired_value, Missing)
         and difference.live_value in names
     )
+
+
+def _is_on_neither_side(difference: Difference, desired: Manifest, live: Manifest) -> bool:
+    return all(isinstance(side.at(difference.pointer), Missing) for side in (desired, live))
 
 
 def _is_reported_missing(case: Case, key: Key) -> bool:

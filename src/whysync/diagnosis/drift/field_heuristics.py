@@ -14,7 +14,7 @@ from whysync.facts.masking.masks import is_mask
 from whysync.json_tree import Json, Missing, Object, fields, items
 from whysync.kubernetes.api.pointer import index_of, join, resolve, split, within
 from whysync.kubernetes.api.ref import Ref, group_of
-from whysync.kubernetes.schema import kinds
+from whysync.kubernetes.schema import Field, kinds, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
 
 if TYPE_CHECKING:
@@ -30,15 +30,6 @@ _CONVERSION = "/spec/conversion"
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 # Annotations that ask a webhook for a mutation; those of Vault's webhook name the server to read from.
 _RESOLVES = re.compile(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
-_FIELDS_OF_APPLICATION = frozenset(
-    {
-        "allowEmpty", "automated", "chart", "destination", "directory", "enabled", "fileParameters", "helm",
-        "ignoreDifferences", "ignoreMissingValueFiles", "images", "kustomize", "managedNamespaceMetadata",
-        "parameters", "passCredentials", "path", "plugin", "prune", "ref", "releaseName", "repoURL", "retry",
-        "revisionHistoryLimit", "selfHeal", "skipCrds", "source", "sources", "syncOptions", "syncPolicy",
-        "targetRevision", "valueFiles", "values", "valuesObject",
-    }
-)  # fmt: skip
 _RELOADER = ("STAKATER_", "reloader.stakater.com/last-reloaded", "reloader.stakater.com~1last-reloaded")
 _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
@@ -235,15 +226,6 @@ def is_late_initialized(drift: Drift) -> bool:
     return not is_builtin(drift.ref) and drift.desired_value == "" and bool(drift.live_value)
 
 
-def is_field_of_application(drift: Drift) -> bool:
-    """A field that the schema of an Application has, and fills in with nothing."""
-    return (
-        drift.ref.group == "argoproj.io"
-        and drift.ref.kind == "Application"
-        and drift.last_key in _FIELDS_OF_APPLICATION
-    )
-
-
 def is_replaced_by_ca_bundle(drift: Drift) -> bool:
     """The API server accepts a CA or a switch that turns verification off: who writes the CA removes it."""
     return (
@@ -300,7 +282,44 @@ def is_known_default(drift: Drift) -> bool:
     parts = split(drift.pointer)
     claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
     admitted = parts[:1] == ("spec",) and parts[-1] in _ADMITTED.get(drift.ref.kind, ())
-    return claim or admitted or parts[-1] in _ALLOCATED or is_filled_in_by_api_server(drift)
+    return (
+        claim
+        or admitted
+        or parts[-1] in _ALLOCATED
+        or is_filled_in_by_api_server(drift)
+        or _is_written_for_unset(drift, parts)
+    )
+
+
+def _is_written_for_unset(drift: Drift, parts: tuple[str, ...]) -> bool:
+    """Go writes an unset quantity as 0 (`divisor`), because its type is a struct, which is never omitted."""
+    field = _field_at(drift, parts)
+    if field is None or not drift.only_live or field.type.pointer or field.omit_zero:
+        return False
+    return field.type.kind == "quantity" and drift.live_value in ("0", 0)
+
+
+def is_of_wrong_type(drift: Drift) -> bool:
+    """Is it an entry of a map of strings, such as an annotation, to which Git gives another type?"""
+    parts = split(drift.pointer)
+    around = _field_at(drift, parts[:-1])
+    strings = around is not None and around.type.kind == "map" and around.type.of.kind == "string"
+    return strings and not isinstance(drift.desired_value, str | Missing | None)
+
+
+def _field_at(drift: Drift, parts: tuple[str, ...]) -> Field | None:
+    """The field of a built-in kind in Kubernetes' API description."""
+    kind = type_of(drift.ref.api_version, drift.ref.kind)
+    field: Field | None = None
+    for part in parts:
+        if kind is None:
+            return None
+        if kind.kind == "struct":
+            field = kind.struct.fields.get(part)
+            kind = field.type if field is not None else None
+        else:
+            field, kind = None, kind.of if kind.kind in ("list", "map") else None
+    return field
 
 
 def is_filled_in_by_api_server(drift: Drift) -> bool:

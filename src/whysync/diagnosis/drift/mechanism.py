@@ -38,11 +38,11 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_adjusted_resource,
     is_builtin,
     is_ca_bundle,
-    is_field_of_application,
     is_filled_in_by_controller,
     is_injected,
     is_known_default,
     is_late_initialized,
+    is_of_wrong_type,
     is_probable_default,
     is_replaced_by_ca_bundle,
     is_resolved_at_admission,
@@ -118,6 +118,7 @@ _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVers
 _RESULT = "/status/operationState/syncResult"
 _LOCAL = "/status/operationState/operation/sync/manifests"
 _SOURCES = ("source", "sources")
+_ARGOCD_KINDS = frozenset({"Application", "ApplicationSet", "AppProject"})
 _ENTRIES = frozenset({"annotations", "labels", "data", "matchLabels", "nodeSelector"})
 
 
@@ -197,7 +198,7 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.SAME_VALUE
     same = (
         not drift.only_live
-        and not _is_lost_entry(drift, parts)
+        and not _is_lost_entry(case, drift, parts)
         and equivalence_of(drift.desired_value, drift.live_value)
     )
     return Mechanism.SAME_VALUE if same else None
@@ -210,9 +211,14 @@ def _holds_only_null(value: Json) -> bool:
     return value is None
 
 
-def _is_lost_entry(drift: Drift, parts: tuple[str, ...]) -> bool:
-    """The API server leaves out an empty field, but keeps an empty element of a list or entry of a map."""
-    if not drift.only_git or drift.desired_value is None:
+def _is_lost_entry(case: Case, drift: Drift, parts: tuple[str, ...]) -> bool:
+    """The API server leaves out an empty field, but keeps an empty element of a list or entry of a map.
+
+    `kubectl apply` sends a null as a request to remove the entry. Argo CD compares it as empty text.
+    """
+    declared = case.desired_of(drift.key)
+    is_null = declared is not None and declared.at(drift.pointer) is None
+    if not drift.only_git or drift.desired_value is None or is_null:
         return False
     return parts[-1].isdecimal() or (len(parts) >= 2 and parts[-2] in _ENTRIES)
 
@@ -372,11 +378,20 @@ def changed_in_git_since_sync(case: Case, drift: Drift) -> bool:
     The last-applied annotation tells it for the field; else the revisions tell it for the whole app.
     """
     applied = _last_applied(drift)
+    if not isinstance(applied, Missing) and _was_removed_earlier(case, drift):
+        return False
     if not isinstance(applied, Missing) and not _applied_by_another(drift):
         before = pointers.resolve(applied, drift.pointer)
         if not isinstance(before, Missing) or drift.only_git:
             return before != drift.desired_value
     return has_unsynced_revision(case)
+
+
+def _was_removed_earlier(case: Case, drift: Drift) -> bool:
+    """Git does not declare the field at the revision that was synced: the annotation is of an older apply."""
+    declared = case.desired_of(drift.key)
+    undeclared = declared is not None and isinstance(declared.at(drift.pointer), Missing)
+    return undeclared and synced_at_current_revision(case)
 
 
 def rendered_differently(case: Case, drift: Drift) -> bool:
@@ -482,8 +497,8 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
 
 
 def _is_setting_of_argocd(drift: Drift) -> bool:
-    """The schema of an Application fills in nothing: such a value was set, in Argo CD's pages for example."""
-    return is_field_of_application(drift) and drift.live_value not in ("", [], {}, None)
+    """The schemas of Argo CD's kinds fill in nothing: such a value was set, in its pages for example."""
+    return drift.ref.group == "argoproj.io" and drift.live_value not in ("", [], {}, None)
 
 
 def _remaining(case: Case, drift: Drift) -> Mechanism:
@@ -538,10 +553,13 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     A schema drops fields, never an element of a list that it knows.
     """
     parts = pointers.split(drift.pointer)
-    if parts[-1].isdecimal() or is_field_of_application(drift):
-        return False
+    of_argocd = drift.ref.group == "argoproj.io" and drift.ref.kind in _ARGOCD_KINDS
+    if parts[-1].isdecimal() or of_argocd:
+        return False  # the schemas of Argo CD's own kinds come with Argo CD
     if drift.ref.kind == "CustomResourceDefinition" and "openAPIV3Schema" in parts:
         return True  # an older API server does not know all that a schema may declare
+    if is_of_wrong_type(drift):
+        return True
     known = builtin_has_field(drift.ref, drift.pointer)
     if known is not None:
         return not known or is_newer_field(drift)

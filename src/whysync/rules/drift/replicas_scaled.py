@@ -24,6 +24,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
+from whysync.json_tree import Missing
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import drift_finding, live_values
 from whysync.queries.field_removal import removal_risk
@@ -42,12 +43,23 @@ def replicas_scaled(case: Case) -> Iterator[Finding]:
         yield drift_finding(
             drift,
             writer=drift.writer,
-            verdict=f"{drift.ref} runs with {drift.live_value} replicas, but Git declares"
-            f" {drift.desired_value}: {who}",
+            verdict=f"{drift.ref} runs with {drift.live_value} replicas, but {_wanted(case, drift)}: {who}",
             confidence=Confidence.MEDIUM if healed else Confidence.LOW,
             evidence=(*drift.cited(), *_self_heal(case, healed=healed)),
             fixes=tuple(_fixes(case, drift, healed=healed)),
         )
+
+
+def _wanted(case: Case, drift: Drift) -> str:
+    if _is_declared(case, drift):
+        return f"Git declares {drift.desired_value}"
+    return f"Git declares none, and Argo CD compares with {drift.desired_value}"
+
+
+def _is_declared(case: Case, drift: Drift) -> bool:
+    """Argo CD compares with a default if the last-applied annotation has replicas and Git has not."""
+    declared = case.desired_of(drift.key)
+    return declared is None or not isinstance(declared.at(drift.pointer), Missing)
 
 
 def _self_heal(case: Case, *, healed: bool) -> Iterator[Evidence]:
@@ -65,12 +77,13 @@ def _fixes(case: Case, drift: Drift, *, healed: bool) -> Iterator[Fix]:
         ),
         title="Find the writer: the autoscaler of this workload, or the manager of spec.replicas",
     )
-    yield Fix.remove(
-        drift.ref,
-        drift.pointer,
-        title="An autoscaler scales it: remove replicas from Git",
-        risk=removal_risk(case, drift.ref, drift.pointer, writer="the autoscaler"),
-    )
+    if _is_declared(case, drift):
+        yield Fix.remove(
+            drift.ref,
+            drift.pointer,
+            title="An autoscaler scales it: remove replicas from Git",
+            risk=removal_risk(case, drift.ref, drift.pointer, writer="the autoscaler"),
+        )
     yield ignore_field(case, drift.ref, drift.pointer)
     if not healed:
         yield Fix.change(

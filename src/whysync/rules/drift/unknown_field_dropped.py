@@ -36,6 +36,7 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
+from whysync.diagnosis.drift.field_heuristics import is_of_wrong_type
 from whysync.diagnosis.drift.schemas import builtin_has_field, missing_in_crd
 from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.sentences import one_line
@@ -58,17 +59,22 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
             if proven
             else f"most likely not in the installed schema of {first.ref.kind}"
         )
-        newer = not proven and all(
+        quoted = tuple(_as_text(drifts))
+        if quoted:
+            why = "its value in Git is not a string"
+        newer = not (quoted or proven) and all(
             not drift.only_git or builtin_has_field(drift.ref, drift.pointer) for drift in drifts
         )
         if newer:
             why = "this cluster's Kubernetes is most likely older than the field"
         yield drift_finding(
             *drifts,
-            confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
+            confidence=Confidence.HIGH if proven and not quoted else Confidence.MEDIUM,
             verdict=f"the API server drops {names} of {first.ref}: {why}",
             evidence=(*_sides(drifts), *proof),
-            fixes=tuple(_of_newer_fields(drifts))
+            fixes=(Fix.change(first.ref, *quoted, title="Write the value as a string in Git"),)
+            if quoted
+            else tuple(_of_newer_fields(drifts))
             if newer
             else (
                 _corrected(case, drifts)
@@ -84,6 +90,15 @@ def unknown_field_dropped(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _as_text(drifts: tuple[Drift, ...]) -> Iterator[Edit]:
+    """Edits that quote the values, if all of them are entries of a map of strings."""
+    if all(map(is_of_wrong_type, drifts)):
+        for drift in drifts:
+            value = drift.desired_value
+            is_text = isinstance(value, str | Missing)
+            yield Set(pointer=drift.pointer, value=value if is_text else json.dumps(value))
 
 
 def _sides(drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
