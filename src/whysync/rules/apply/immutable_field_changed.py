@@ -7,7 +7,8 @@ object, and the sync fails. Another sync fails in the same way.
 
 ## How whysync knows
 The API server's message in the operation (`field is immutable`, `updates to statefulset spec for fields other
-than …`), or the same message inside a server-side diff error.
+than …`), or the same message inside a server-side diff error. If a sync failed and the facts have no message,
+whysync validates Git's change as an API server does.
 
 ## Fix
 Revert the change in Git, so that the field has its live value again. Or recreate the object on purpose
@@ -23,12 +24,15 @@ A webhook or policy that forbids the change reports its own name: that is admiss
 
 from collections.abc import Iterator
 
+import msgspec
+
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.fix import Edit
 from whysync.diagnosis.sentences import listed
+from whysync.diagnosis.symptom import OPERATION
 from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import child
+from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
@@ -37,6 +41,7 @@ from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref, placed
+from whysync.queries.rejected_changes import rejected_changes
 from whysync.queries.sync_options import with_options
 from whysync.queries.sync_position import keeps_old_run
 from whysync.queries.volume_growth import growth_fix
@@ -77,6 +82,33 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
                 "Sync again: the change was reverted in Git",
                 when=_is_reverted(immutable, desired, live),
             ),
+        )
+    yield from _by_deduction(case)
+
+
+def _by_deduction(case: Case) -> Iterator[Finding]:
+    """The sync failed without a reason in the facts, and this API server would reject what Git changes."""
+    for ref, failure, drifts in rejected_changes(case):
+        desired, live = case.desired_of(ref.key), case.live_of(ref.key)
+        if keeps_old_run(desired):
+            continue
+        immutable = _fixed_fields(case, ref, failure)
+        known = tuple(p for p in immutable if desired is not None and not isinstance(desired.at(p), Missing))
+        changed = known or tuple(drift.pointer for drift in drifts)
+        if not known:  # the API server names a part of the object that has another name in a manifest
+            failure = msgspec.structs.replace(failure, field=".".join(split(changed[0])))
+        yield Finding(
+            about=ref,
+            field=changed[0],
+            explains=(OPERATION, *(drift.symptom for drift in drifts)),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.MEDIUM,
+            verdict=_verdict(case, ref, failure, immutable),
+            evidence=(
+                cite(case.application, "/status/operationState/message", says="the sync failed"),
+                *_sides(changed, desired, live),
+            ),
+            fixes=tuple(_fixes(case, ref, changed)),
         )
 
 
