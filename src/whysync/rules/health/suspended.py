@@ -9,7 +9,8 @@ Healthy.)
 ## How whysync knows
 Argo CD reports the health Suspended; a field of the object shows what was set, and its managedFields who set
 it. Or the object is Progressing, and one of its conditions reports that it waits for an approval: an
-operator's Subscription with `installPlanApproval: Manual`.
+operator's Subscription with `installPlanApproval: Manual`. Older releases report a
+Rollout at a pause step as Progressing: `status.pauseConditions` shows the pause.
 
 ## Fix
 If the pause is no longer needed: promote, resume or unsuspend it. If Git declares the pause, change Git.
@@ -32,7 +33,8 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, writer_of
 from whysync.queries.commands import on_object, sync
 
-SWITCHES = ("/spec/paused", "/spec/suspend", "/status/pauseConditions", "/status/phase")
+PAUSES = "/status/pauseConditions"
+SWITCHES = ("/spec/paused", "/spec/suspend", PAUSES, "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")
 _APPROVAL = re.compile(
     r"(?i)(?:requires?|needs?|awaiting|waiting ?for|pending|manual)[ -]?(?:manual[ -]?)?approval"
@@ -66,9 +68,10 @@ def suspended(case: Case) -> Iterator[Finding]:
             continue
         if code == "Progressing":
             yield from _awaiting_approval(case, row)
-        if code != "Suspended":
-            continue
         live, declared = case.live_of(row.key), case.desired_of(row.key)
+        paused = code == "Progressing" and live is not None and bool(items(live.at(PAUSES)))
+        if code != "Suspended" and not paused:
+            continue
         pointer, declared_pointer = _switch(live), _switch(declared)
         writer = writer_of(live.body, pointer) if live is not None and pointer else None
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
@@ -90,7 +93,7 @@ def suspended(case: Case) -> Iterator[Finding]:
             + ("; Git no longer declares the pause" if removed_from_git else ""),
             writer=None if by_argocd else writer,
             evidence=(
-                case.cited_row(row, says="Argo CD reports it as Suspended"),
+                case.cited_row(row, says=f"Argo CD reports it as {code}"),
                 *_switches(live),
                 *((not_rolled_out,) if not_rolled_out is not None else ()),
             ),
