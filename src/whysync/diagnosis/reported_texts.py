@@ -23,6 +23,7 @@ from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import Component, FamilyFailure
+from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import apply, operations, pods
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
@@ -56,6 +57,14 @@ _OF_ANY_OBJECT = frozenset(
 )
 _OF_SYNC_RESULTS = frozenset(module.__name__ for module in (apply, operations))
 _FAMILIES_OF_OBJECTS = frozenset({*EVENT_FAMILIES.values(), Family.ADMISSION, Family.HEALTH_CONVERSION})
+_WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Pod"})
+# Phrases of the API server in the errors of its clients.
+_REFUSALS = (
+    "is forbidden: User ",
+    "no matches for kind",
+    "could not find the requested resource",
+    "failed calling webhook",
+)
 # The condition of an ApplicationSet, in facts that were copied together.
 _ERROR_OF_APPLICATION_SET = "ErrorOccurred"
 # The namespace of events about cluster-scoped objects.
@@ -85,7 +94,7 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
         if self.quoted:
             return Message(text=self.text, layers=(), failures=(Unknown(text=self.text),), rest=self.text)
         if not self._is_of_object:
-            return understand(self.text)
+            return understand(self.text, of_argocd_log=self.log is not None and self.ref is None)
         message = understand(self.text, reason=self._family_reason)
         of_object = _may_be_health if self.symptom.kind is SymptomKind.UNHEALTHY else _is_of_object
         if all(map(of_object, message.failures)):
@@ -153,6 +162,7 @@ def reported_texts_of(case: Case) -> Iterator[ReportedText]:
     yield from _states(case)
     yield from _argocd_logs(case)
     yield from _container_logs(case)
+    yield from _refused_requests(case)
 
 
 def _results(case: Case) -> Iterator[ReportedText]:
@@ -306,6 +316,38 @@ def _container_logs(case: Case) -> Iterator[ReportedText]:
                 line=root.failure.line,
                 quoted=True,
             )
+
+
+def _refused_requests(case: Case) -> Iterator[ReportedText]:
+    """Requests of the app's own controllers that the API server cannot serve, from the logs of their Pods.
+
+    A controller repeats them, often without being unhealthy. The latest line of each failure is used.
+    """
+    for row in case.app.status.resources if case.index.snapshot.logs else ():
+        if row.kind not in _WORKLOADS:
+            continue
+        latest: dict[Failure, tuple[Log, int]] = {}
+        for log in logs_below(case, row.ref):
+            for number, raw in list(enumerate(log.lines, start=1))[-_MAX_LOG_LINES:]:
+                if any(phrase in raw for phrase in _REFUSALS):
+                    latest |= dict.fromkeys(_refusals(raw), (log, number))
+        for log, number in dict.fromkeys(latest.values()):
+            yield ReportedText(
+                text=parse_log_line(log.lines[number - 1]).text,
+                symptom=SymptomId(SymptomKind.LOG, detail=f"{log.pod}/{log.container}", number=number),
+                ref=row.ref,
+                because=(SymptomId.unhealthy(row.key),),
+                log=log,
+                line=number,
+            )
+
+
+def _refusals(raw: str) -> Iterator[Failure]:
+    """The failures of a log line, without their text, which may have a time in it."""
+    line = parse_log_line(raw)
+    for failure in understand(line.text).failures if line.is_loud else ():
+        if isinstance(failure, (Forbidden, KindNotServed, WebhookDown)):
+            yield msgspec.structs.replace(failure, text="")
 
 
 def _failed_workloads(case: Case) -> Iterator[tuple[Ref, SymptomId]]:

@@ -364,11 +364,18 @@ def _state_word(report: AppReport) -> str:
     failed = operation is not None and operation.phase in ("Failed", "Error")
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
         return "deletion hangs"
-    if report.side is Side.COMPARE and _is_only_logged(report):
+    if _is_only_logged(report) and (report.side is Side.COMPARE or _is_of_container(report)):
         return "error in the log"
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
         return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]
+
+
+def _is_of_container(report: AppReport) -> bool:
+    """A container of the app logs the error: it is not one of a sync."""
+    first = report.first
+    logged = [s for s in report.case.symptoms if first is not None and s.id in first.explains]
+    return report.side is Side.APPLY and all(symptom.ref is not None for symptom in logged)
 
 
 def _is_only_logged(report: AppReport) -> bool:
