@@ -96,9 +96,8 @@ def _as_text(drifts: tuple[Drift, ...]) -> Iterator[Edit]:
     """Edits that quote the values, if all of them are entries of a map of strings."""
     if all(map(is_of_wrong_type, drifts)):
         for drift in drifts:
-            value = drift.desired_value
-            is_text = isinstance(value, str | Missing)
-            yield Set(pointer=drift.pointer, value=value if is_text else json.dumps(value))
+            if not isinstance(drift.desired_value, Missing):
+                yield Set(pointer=drift.pointer, value=json.dumps(drift.desired_value))
 
 
 def _sides(drifts: tuple[Drift, ...]) -> Iterator[Evidence]:
