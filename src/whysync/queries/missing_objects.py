@@ -13,6 +13,7 @@ from whysync.diagnosis import Case, Evidence, Fact, Fix, Set, cite
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
@@ -324,13 +325,28 @@ def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None)
         if need.needed_by is not None and unknown_keys
         else ""
     )
+    if need.kind == "ServiceAccount" and need.pruned is None:
+        metadata: Object = {"name": need.name, "namespace": need.namespace}
+        yield Fix.new(
+            {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata},
+            title=f"Add ServiceAccount {need.name} to this app's source",
+        )
+        action = f"Until then: create ServiceAccount {need.name} by hand"
+    again = not _waits_for_it_alone(case)
     yield Fix.run(
         *((look,) if look else ()),
         *_creation_commands(need, keys),
-        sync(case),
-        title=f"{action}, then sync",
+        *((sync(case),) if again else ()),
+        title=f"{action}, then sync" if again else f"{action}; no sync is needed",
     )
     yield from _in_an_earlier_hook(case, need)
+
+
+def _waits_for_it_alone(case: Case) -> bool:
+    """Is everything applied? Then controllers and the kubelet retry, and a sync changes nothing."""
+    operation = case.app.status.operation_state
+    ended_well = operation is None or operation.phase == "Succeeded"
+    return case.app.status.sync.status == "Synced" and ended_well
 
 
 def _in_an_earlier_hook(case: Case, need: MissingObject) -> Iterator[Fix]:

@@ -42,6 +42,7 @@ from whysync.queries.project_denials import (
 )
 
 NAMESPACE = "/metadata/namespace"
+_RISK = "it holds for every Application of the project; a project that is declared in Git is changed there"
 
 
 @rule(cause="project-denied", since="0.1")
@@ -90,7 +91,7 @@ def _fixes(
     *,
     known: bool,
 ) -> Iterator[Fix]:
-    title, risk = f"Permit exactly this in AppProject {name}", "it holds for every Application of the project"
+    title, risk = f"With its owner's consent: permit exactly this in AppProject {name}", _RISK
     if known and any(denying_entries(case, denied) for denied in still):
         yield Fix.run(
             f"argocd proj get {quote(name)}",

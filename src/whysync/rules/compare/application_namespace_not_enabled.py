@@ -10,7 +10,9 @@ never reconciles it.
 long after it was created, and `application.namespaces` does not name its namespace.
 
 ## Fix
-Add the namespace to the project's `sourceNamespaces`, and check `application.namespaces`.
+Add the namespace to the project's `sourceNamespaces`, and check `application.namespaces`. Never add it to
+`default` or another project that permits every destination: whoever can create Applications there could then
+deploy anywhere, also into Argo CD's own namespace. Create a project for the team first.
 
 ## When it is something else
 If the destination namespace is not permitted: project-denied.
@@ -18,7 +20,9 @@ If the destination namespace is not permitted: project-denied.
 
 import json
 from collections.abc import Iterator
+from shlex import quote
 
+from whysync.argocd.api.project import AppProject
 from whysync.argocd.projects import app_namespace_permitted
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.diagnosis.freshness import is_served, never_reconciled
@@ -27,7 +31,15 @@ from whysync.json_tree import text
 from whysync.kubernetes.api.pointer import join
 from whysync.messages.patterns.projects import AppNamespaceNotPermitted
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import API_SERVER, CONTROLLER, argocd_namespace, kubectl, restart
+from whysync.queries.commands import (
+    API_SERVER,
+    CONTROLLER,
+    argocd_namespace,
+    comment,
+    kubectl,
+    restart,
+    with_comment,
+)
 from whysync.queries.group_failures import grouped
 from whysync.queries.timestamps import age_text
 
@@ -85,7 +97,12 @@ def _never_reconciled(case: Case) -> Iterator[Finding]:
 
 
 def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fix]:
-    if known and case.project_manifest is not None:
+    if known and case.project is not None and _permits_everything(case.project):
+        yield Fix.run(
+            *_own_project(case, namespace),
+            title=f"Create a project of its own for {namespace}: {name} permits every destination",
+        )
+    elif known and case.project_manifest is not None:
         yield Fix.project(
             case.project_manifest.ref,
             Add(pointer="/spec/sourceNamespaces", value=namespace),
@@ -102,6 +119,29 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
         restart(case, CONTROLLER, API_SERVER) + "   # after a change",
         title=f"Add {namespace} to application.namespaces in argocd-cmd-params-cm, if it is not there",
         risk="Argo CD restarts: nothing is reconciled for a minute or two",
+    )
+
+
+def _permits_everything(project: AppProject) -> bool:
+    """Argo CD's docs forbid to add the namespaces of users to a privileged project such as `default`."""
+    everywhere = any(
+        "*" in (entry.server, entry.name) and entry.namespace == "*" for entry in project.spec.destinations
+    )
+    return project.metadata.name == "default" or everywhere
+
+
+def _own_project(case: Case, namespace: str) -> tuple[str, ...]:
+    """A project that permits only what this Application uses, and the Application in it."""
+    destination = case.app.spec.destination
+    place = f"{destination.server or destination.name or 'SERVER'},{destination.namespace or namespace}"
+    repositories = dict.fromkeys(source.repo_url for source in case.app.sources if source.repo_url)
+    sources = " ".join(f"--src {quote(url)}" for url in repositories)
+    create = f"argocd proj create {quote(namespace)} --dest {quote(place)} {sources}"
+    patch = json.dumps({"spec": {"project": namespace}})
+    move = kubectl("patch", "application", case.app.name, "--type=merge", "-p", patch, namespace=namespace)
+    return (
+        f"{create} --source-namespaces {quote(namespace)}",
+        with_comment(move, "and in its manifest, if that is in Git"),
     )
 
 
@@ -123,7 +163,12 @@ def _enable(case: Case, namespace: str, served: str) -> Fix:
         )
     ]
     project = case.project
-    if project is not None and not app_namespace_permitted(project, namespace, control):
+    title = f"Enable Applications in {namespace} for Argo CD"
+    risk = "users who can create Applications there can then deploy with the project's permissions"
+    if project is not None and _permits_everything(project):
+        commands.extend(_own_project(case, namespace))
+        title += f", in a project of their own: {case.app.project} permits every destination"
+    elif project is not None and not app_namespace_permitted(project, namespace, control):
         source_namespaces = [*project.spec.source_namespaces, namespace]
         project_patch = json.dumps({"spec": {"sourceNamespaces": source_namespaces}})
         commands.append(
@@ -140,6 +185,7 @@ def _enable(case: Case, namespace: str, served: str) -> Fix:
     return Fix.run(
         *commands,
         restart(case, CONTROLLER, API_SERVER),
-        title=f"Enable Applications in {namespace} for Argo CD",
-        risk="users who can create Applications there can then deploy with the project's permissions",
+        comment("for CLI and UI, also apply examples/k8s-rbac/argocd-server-applications of Argo CD"),
+        title=title,
+        risk=risk,
     )

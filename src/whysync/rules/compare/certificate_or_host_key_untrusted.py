@@ -22,10 +22,12 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Source
+from whysync.argocd.projects.cluster_secrets import known_clusters
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Peer
 from whysync.messages.network import Distrust
 from whysync.messages.patterns.git import TlsUntrusted
+from whysync.queries.cluster_registration import DROPPED, register_again
 from whysync.queries.commands import hard_refresh, refresh
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
@@ -80,6 +82,11 @@ def _server(host: str) -> str:
     return f"https://{host.removesuffix(':443')}"
 
 
+def _cluster_name(case: Case, host: str) -> str:
+    known = known_clusters(case.index.snapshot.settings)
+    return next((cluster.name for cluster in known if cluster.server == _server(host)), "")
+
+
 def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
     name = quote(host.partition(":")[0]) if host else "HOST"
     port = quote(host.partition(":")[2] or "443")
@@ -103,14 +110,14 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
         )
     if failure.peer is Peer.CLUSTER:
         return Fix.run(
-            f"argocd cluster get {quote(_server(host)) if host else 'SERVER'}",
-            "argocd cluster add CONTEXT --upsert   # stores the cluster's current certificate authority",
+            *register_again(case, _server(host) if host else "", _cluster_name(case, host)),
             hard_refresh(case),
             title="Register the cluster again, with its current certificate authority",
+            risk=DROPPED,
         )
     if failure.peer is Peer.UNKNOWN and not host:
         return Fix.run(
-            "argocd cluster list   # a cluster that fails: argocd cluster add CONTEXT --upsert",
+            "argocd cluster list   # a cluster that fails: register it again",
             "argocd repo list   # a repository that fails: argocd cert add-tls HOST --from CA.pem",
             hard_refresh(case),
             title="Find out whose certificate it is, and add its certificate authority to Argo CD",

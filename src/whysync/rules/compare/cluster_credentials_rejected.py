@@ -10,20 +10,21 @@ cannot read the live state for any Application of that cluster.
 credentials: exec: …`.
 
 ## Fix
-Register the cluster again under the same name. `argocd cluster rotate-auth` does not help: it uses the
-rejected token. For cloud logins, fix the role of the controller's service account.
+Register the cluster again under the same name, with the labels, annotations, namespaces, project and shard
+that its Secret has now: `--upsert` drops what is not given. `argocd cluster rotate-auth` does not help: it
+uses the rejected token. For cloud logins, fix the role of the controller's service account.
 
 ## When it is something else
 If the login works but one action is forbidden: k8s-rbac. If the cluster does not answer: cluster-unreachable.
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
 from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.rbac import ClusterAuth
+from whysync.queries.cluster_registration import DROPPED, register_again
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
@@ -69,14 +70,14 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
     is_destination = failure.server in ("", destination.server) or not destination.server
     known = cluster_for(destination, known_clusters(case.index.snapshot.settings))
     name = known.name if is_destination else ""
-    register = f"argocd cluster add CONTEXT --name {quote(name) if name else 'NAME'} --upsert"
+    server = failure.server or known.server
     # Applications that name the cluster would not find it under another name.
     look = () if name else (with_comment("argocd cluster list", "keep its NAME"),)
     yield Fix.run(
         *look,
-        register,
+        *register_again(case, server, name),
         refresh(case),
         title=("Or register" if failure.uses_exec_plugin else "Register")
         + " the cluster again, with a kubeconfig context that has admin access",
-        risk="creates the service account argocd-manager with permissions on the whole cluster",
+        risk="creates the service account argocd-manager with permissions on the whole cluster; " + DROPPED,
     )

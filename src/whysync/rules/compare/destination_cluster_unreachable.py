@@ -91,7 +91,7 @@ def _register_reachable(case: Case) -> Fix:
             "kubectl config set-cluster CLUSTER --server=https://ADDRESS:PORT",
             "one that Pods reach; for Argo CD's own cluster use https://kubernetes.default.svc",
         ),
-        "argocd cluster add CONTEXT --upsert",
+        "argocd cluster add CONTEXT",
         refresh(case),
         title="Register the cluster with another address: for Argo CD's Pods this one is the Pod itself",
     )

@@ -24,9 +24,13 @@ from whysync.argocd.projects import Cluster, PermissionResult, destination_verdi
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
 from whysync.diagnosis.symptom import APP_DIFFERS, SymptomId
 from whysync.json_tree import Object
-from whysync.queries.commands import refresh
+from whysync.queries.commands import comment, refresh
 
 DESTINATIONS = "/spec/destinations"
+_RISK = (
+    "applies to every Application of the project; it may be a security decision of the project's owner,"
+    " and a project declared in Git is changed there"
+)
 
 
 @rule(cause="hidden-by-project", needs={Fact.PROJECT}, since="0.1")
@@ -90,18 +94,20 @@ def _fixes(case: Case, row: ResourceRow, pointer: str) -> Iterator[Fix]:
         yield Fix.run(
             f"argocd proj allow-{'namespace' if row.namespace else 'cluster'}-resource"
             f" {quote(case.app.project)} {quote(row.group)} {quote(row.kind)}",
-            title=f"Remove {row.kind} from the project's blacklist",
-            risk="applies to every Application of the project",
+            title=f"With its owner's consent: remove {row.kind} from the project's blacklist",
+            risk=_RISK,
         )
     else:
         yield Fix.project(
             case.project_manifest.ref,
             Add(pointer=pointer, value=entry),
-            title=f"Permit only this in AppProject {case.app.project}",
-            risk="applies to every Application of the project",
+            title=f"With its owner's consent: permit only this in AppProject {case.app.project}",
+            risk=_RISK,
         )
     yield Fix.run(
         f"git grep -n {quote(f'name: {row.name}')}   # where Git declares it",
+        comment("remove it there; commit"),
         refresh(case),
-        title="The project is right: remove the manifest from this app's source (the live object stays)",
+        title="The project is right: remove the manifest from this app's source",
+        risk="the live object stays, and no app manages it",
     )
