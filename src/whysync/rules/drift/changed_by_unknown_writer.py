@@ -65,8 +65,11 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
 
 
 def _is_changed(case: Case, drift: Drift) -> bool:
-    """Does Git itself declare the field or the list around it, and does it render the same each time?"""
+    """Does Git itself declare the field or the list around it, and does it render the same each time?
+
+    An annotation that the cluster lacks proves no change: some are for the tool that applies the manifest.
+    """
     desired = case.desired_of(drift.key)
     declared = desired is not None and not isinstance(desired.at(drift.pointer), Missing)
-    lost = drift.only_git and drift.pointer.startswith("/metadata/")
+    lost = drift.only_git and drift.pointer.startswith("/metadata/annotations")
     return (declared or drift.only_live) and not lost and not may_be_rendered_differently(case, drift)
