@@ -9,6 +9,7 @@ from tests.proofs.worlds import bundle, in_git, settings, synced, there
 from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import AlreadyFixed, Confidence, Finding, Severity
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
@@ -200,6 +201,32 @@ def test_how_often_it_failed(retries: int, words: str) -> None:
     state: Object = {"phase": "Failed", "operation": {"sync": {}}, "retryCount": retries}
     case = known(app=synced(row("ConfigMap", "settings"), operationState=state))
     assert failed_before_text(case).startswith(f"the last sync {words}")
+
+
+@pytest.mark.parametrize(
+    ("retries", "words"), [(0, "the last sync failed; that is often temporary"), (5, "failed 6 times")]
+)
+def test_a_passing_failure_may_be_tried_again(retries: int, words: str) -> None:
+    """Its fix is to sync again: the verdict does not speak against it, and promises nothing."""
+    again = Fix.run("argocd app sync shop", title="Sync again")
+    passing = replace(reported(), rule="api_server_failing", fixes=(again,))
+    state: Object = {
+        "phase": "Failed",
+        "operation": {"sync": {}},
+        "retryCount": retries,
+        "syncResult": {"revision": "b" * 40},
+    }
+    app = synced(row("ConfigMap", "settings"), operationState=state)
+    safety = bounded(verdict(UPDATES), known(app=app), [passing])
+    assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
+    assert words in safety.reasons[0].text
+    assert "does no harm" in safety.reasons[0].text
+    missing = verdict(ReasonKind.FACTS_MISSING, sync=SyncSafety.UNKNOWN)
+    other_commit = bounded(missing, known(app=app), [passing])
+    assert other_commit.sync is SyncSafety.UNKNOWN
+    edit = Fix.remove(passing.about, "/metadata/resourceVersion", title="Remove it")
+    pinned = bounded(verdict(UPDATES), known(app=app), [replace(passing, fixes=(edit,))])
+    assert pinned.reasons[0].text.endswith("nothing shows that the cause is fixed")
 
 
 def test_a_sync_that_changes_nothing_does_not_help_against_a_problem() -> None:

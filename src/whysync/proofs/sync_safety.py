@@ -16,11 +16,13 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
+from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.freshness import skips_reconcile
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
 from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
+from whysync.queries.attempts import CHANCE, attempts
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
@@ -28,6 +30,9 @@ _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
+_PASSING: Final = frozenset({"api_server_failing", "object_modified_conflict"})
+"""Rules about failures that often end by themselves: their fix is to try again."""
+_REPEATED: Final = _REPLACED | {ReasonKind.FACTS_MISSING}
 _WINDOW: Final = "sync-window"
 _NO_CONTROLLER: Final = "controller-stale"
 _SKIPPED: Final = (
@@ -157,6 +162,12 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
 def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: bool) -> Safety:
     """The verdict if the simulation does not reproduce the failure of the last sync."""
     cause = "" if is_headline else f": {failed.verdict}"
+    if _may_pass(failed) and _repeats(safety, case):
+        reason = Reason(
+            kind=ReasonKind.FAILED_BEFORE, text=f"{_tried_text(case)}{cause}", refs=(failed.about,)
+        )
+        changes = tuple(reason for reason in safety.reasons if reason.kind not in _REPEATED)
+        return Safety(sync=SyncSafety.SAFE, outcome=_UNKNOWN, reasons=(reason, *changes))
     reason = Reason(
         kind=ReasonKind.FAILED_BEFORE, text=f"{failed_before_text(case)}{cause}", refs=(failed.about,)
     )
@@ -169,9 +180,30 @@ def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: 
     )
 
 
+def _may_pass(failed: Finding) -> bool:
+    return failed.rule in _PASSING and failed.fixes[:1] != () and failed.fixes[0].kind is FixKind.COMMAND
+
+
+def _repeats(safety: Safety, case: Case) -> bool:
+    """Is a sync safe, or does it only repeat the last one: the same commit?"""
+    if safety.sync is SyncSafety.SAFE:
+        return True
+    result = case.operation.sync_result if case.operation is not None else None
+    known = {reason.kind for reason in safety.reasons} <= _REPEATED
+    return known and result is not None and bool(result.revision) and (result.revision,) == case.app.revisions
+
+
+def _tried_text(case: Case) -> str:
+    """What is known of a failure that often ends by itself."""
+    times = attempts(case)
+    if times > CHANCE:
+        return f"the last sync failed {times} times: trying again does no harm, but may fail again"
+    return "the last sync failed; that is often temporary, and trying again does no harm"
+
+
 def failed_before_text(case: Case) -> str:
     """`the last sync failed 5 times, and nothing shows that the cause is fixed`."""
-    times = case.operation.retry_count + 1 if case.operation is not None else 1
+    times = attempts(case)
     how_often = f"failed {times} times" if times > 1 else "failed"
     return f"the last sync {how_often}, and nothing shows that the cause is fixed"
 

@@ -11,7 +11,7 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.failures import ReportedFailure
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.sentences import and_more
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure
 from whysync.messages.parse import Message, within
@@ -50,6 +50,13 @@ class FailureGroup(msgspec.Struct, Generic[F], frozen=True, kw_only=True):
     def others(self) -> str:
         """` and 3 more`, for a sentence that names the first resource only."""
         return and_more(len(self.resources) - 1)
+
+    @property
+    def applied(self) -> str:
+        """`Deployment shop/api and 2 more`: the objects whose results in a sync report it; empty if none."""
+        keys = {id.key for id in self.explains if id.kind is SymptomKind.RESULT}
+        objects = [ref for ref in self.resources if ref.key in keys]
+        return f"{objects[0]}{and_more(len(objects) - 1)}" if objects else ""
 
     def cited(self, *, says: str) -> tuple[Evidence, ...]:
         """Evidence of the first three reports."""

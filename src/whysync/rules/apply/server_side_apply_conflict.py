@@ -9,7 +9,8 @@ applies the same objects: `kubectl apply --server-side`, Helm, an operator.
 `Apply failed with … conflict(s): conflict with "<manager>"`, with the fields.
 
 ## Fix
-Decide who owns these fields, and remove them from the other manifests.
+Decide who owns these fields, and remove them from the other manifests. Fields that belong to an earlier
+`kubectl apply` are taken over once.
 
 ## When it is something else
 `the object has been modified` is about two writes at the same time: conflict-modified.
@@ -20,10 +21,13 @@ from collections.abc import Iterator
 from whysync.argocd.sync.request import ARGOCD_MANAGER
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import listed
+from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import SsaConflict
-from whysync.queries.commands import kubectl, on_object
+from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import placed
+
+LEFT_OVER = "kubectl-client-side-apply"
 
 
 @rule(cause="ssa-conflict", since="0.1")
@@ -33,6 +37,9 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         ref = group.ref or case.application.ref
         owners = " and ".join(failure.managers) or "another manager"
         fields = listed(failure.fields, 4) or "some fields"
+        is_left_over = set(failure.managers) == {LEFT_OVER}
+        of = f" of {ref}" if group.ref is not None else ""
+        take_over = _take_over(case, placed(case, ref), owners, fields, is_left_over=is_left_over)
         show_command = on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml")
         yield Finding(
             about=ref,
@@ -40,27 +47,38 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{owners} owns {fields}, so server-side apply without force is rejected",
+            verdict=f"{owners} owns {fields}{of}, so server-side apply without force is rejected",
             evidence=group.cited(says="who owns which fields"),
             fixes=(
+                *((take_over,) if is_left_over else ()),
                 Fix.run(
                     show_command + "   # the owner of each field",
                     "# remove these fields from the manifests of whoever should not own them",
                     title=f"Let one manager own these fields: {owners}, or the one that applies now",
                 ),
-                Fix.run(
-                    kubectl(
-                        "apply",
-                        "--server-side",
-                        "--force-conflicts",
-                        f"--field-manager={ARGOCD_MANAGER}",
-                        "-f",
-                        "MANIFEST",
-                        namespace=ref.namespace,
-                    ),
-                    title="Or let Argo CD's manager take ownership of the fields once",
-                    risk=f"{owners} may write its values again",
-                    destroys=(f"the values that {owners} set in {fields}",),
-                ),
+                *(() if is_left_over else (take_over,)),
             ),
         )
+
+
+def _take_over(case: Case, ref: Ref, owners: str, fields: str, *, is_left_over: bool) -> Fix:
+    """Git keeps its value, and one apply with force takes the fields over."""
+    return Fix.run(
+        kubectl(
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            f"--field-manager={ARGOCD_MANAGER}",
+            "-f",
+            "MANIFEST",
+            namespace=ref.namespace,
+        ),
+        sync(case),
+        title="Take the fields over once: they belong to an earlier kubectl apply; Git keeps its values"
+        if is_left_over
+        else "Or let Argo CD's manager take ownership of the fields once",
+        risk="the live values become those of Git; a script that runs kubectl apply writes its own again"
+        if is_left_over
+        else f"{owners} may write its values again",
+        destroys=() if is_left_over else (f"the values that {owners} set in {fields}",),
+    )

@@ -10,7 +10,8 @@ The response: an error of etcd (`leader changed`, `request timed out`), `too man
 that did not complete in time, status 503 or 504.
 
 ## Fix
-Sync or refresh again. If it recurs, check the load of the API server and etcd, and slow webhooks.
+Sync or refresh again. If it recurs, or several attempts failed, check the load of the API server and
+etcd, and slow webhooks.
 
 ## When it is something else
 If nothing answers at the address, see `destination_cluster_unreachable`. If one aggregated API is down:
@@ -24,9 +25,11 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side
 from whysync.messages.failure import Network
 from whysync.messages.patterns.cluster import ApiServerFailing
+from whysync.queries.attempts import CHANCE, attempts
 from whysync.queries.commands import refresh, sync, with_comment
 from whysync.queries.group_failures import grouped
 
+_WEBHOOKS = "kubectl get validatingwebhookconfiguration,mutatingwebhookconfiguration"
 _REASONS = {
     Network.TIMEOUT: "but did not finish the request in time",
     Network.RATE_LIMITED: "but accepts no more requests now",
@@ -42,7 +45,8 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
         failure = group.failure
         destination = case.app.spec.destination
         server = failure.server or destination.server or destination.name or "the destination cluster"
-        loading = f" while it listed {failure.loading}" if failure.loading else ""
+        during = f" while it listed {failure.loading}" if failure.loading else ""
+        during = during or (f" while {group.applied} was applied" if group.applied else "")
         applied = any(s.side is Side.APPLY for s in case.symptoms if s.id in group.explains)
         yield Finding(
             about=case.application.ref,
@@ -51,7 +55,7 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the API server of {server} was reached,"
-            f" {_REASONS.get(failure.reason, 'but failed to handle the request')}{loading}:"
+            f" {_REASONS.get(failure.reason, 'but failed to handle the request')}{during}:"
             f" {one_line(failure.detail)}",
             evidence=(
                 *group.cited(says="response of the API server"),
@@ -59,6 +63,13 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
+                    with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster"),
+                    with_comment(_WEBHOOKS, "slow ones delay each request"),
+                    sync(case),
+                    title=f"{attempts(case)} attempts failed: check the API server, etcd, webhooks; then sync",
+                )
+                if applied and attempts(case) > CHANCE
+                else Fix.run(
                     sync(case) if applied else refresh(case),
                     with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
                     title="Try again; if it recurs, check the load of the API server, etcd and webhooks",
