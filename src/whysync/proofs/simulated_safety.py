@@ -25,7 +25,7 @@ from whysync.proofs.sync_reasons import (
     persistence_reasons,
     side_effect_reasons,
 )
-from whysync.proofs.sync_safety import SYNC_RUNS
+from whysync.proofs.sync_safety import running_text
 
 _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6
@@ -65,7 +65,7 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
         reasons.append(
             RankedReason(
                 kind=ReasonKind.SYNC_RUNNING,
-                text=SYNC_RUNS,
+                text=running_text(case),
                 weight=66,
             )
         )

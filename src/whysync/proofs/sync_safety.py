@@ -22,7 +22,7 @@ from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, Sy
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
 from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
-from whysync.queries.attempts import CHANCE, attempts
+from whysync.queries.attempts import CHANCE, attempts, pending_retry
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
@@ -39,7 +39,6 @@ _SKIPPED: Final = (
     "it would not start until the annotation skip-reconcile is removed; what differs then is not known,"
     " because Argo CD does not compare the app meanwhile"
 )
-SYNC_RUNS: Final = "a sync is already running; Argo CD refuses another one until it ends"
 
 
 def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
@@ -133,7 +132,7 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     if safety.sync is SyncSafety.UNSAFE or any(reason.kind in _NOT_STARTED for reason in safety.reasons):
         return safety
     if is_running(case):
-        running = Reason(kind=ReasonKind.SYNC_RUNNING, text=SYNC_RUNS)
+        running = Reason(kind=ReasonKind.SYNC_RUNNING, text=running_text(case))
         return Safety(sync=SyncSafety.SAFE, outcome=safety.outcome, reasons=(running,))
     roots = [
         finding
@@ -157,6 +156,15 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
         return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
     return safety
+
+
+def running_text(case: Case) -> str:
+    retry = pending_retry(case)
+    if retry:
+        return (
+            f"the sync failed, and Argo CD tries again by itself ({retry}); until then it refuses another one"
+        )
+    return "a sync is already running; Argo CD refuses another one until it ends"
 
 
 def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: bool) -> Safety:

@@ -10,7 +10,7 @@ from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.group_failures import FailureGroup
 
 _READING = ("get", "list", "watch")
-_APPLYING = ("get", "create", "patch")
+_MANAGING = ("get", "list", "watch", "create", "update", "patch", "delete")
 ROLE_NAME = "argocd-needs"
 
 
@@ -34,14 +34,14 @@ def _meta(failure: Forbidden) -> Object:
 def role_for(group: FailureGroup[Forbidden]) -> Object:
     """The Role with one rule per resource.
 
-    Argo CD's cache needs get, list and watch together. A sync that cannot get, create or patch an object
-    needs all three: it would be refused again with the next of them.
+    Argo CD's cache needs get, list and watch together. A sync that cannot write an object needs all verbs of
+    a managed one: the next change needs patch, a replacement update, a prune delete.
     """
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:
         failure = report.failure
-        applied = failure.verb in _APPLYING and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
-        wanted = _APPLYING if applied else _READING if failure.verb in ("list", "watch") else (failure.verb,)
+        applied = failure.verb in _MANAGING and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
+        wanted = _MANAGING if applied else _READING if failure.verb in ("list", "watch") else (failure.verb,)
         verbs[failure.group, failure.resource] += [verb for verb in (failure.verb, *wanted) if verb]
     rules: list[Json] = [
         {"apiGroups": [api_group], "resources": [resource], "verbs": list(dict.fromkeys(wanted))}

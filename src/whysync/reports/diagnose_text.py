@@ -25,6 +25,7 @@ from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
+from whysync.queries.attempts import pending_retry
 from whysync.queries.check_commands import side_checks
 from whysync.queries.commands import app_argument, is_sync
 from whysync.queries.hidden_drift import unreported_differences
@@ -360,7 +361,8 @@ def _state_word(report: AppReport) -> str:
     if report.side is Side.APPLY and (waiting or (is_running and report.first is None)):
         return "waiting"
     if report.side is Side.APPLY and is_running:
-        return "sync hangs"
+        retry = pending_retry(report.case)
+        return f"sync failed, {retry} follows" if retry else "sync hangs"
     failed = operation is not None and operation.phase in ("Failed", "Error")
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
         return "deletion hangs"

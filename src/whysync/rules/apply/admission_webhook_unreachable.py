@@ -10,8 +10,9 @@ rejected: often in many Applications at once, and often the very Pods that would
 configuration, if they are in the facts.
 
 ## Fix
-Get the webhook's Pods running, then sync again. If the webhook blocks its own Pods, or its operator was
-uninstalled, delete its configuration: then nothing is validated or mutated anymore.
+Get the webhook's Pods running, then sync again. If its certificate is not trusted, renew it and the
+`caBundle` in its configuration. If the webhook blocks its own Pods, or its operator was uninstalled, delete
+its configuration: then nothing is validated or mutated anymore.
 
 ## When it is something else
 A webhook that answered with a denial is admission-denied.
@@ -27,12 +28,17 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Network
 from whysync.messages.patterns.admission import WebhookDown
-from whysync.queries.commands import kubectl, on_object, sync
+from whysync.queries.attempts import sync_or_retry
+from whysync.queries.commands import comment, kubectl, on_object, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.service_backends import pods_behind, scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_CA_BUNDLES = (
+    'jsonpath={range .items[*]}{.metadata.name}{" "}{.webhooks[*].name}{" "}'
+    '{.webhooks[*].clientConfig.caBundle}{"\\n"}{end}'
+)
 
 # The webhook listens: it is not down.
 _ANSWERS = frozenset(
@@ -74,7 +80,7 @@ def _scaled_up(case: Case, service: Manifest | None) -> Iterator[Fix]:
     yield Fix.run(
         kubectl("scale", name, f"--replicas={count}", namespace=ref.namespace),
         kubectl("rollout", "status", name, namespace=ref.namespace),
-        sync(case),
+        *sync_or_retry(case),
         title=f"Scale {ref} up: it has 0 replicas",
         risk="it may have been scaled down on purpose",
     )
@@ -87,6 +93,8 @@ def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | N
     service_text = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
     count = len(group.resources)
     blocked = f", which blocks {count} resources" if count > 1 else ""
+    if group.applied and count == 1:
+        blocked = f", which blocks {group.applied}"
     name = failure.webhook or failure.url
     state = "fails" if not scaled_down and failure.reason in _ANSWERS else "is down"
     if failure.reason is Network.BAD_RESPONSE and failure.detail:
@@ -127,10 +135,12 @@ def _webhook_evidence(
 
 
 def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Iterator[Fix]:
-    sync_command = sync(case)
+    retried = sync_or_retry(case)
     if failure.reason in (Network.X509, Network.TLS):
-        title = "Renew the webhook's certificate and the caBundle in its configuration, then sync"
-    elif failure.reason is Network.BAD_RESPONSE:
+        yield _certificate(case, failure, configured)
+        yield _last_resort(case, configured)
+        return
+    if failure.reason is Network.BAD_RESPONSE:
         title = "Upgrade the webhook, or roll it back: the API server cannot use its response; then sync"
     else:
         title = "Get the webhook's Pods running, then sync"
@@ -143,16 +153,56 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
         else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
     )
     events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace),)
-    yield Fix.run(show, *(events if namespace else ()), sync_command, title=title)
+    yield Fix.run(show, *(events if namespace else ()), *retried, title=title)
+    yield _last_resort(case, configured)
+
+
+def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Fix:
+    """The API server trusts the webhook's certificate only if the CA in `caBundle` signed it.
+
+    cert-manager's injector, a Job of the chart or the webhook itself writes both; a value in Git, or a chart
+    that generates a new CA at each rendering, replaces one of the two.
+    """
+    expected = (
+        on_object("get", configured[0].ref, "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}")
+        if configured
+        else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS), "-o", _CA_BUNDLES)
+    )
+    namespace = failure.namespace
+    of_service = (
+        with_comment(
+            kubectl("get", "secrets", "--field-selector", "type=kubernetes.io/tls", namespace=namespace),
+            "ca.crt of the webhook's Secret must be that CA",
+        ),
+        with_comment(
+            kubectl("get", "certificates.cert-manager.io", namespace=namespace),
+            "if cert-manager issues it: READY? renew it with cmctl renew NAME",
+        ),
+    )
+    return Fix.run(
+        with_comment(expected, f"the CA that the API server expects for {failure.webhook or 'the webhook'}"),
+        *(of_service if namespace else ()),
+        comment(
+            "renew the certificate, or set caBundle to its CA: with cert-manager, or the chart's certificate"
+            " Job; then restart the webhook"
+        ),
+        *sync_or_retry(case),
+        title="Renew the webhook's certificate and the caBundle in its configuration, then sync",
+        risk="if Git or the chart declares caBundle or the certificate, the next sync of the app that"
+        " installs the webhook replaces it",
+    )
+
+
+def _last_resort(case: Case, configured: tuple[Manifest, int] | None) -> Fix:
     if configured is not None:
         delete_command = on_object("delete", configured[0].ref)
     else:
         delete_command = (
             kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find and delete it"
         )
-    yield Fix.run(
+    return Fix.run(
         delete_command,
-        sync_command,
+        *sync_or_retry(case),
         title="Last resort: delete the webhook's configuration, so that it is no longer called",
         destroys=("its validation and mutation in the whole cluster, until its operator restores them",),
     )

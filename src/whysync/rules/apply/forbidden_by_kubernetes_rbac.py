@@ -10,8 +10,9 @@ or applied. If it cannot list a kind, every Application of that cluster is affec
 
 ## Fix
 If Argo CD's own controller cannot list a kind, its ClusterRoleBinding is missing or has another subject:
-repair the binding, because the next kind fails too. Otherwise create the smallest Role (or ClusterRole) and
-binding that permits exactly this.
+repair the binding, because the next kind fails too. Otherwise create a Role (or ClusterRole) and binding that
+permits what Argo CD does with this kind. A Role that grants more than the account has: narrow its rules, or
+give the account these permissions. The API server checks all rules at each write, not only new ones.
 
 ## When it is something else
 `permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and admission
@@ -24,7 +25,8 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
-from whysync.queries.commands import kubectl, refresh, sync, with_comment
+from whysync.queries.attempts import sync_or_retry
+from whysync.queries.commands import comment, kubectl, refresh, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import ROLE_NAME, binding_for, role_for, service_account
 
@@ -64,7 +66,8 @@ def _about(case: Case, failure: Forbidden) -> Ref:
 
 def _requests(group: FailureGroup[Forbidden]) -> str:
     if group.failure.escalation:
-        return "grant permissions that it does not have itself"
+        granted = f"apply {group.applied}, because it grants" if group.applied else "grant"
+        return f"{granted} permissions that it does not have itself"
     actions = dict.fromkeys(
         f"{r.failure.verb} {_resource(r.failure)}" for r in group.reports if r.failure.verb
     )
@@ -87,21 +90,7 @@ def _resource(failure: Forbidden) -> str:
 def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     failure = group.failure
     if failure.escalation:
-        yield Fix.run(
-            with_comment("kubectl apply -f ROLE_FILE", "with an account that has these permissions"),
-            sync(case),
-            title="Apply the Role once yourself: an unchanged Role needs no permission to grant it",
-            risk="a later change of its rules is refused again",
-        )
-        yield Fix.run(
-            kubectl(
-                "create", "clusterrole", ROLE_NAME, "--verb=bind,escalate", "--resource=clusterroles,roles"
-            ),
-            *_bind(failure),
-            sync(case),
-            title="Or let Argo CD's account grant any permission (bind, escalate)",
-            risk="with bind and escalate it can grant itself any permission",
-        )
+        yield from _escalation(case, group)
         return
     if not failure.resource or not failure.verb:
         yield Fix.run(
@@ -111,9 +100,49 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         return
     yield Fix.new(
         {"apiVersion": "v1", "kind": "List", "items": [role_for(group), binding_for(failure)]},
-        title=f"Permit exactly this for {_user(failure)}",
-        risk="for the destination cluster; apply it with an account that may grant permissions",
+        title=f"Permit {_user(failure)} to manage this kind"
+        if group.applied
+        else f"Permit exactly this for {_user(failure)}",
+        risk="it covers only what was refused: the next kind may be refused too; apply it in the destination"
+        " cluster, with an account that may grant permissions",
     )
+
+
+def _escalation(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
+    """The API server checks all rules at each write of a Role or a binding, also if they did not change."""
+    failure = group.failure
+    what = group.applied or "the Role"
+    yield Fix.run(
+        comment(f"in Git: reduce what {what} grants to what its users need; commit and push"),
+        sync(case),
+        title=f"Does {what} have to grant all this? If not, narrow its rules in Git",
+    )
+    yield Fix.run(
+        kubectl("auth", "can-i", "--list", f"--as={failure.user or 'USER'}"),
+        comment("grant the account what the message lists, with an account that has it itself"),
+        *sync_or_retry(case),
+        title=f"Or give {_user(failure)} the permissions that {what} grants",
+        risk="whoever can change the Git sources of Argo CD's apps can then use these permissions",
+    )
+    yield Fix.run(
+        kubectl("create", "clusterrole", ROLE_NAME, *_escalated(group)),
+        *_bind(failure),
+        *sync_or_retry(case),
+        title="Or let Argo CD's account grant any permission (bind, escalate)",
+        risk="it can then give itself any permission",
+    )
+
+
+def _escalated(group: FailureGroup[Forbidden]) -> tuple[str, ...]:
+    """What the account may do: `escalate` to write rules, `bind` to bind a role.
+
+    Not limited to names: a request that creates an object has none, and would still be refused.
+    """
+    roles = [ref for ref in group.resources if ref.kind in ("ClusterRole", "Role")]
+    if not roles or len(roles) < len(group.resources):
+        return ("--verb=bind,escalate", "--resource=clusterroles,roles")
+    resources = ",".join(dict.fromkeys(f"{ref.kind.lower()}s" for ref in roles))
+    return ("--verb=escalate", f"--resource={resources}")
 
 
 def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:

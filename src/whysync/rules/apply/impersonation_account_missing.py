@@ -25,6 +25,7 @@ from whysync.messages.patterns.operations import ImpersonationFailed
 from whysync.queries.commands import argocd_namespace, kubectl, sync
 from whysync.queries.group_failures import grouped
 
+ACCOUNT = "SERVICE_ACCOUNT"
 ACCOUNTS = "/spec/destinationServiceAccounts"
 
 
@@ -38,7 +39,7 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
         entry: Object = {
             "server": server,
             "namespace": namespace,
-            "defaultServiceAccount": f"{case.app.project}-deployer",
+            "defaultServiceAccount": ACCOUNT,
         }
         project = case.project_manifest
         listed = project is not None and any(
@@ -75,7 +76,7 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
                     (
                         Fix.run(
                             kubectl("edit", "appproject", case.app.project, namespace=argocd_namespace(case))
-                            + f"   # spec.destinationServiceAccounts: {json.dumps(entry)}",
+                            + f"   # spec.destinationServiceAccounts: {json.dumps([entry])}",
                             sync(case),
                             title="Add a service account for this destination to the project, then sync",
                             risk="the account must exist there, with the permissions that the sync needs",
@@ -84,5 +85,18 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
                     if project is None
                     else (Fix.run(sync(case), title="Then sync again"),)
                 ),
+                _without_impersonation(case),
             ),
         )
+
+
+def _without_impersonation(case: Case) -> Fix:
+    off = json.dumps({"data": {"application.sync.impersonation.enabled": "false"}})
+    return Fix.run(
+        kubectl(
+            "patch", "configmap", "argocd-cm", "--type", "merge", "-p", off, namespace=argocd_namespace(case)
+        ),
+        sync(case),
+        title="Or, if impersonation was switched on by mistake: switch it off",
+        risk="the syncs of all apps then run as Argo CD's own account",
+    )

@@ -25,7 +25,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side
 from whysync.messages.failure import Network
 from whysync.messages.patterns.cluster import ApiServerFailing
-from whysync.queries.attempts import CHANCE, attempts
+from whysync.queries.attempts import CHANCE, attempts, sync_or_retry
 from whysync.queries.commands import refresh, sync, with_comment
 from whysync.queries.group_failures import grouped
 
@@ -65,8 +65,8 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster"),
                     with_comment(_WEBHOOKS, "slow ones delay each request"),
-                    sync(case),
-                    title=f"{attempts(case)} attempts failed: check the API server, etcd, webhooks; then sync",
+                    *sync_or_retry(case),
+                    title=f"{attempts(case)} attempts failed: check API server, etcd and webhooks, then sync",
                 )
                 if applied and attempts(case) > CHANCE
                 else Fix.run(
