@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -355,23 +355,18 @@ def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> froz
 _MAX_DISAGREEMENTS: Final = 3
 
 
-def no_comparison(world: SimulatedCase) -> str:
-    """Why Argo CD could not compare the app in the simulation."""
-    messages = [text(dig(condition, "message")) for condition in items(world.status.get("conditions"))]
-    return messages[0] if messages else "no reason is reported"
-
-
-def disagreement(world: SimulatedCase) -> list[str]:
+def disagreement(world: SimulatedCase, explained: Collection[Key] = ()) -> list[str]:
     """Resources whose status differs between the facts and the first comparison of the simulation.
 
-    Without those whose differing fields have no effect (`without_effect`): the simulation need not show them.
+    Without those whose differing fields have no effect (`without_effect`), and without the explained ones:
+    the simulation need not show them.
     """
     case = world.case
     texts: list[str] = []
     harmless = {ref.key for ref, _ in without_effect(world)}
     for row in items(world.status.get("resources")):
         reported = case.rows.get(key_of(fields(row)))
-        if reported is None or reported.hook or reported.key in harmless:
+        if reported is None or reported.hook or reported.key in harmless or reported.key in explained:
             continue
         simulated = text(dig(row, "status"))
         if reported.status == "OutOfSync" and simulated == "Synced":

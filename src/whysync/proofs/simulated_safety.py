@@ -14,7 +14,7 @@ from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
 from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
 from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.proofs.observations import disagreement, no_comparison, without_effect
+from whysync.proofs.observations import disagreement, without_effect
 from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
 from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, effects_of
 from whysync.proofs.sync_reasons import (
@@ -29,6 +29,7 @@ from whysync.proofs.sync_safety import running_text
 
 _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6
+_IGNORE_RULE: Final = "ignore-rule-miss"
 _FAILING: Final = frozenset({ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS})
 _DOUBTS: Final = frozenset(
     {
@@ -56,9 +57,10 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     if world.sync_and_health[0] not in ("Synced", "OutOfSync"):
         return Safety.unknown(
             ReasonKind.MODEL_DIFFERS,
-            f"in the simulation Argo CD cannot compare the app: {no_comparison(world)}",
+            "the simulation cannot compare the objects as they are in the facts",
         )
-    disagreements = disagreement(world)
+    remnants = {finding.about.key for finding in findings if finding.cause == _IGNORE_RULE}
+    disagreements = disagreement(world, remnants)
     equal = without_effect(world)
     reasons: list[RankedReason] = []
     if is_running(case):

@@ -21,6 +21,7 @@ from whysync.diagnosis.freshness import skips_reconcile
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
+from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
 from whysync.queries.attempts import CHANCE, attempts, pending_retry
 
@@ -35,6 +36,19 @@ _PASSING: Final = frozenset({"api_server_failing", "object_modified_conflict"})
 _REPEATED: Final = _REPLACED | {ReasonKind.FACTS_MISSING}
 _WINDOW: Final = "sync-window"
 _NO_CONTROLLER: Final = "controller-stale"
+_ARGOCD_RBAC: Final = "argocd-rbac"
+_NONDETERMINISTIC: Final = "nondeterministic"
+_TEMPORARY: Final = frozenset(
+    {
+        ReasonKind.DOES_NOT_LAST,
+        ReasonKind.DOES_NOT_HELP,
+        ReasonKind.SYNC_LOOP,
+        ReasonKind.CHANGES_NOTHING,
+        ReasonKind.SYNC_FAILS,
+        ReasonKind.SYNC_HANGS,
+        ReasonKind.REPLACES_GENERATED_VALUE,
+    }
+)
 _SKIPPED: Final = (
     "it would not start until the annotation skip-reconcile is removed; what differs then is not known,"
     " because Argo CD does not compare the app meanwhile"
@@ -145,6 +159,8 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     if any(root.cause == _NO_CONTROLLER for root in roots):
         why = "it would stay pending until a controller reconciles the app again"
         return Safety.unknown(ReasonKind.SYNC_HANGS, why, SyncOutcome.FAILS)
+    if any(root.cause == _ARGOCD_RBAC for root in roots) and _may_not_sync(case):
+        return Safety.refused("this account may not sync the app")
     critical = [root for root in roots if root.severity is Severity.CRITICAL]
     uncompared = any(root.side is Side.COMPARE and not _explains_failed_sync(root, case) for root in critical)
     if uncompared and safety.sync is SyncSafety.SAFE:
@@ -153,6 +169,11 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     failed = next((root for root in critical if _explains_failed_sync(root, case)), None)
     if failed is not None and not _fails(safety):
         return _failed_before(safety, case, failed, is_headline=failed is findings[0])
+    if safety.sync is SyncSafety.SAFE and not _lasts(safety, roots):
+        again = Reason(
+            kind=ReasonKind.DOES_NOT_LAST, text="it does not last: the next rendering differs again"
+        )
+        return replace(safety, reasons=(again, *safety.reasons))
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
         return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
     return safety
@@ -165,6 +186,17 @@ def running_text(case: Case) -> str:
             f"the sync failed, and Argo CD tries again by itself ({retry}); until then it refuses another one"
         )
     return "a sync is already running; Argo CD refuses another one until it ends"
+
+
+def _may_not_sync(case: Case) -> bool:
+    """Was it a sync that Argo CD's RBAC denied, or an action that the message does not name?"""
+    return any(report.failure.action in ("sync", "") for report in case.failures(ArgocdDenied))
+
+
+def _lasts(safety: Safety, roots: Sequence[Finding]) -> bool:
+    """Does the source render the same again, or is it said already that the sync is of no use?"""
+    said = any(reason.kind in _TEMPORARY for reason in safety.reasons)
+    return said or not any(root.cause == _NONDETERMINISTIC for root in roots)
 
 
 def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: bool) -> Safety:

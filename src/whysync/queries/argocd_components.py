@@ -10,8 +10,9 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.pods import pod_histories
 from whysync.json_tree import fields
-from whysync.messages.failure import Lookup
-from whysync.queries.commands import argocd_namespace, kubectl, with_comment
+from whysync.messages.failure import Lookup, Network
+from whysync.messages.patterns.argocd import ArgocdCacheDown, RepoServerDown
+from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -33,6 +34,36 @@ def pods_named(case: Case, *components: str) -> Iterator[Evidence]:
                 yield cite(pod, container.pointer, says="its Pod is failing")
             if not failing:
                 yield cite(pod, "/status/phase", says="its Pod")
+
+
+def time_out_together(case: Case) -> bool:
+    """Do the repo-server and Redis both time out? Then it is the network, not two components."""
+    repo_server = any(report.failure.reason is Network.TIMEOUT for report in case.failures(RepoServerDown))
+    return repo_server and any(
+        report.failure.reason is Network.TIMEOUT for report in case.failures(ArgocdCacheDown)
+    )
+
+
+def check_network(case: Case) -> Fix:
+    """The path from the controller: policies, the nodes of the Pods, the network plugin."""
+    namespace = argocd_namespace(case)
+    return Fix.run(
+        with_comment(
+            kubectl("get", "pods,endpointslices", "-o", "wide", namespace=namespace),
+            "all Ready? on which nodes?",
+        ),
+        with_comment(
+            kubectl("get", "networkpolicies", "-o", "yaml", namespace=namespace),
+            "do they permit the controller?",
+        ),
+        with_comment(
+            kubectl("get", "pods", "-o", "wide", namespace="kube-system"),
+            "network plugin and kube-proxy on these nodes",
+        ),
+        refresh(case),
+        title="Check the network between the controller and these Pods: NetworkPolicies, the network plugin,"
+        " the controller's node; then refresh",
+    )
 
 
 def unresolved(case: Case, lookup: Lookup) -> str:

@@ -14,6 +14,7 @@ from whysync.diagnosis.pods import LogRootCause
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.log_patterns import LogReason
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
 from whysync.messages.patterns.apply import (
@@ -169,7 +170,9 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
     logs = f"{ref.kind.lower()}/{ref.name}" if ref.kind in ("Job", "Pod") else ref.name
     log_command = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
     instruction = (
-        f"Correct what the log shows ({root_cause_text(root_cause.failure)})"
+        f"Correct the password that the {ref.kind} reads, or the one set on the server, so that they match"
+        if root_cause is not None and root_cause.failure.reason is LogReason.AUTH_FAILED
+        else f"Correct what the log shows ({root_cause_text(root_cause.failure)})"
         if root_cause is not None
         else "Read the log, correct the error it shows"
     )

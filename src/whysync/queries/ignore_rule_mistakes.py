@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from whysync.argocd.ignore_differences import MistakeKind, Rule, RuleMistake, explain_miss
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Edit, Fix, Set
+from whysync.diagnosis.sentences import counted
 from whysync.json_tree import Object, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.queries.commands import kubectl, with_comment
 
 _BROAD = frozenset(
@@ -50,9 +54,23 @@ def correction(case: Case, pointer: str, miss: RuleMistake) -> Fix:
     title = f"Correct the rule: {miss.text}"
     edit = _edit(case, pointer, miss)
     if edit is not None:
-        return Fix.application(case.application.ref, edit, title=title, risk=_risk(case, pointer))
+        others = tuple(_same_mistake(case, pointer, miss))
+        if others:
+            title += f"; the same holds for {counted(len(others), 'other rule')}"
+        return Fix.application(case.application.ref, edit, *others, title=title, risk=_risk(case, pointer))
     command = kubectl("edit", "application", case.app.name, namespace=case.app.namespace)
     return Fix.run(with_comment(command, pointer), title=title)
+
+
+def _same_mistake(case: Case, pointer: str, miss: RuleMistake) -> Iterator[Edit]:
+    """Other rules without a group whose kind is in one group only, so that they never match either."""
+    if miss.kind is not MistakeKind.GROUP or case.application.at(f"{pointer}/group"):
+        return
+    for position, other in enumerate(case.app.spec.ignore_differences):
+        groups = {resource.group for resource in built_in().values() if resource.kind == other.kind}
+        at = f"/spec/ignoreDifferences/{position}"
+        if at != pointer and not other.group and len(groups) == 1 and (group := groups.pop()):
+            yield Set(pointer=f"{at}/group", value=group)
 
 
 def _risk(case: Case, pointer: str) -> str:

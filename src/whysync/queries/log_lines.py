@@ -17,7 +17,7 @@ _PREFIXES = {
     LogReason.CONNECTION_REFUSED: "connection refused to",
     LogReason.TIMEOUT: "no response in time from",
     LogReason.DNS: "no such host:",
-    LogReason.AUTH_FAILED: "login rejected for",
+    LogReason.AUTH_FAILED: "login rejected for user",
     LogReason.MISSING_ENV: "environment variable missing:",
     LogReason.MISSING_FILE: "file missing:",
     LogReason.MISSING_COMMAND: "command missing:",
@@ -26,6 +26,7 @@ _PREFIXES = {
 }
 
 
+_SERVER = re.compile(r"(?:server at|host|to) [\"'`]?(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,10})[\"'`,: ]")
 _HOST_REASONS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
 
 
@@ -35,6 +36,10 @@ def root_cause_text(failure: LogFailure) -> str:
     is_informative = bool(prefix) and (failure.reason not in _HOST_REASONS or _is_address(failure.subject))
     if not is_informative or not failure.subject:
         return log_line_text(failure.text)
+    if failure.reason is LogReason.AUTH_FAILED:
+        server = _SERVER.search(failure.text)
+        by = f" by {server['host']}{_port(failure)}" if server else ""
+        return f"{prefix} {failure.subject}{by}"
     return f"{prefix} {failure.subject}{_port(failure)}"
 
 

@@ -36,6 +36,15 @@ class HelmRender(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
+    def is_foreign(self) -> bool:
+        """Is it no object of Helm, whose names start with a capital letter (`.Values`), and nil?
+
+        Then the template is often meant for another program, and Helm evaluates it by mistake.
+        """
+        first = self.value_path.removeprefix("$").lstrip(".")[:1]
+        return self.value_path[:1] == "." and first.islower() and "nil pointer" in self.detail
+
+    @property
     def nil_map(self) -> str:
         """The map that is nil: `.Values.image`, if `tag` of `.Values.image.tag` cannot be read.
 

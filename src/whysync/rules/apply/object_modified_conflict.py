@@ -53,13 +53,19 @@ def object_modified_conflict(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{ref}: Git contains a resourceVersion, which is outdated after the first write"
             if pinned
-            else f"{ref} was modified while it was being applied{_how_often(case)}",
+            else f"{_what(case, ref)} was modified while it was being applied{_how_often(case)}",
             evidence=(
                 *group.cited(says="the API server has a newer version of it"),
                 *cite_if(pinned, VERSION, says="the version in Git"),
             ),
             fixes=tuple(_fixes(case, ref, pinned, retries=retries)),
         )
+
+
+def _what(case: Case, ref: Ref) -> str:
+    """Some messages name no object; the Application is not what was applied."""
+    unnamed = ref.key == case.application.ref.key
+    return "an object of this sync, which the message does not name," if unnamed else str(ref)
 
 
 def _pinned(desired: Manifest | None) -> Manifest | None:

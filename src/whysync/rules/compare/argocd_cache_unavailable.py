@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.failure import Network
 from whysync.messages.patterns.argocd import ArgocdCacheDown, CacheProblem
-from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
+from whysync.queries.argocd_components import pods_named, resolve_again, time_out_together, unresolved
 from whysync.queries.commands import (
     API_SERVER,
     CONTROLLER,
@@ -40,6 +40,8 @@ from whysync.queries.group_failures import grouped
 def argocd_cache_unavailable(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ArgocdCacheDown, by=lambda f: (f.problem, f.reason, f.detail)):
         failure = group.failure
+        if failure.reason is Network.TIMEOUT and time_out_together(case):
+            continue  # the repo-server times out too: repo_server_unavailable reports the network
         yield Finding(
             about=case.application.ref,
             explains=group.explains,

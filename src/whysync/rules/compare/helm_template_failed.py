@@ -116,6 +116,14 @@ def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | N
             hard_refresh(case),
             title=f"Set what the chart asks for in {where} ({one_line(failure.detail)}), then hard refresh",
         )
+    elif failure.is_foreign and not _chart(source):
+        yield Fix.run(
+            *_template_line(failure, source, folder),
+            comment(f"escape the braces in {failure.template}: {{{{`{{{{ {failure.value_path} }}}}`}}}}"),
+            comment("or move the text out of templates/ and include it with .Files.Get; commit and push"),
+            hard_refresh(case),
+            title=f"If {failure.value_path} is for another program (Argo CD's notifications): escape it",
+        )
     yield from revert_commit(case, source)
     yield Fix.run(
         *(() if failure.function == "fail" else _template_line(failure, source, folder)),

@@ -21,10 +21,17 @@ If it answers too late: generation-timeout. If it cannot reach the Git host: rep
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.failure import Network
-from whysync.messages.patterns.argocd import RepoServerDown
-from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
+from whysync.messages.patterns.argocd import ArgocdCacheDown, RepoServerDown
+from whysync.queries.argocd_components import (
+    check_network,
+    pods_named,
+    resolve_again,
+    time_out_together,
+    unresolved,
+)
 from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
@@ -37,12 +44,13 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
         pods = f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server"
         yield Finding(
             about=case.application.ref,
-            explains=group.explains,
+            explains=(*group.explains, *_of_redis(case, group.failure)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(case, group.failure),
             evidence=(
                 *group.cited(says="error of the controller"),
+                *_error_of_redis(case, group.failure),
                 *pods_named(case, "repo-server"),
             ),
             fixes=(resolve_again(case, group.failure.lookup, refresh(case)),)
@@ -52,6 +60,7 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
             else (_more_memory(case, pods),)
             if group.failure.killed
             else (
+                *((check_network(case),) if group.failure.reason is Network.TIMEOUT else ()),
                 Fix.run(
                     f"{pods} -o wide",
                     f"kubectl -n {namespace} describe pods -l app.kubernetes.io/name=argocd-repo-server",
@@ -67,11 +76,28 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
         )
 
 
+def _error_of_redis(case: Case, failure: RepoServerDown) -> tuple[Evidence, ...]:
+    if failure.reason is not Network.TIMEOUT or not time_out_together(case):
+        return ()
+    return tuple(report.cite(says="the connection to Redis") for report in case.failures(ArgocdCacheDown))[:1]
+
+
+def _of_redis(case: Case, failure: RepoServerDown) -> Iterator[SymptomId]:
+    if failure.reason is Network.TIMEOUT and time_out_together(case):
+        for report in case.failures(ArgocdCacheDown):
+            yield from report.symptoms
+
+
 def _verdict(case: Case, failure: RepoServerDown) -> str:
     if failure.killed:
         return f"`{failure.killed}` was killed in the repo-server: most likely it ran out of memory"
     if failure.lookup is not None:
         return unresolved(case, failure.lookup)
+    if failure.reason is Network.TIMEOUT and time_out_together(case):
+        return (
+            "Argo CD's controller reaches neither the repo-server nor Redis: both connections time out,"
+            " so most likely the network between the Pods is at fault"
+        )
     return f"Argo CD's repo-server does not answer: {why_unreachable(failure.reason)}"
 
 

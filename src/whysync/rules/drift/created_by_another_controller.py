@@ -13,9 +13,10 @@ Otherwise its kind or name may show it: a volume claim of a StatefulSet, a gener
 names show it, the finding also states the other possible explanation.
 
 ## Fix
-Set `argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its creator if that can set
-annotations: it no longer counts for the sync status (its health still does). Annotation tracking prevents
-the problem for all objects. Or exclude the kind in `resource.exclusions`.
+Exclude kinds that only controllers create, such as CiliumIdentity, in `resource.exclusions` (Argo CD 3 does
+so by default). Otherwise set `argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through
+its creator if that can set annotations: it no longer counts for the sync status, but its health does, and a
+prune still deletes it. Annotation tracking prevents the problem for all objects.
 
 ## When it is something else
 If Argo CD applied the object, it was removed from Git and has not been pruned.
@@ -23,12 +24,24 @@ If Argo CD applied the object, it was removed from Git and has not been pruned.
 
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.symptom import SymptomId
-from whysync.queries.commands import on_object
+from whysync.queries.commands import argocd_namespace, comment, kubectl, on_object, with_comment
 from whysync.queries.creators import creator_of
 from whysync.queries.drift import annotation_tracking
 
+_ONLY_BY_CONTROLLERS = frozenset({
+    ("", "Endpoints"), ("discovery.k8s.io", "EndpointSlice"), ("coordination.k8s.io", "Lease"),
+    ("certificates.k8s.io", "CertificateSigningRequest"), ("cert-manager.io", "CertificateRequest"),
+    ("cilium.io", "CiliumIdentity"), ("cilium.io", "CiliumEndpoint"), ("cilium.io", "CiliumEndpointSlice"),
+    ("kyverno.io", "AdmissionReport"), ("kyverno.io", "BackgroundScanReport"),
+    ("kyverno.io", "UpdateRequest"),
+    ("kyverno.io", "ClusterAdmissionReport"), ("kyverno.io", "ClusterBackgroundScanReport"),
+    ("wgpolicyk8s.io", "PolicyReport"), ("wgpolicyk8s.io", "ClusterPolicyReport"),
+    ("reports.kyverno.io", "EphemeralReport"), ("reports.kyverno.io", "ClusterEphemeralReport"),
+})  # fmt: skip
+"""Excluded by the default `resource.exclusions` of Argo CD 3."""
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 
 
@@ -52,10 +65,13 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             " has not been pruned",
             evidence=(case.cited_row(row, says="requires pruning"), *creator.evidence),
             fixes=(
+                *_exclude_kind(case, row),
                 Fix.run(
                     on_object("annotate", row.ref, IGNORE),
                     title="Exclude it from the sync status: IgnoreExtraneous, best set by its creator",
-                    risk="its health still counts; its creator may remove the annotation",
+                    risk="this changes only the sync status: a prune still deletes the object"
+                    + (", and auto-sync prunes here" if case.prunes else "")
+                    + "; its health still counts; its creator may remove the annotation",
                 ),
                 *(
                     (
@@ -68,3 +84,16 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _exclude_kind(case: Case, row: ResourceRow) -> Iterator[Fix]:
+    """Objects of these kinds come back under another name, so a rule for one object is of no use."""
+    if (row.group, row.kind) not in _ONLY_BY_CONTROLLERS:
+        return
+    edit = kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case))
+    yield Fix.run(
+        with_comment(edit, "add below data.resource.exclusions, and keep what is there:"),
+        comment(f"- {{apiGroups: ['{row.group}'], kinds: [{row.kind}], clusters: ['*']}}"),
+        title=f"Exclude {row.kind} from Argo CD: only controllers create it",
+        risk=f"Argo CD no longer shows, compares or prunes any {row.kind}",
+    )

@@ -20,13 +20,16 @@ sync still writes the field.
 A rule for another object, or for another field of this object, is not a mistake.
 """
 
+import json
+import re
 from collections.abc import Iterator
 
 from whysync.argocd.ignore_differences import RuleMistake, application_rules
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, SymptomKind, cite, rule
 from whysync.diagnosis.symptom import SymptomId
+from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import hard_refresh
+from whysync.queries.commands import comment, hard_refresh
 from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
 from whysync.queries.ignore_rule_mistakes import correction, nearest_miss
 
@@ -60,6 +63,14 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
     yield from _matching_but_without_effect(case)
 
 
+def _jq_path(pointer: str) -> str:
+    """`.spec.template.metadata.annotations` of a JSON pointer."""
+    return "".join(
+        f".{name}" if re.fullmatch(r"[A-Za-z_]\w*", name) else f".[{json.dumps(name)}]"
+        for name in split(pointer)
+    )
+
+
 def _matching_but_without_effect(case: Case) -> Iterator[Finding]:
     """Rules that match the object, although Argo CD reports it as OutOfSync."""
     refs: set[Ref] = set()
@@ -84,9 +95,16 @@ def _matching_but_without_effect(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.application(
                     case.application.ref,
-                    Add(pointer=f"{at}/jsonPointers", value=shell.pointer),
-                    title=f"Ignore all of {shell.pointer}",
-                    risk="other changes inside it are no longer shown",
+                    Add(
+                        pointer=f"{at}/jqPathExpressions",
+                        value=f"{_jq_path(shell.pointer)} | select(length == 0)",
+                    ),
+                    title=f"Also ignore {shell.pointer} if it is empty",
+                ),
+                Fix.run(
+                    comment(f"declare one entry of your own in {shell.pointer} of {shell.live.ref}; commit"),
+                    title="Or keep the field in Git with an entry of your own, so that it is on both sides",
+                    risk="the Pods restart once" if "/template/" in shell.pointer else "",
                 ),
             ),
         )
