@@ -57,6 +57,8 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """The image that cannot be pulled."""
     label: str = ""
     """The label in the Pod's node selector that no node has."""
+    may_be_gone: bool = False
+    """It may have been deleted, so that the wait cannot end."""
     sidecar: RunningSidecar | None = None
     """The sidecar that keeps the Job from completing."""
 
@@ -116,7 +118,7 @@ def _was_deleted(
             reason = (
                 f"Kubernetes deletes it {ttl} s after it finishes, possibly before Argo CD reads its result"
             )
-            return StuckWait(reason=reason, evidence=evidence, certain=False)
+            return StuckWait(reason=reason, evidence=evidence, certain=False, may_be_gone=True)
     other_jobs_are_live = any(
         key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key
     )
@@ -235,6 +237,17 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
                 "logs", f"{wait.ref.kind.lower()}/{wait.ref.name}", "--tail=50", namespace=wait.ref.namespace
             )
         )
+    runs = not stuck.certain and not stuck.may_be_gone
+    if runs:
+        yield Fix.run(
+            *commands,
+            comment(
+                "end what it waits for: a lock that another session holds, a service that does not answer"
+            ),
+            f"argocd app wait {app_argument(case)} --operation --timeout 600",
+            title="Read in its log what it waits for and end that first: the hook and the sync then continue",
+        )
+        commands = []
     if stuck.image:
         commands = [
             with_comment(
@@ -258,6 +271,8 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
         if stuck.action
         else f"Terminate the operation, correct this in Git ({stuck.reason}), then sync again"
         if stuck.certain
-        else "Read in its log what it waits for, terminate the operation, end that, then sync again",
+        else "Only if it cannot continue: terminate the operation, then sync again"
+        if runs
+        else "See whether it still exists; terminate the operation, then sync again",
         risk="what the hook has done so far is not undone; its Pods are deleted",
     )

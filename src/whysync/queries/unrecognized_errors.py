@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
+from whysync.diagnosis.evidence import cite
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.owning_resource import owning_row
@@ -63,14 +64,24 @@ def _finding(case: Case, group: Group) -> Finding:
     }
     reported = {id.kind for id in group.explains}
     stops = not reported.isdisjoint({SymptomKind.CONDITION, SymptomKind.OPERATION, SymptomKind.RESULT})
+    failed = _failed_result(case, group)
+    evidence = group.cited(says="whysync does not recognize the exact reason")
+    if failed is not None:
+        at = f"/status/operationState/syncResult/resources/{failed}/message"
+        evidence = (cite(case.application, at, says=f"the result of {about}"),)
+    result = SymptomId.result(about.key)
     return Finding(
         about=about,
-        explains=tuple(dict.fromkeys((*group.explains, *_health_of(case, about)))),
+        explains=tuple(
+            dict.fromkeys(
+                (*group.explains, *_health_of(case, about), *((result,) if failed is not None else ()))
+            )
+        ),
         cause=explanation.cause,
         severity=Severity.CRITICAL if stops else Severity.WARNING,
         confidence=Confidence.LOW,
         verdict=explanation.sentence.format(**names) + (f": {words}" if words else ""),
-        evidence=group.cited(says="whysync does not recognize the exact reason"),
+        evidence=evidence,
         fixes=(Fix.run(*explanation.commands(case, group), title=explanation.title),),
     )
 
@@ -99,7 +110,22 @@ def _side_of(case: Case, group: Group) -> Side:
 
 
 def _about(case: Case, group: Group) -> Ref:
-    return group.ref or case.application.ref
+    failed = _failed_result(case, group)
+    return group.ref or (case.results[failed].ref if failed is not None else case.application.ref)
+
+
+def _failed_result(case: Case, group: Group) -> int | None:
+    """The result that the operation's message repeats; that message names no object."""
+    if group.ref is not None or all(id.kind is not SymptomKind.OPERATION for id in group.explains):
+        return None
+    repeated = [
+        index
+        for index, result in enumerate(case.results)
+        if SymptomId.result(result.ref.key) in case.symptom_ids
+        and result.message.strip()
+        and result.message.strip() in group.message.text
+    ]
+    return repeated[0] if len(repeated) == 1 else None
 
 
 def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:

@@ -91,6 +91,8 @@ def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | N
     scaled_down = scaled_to_zero(case, service) if service is not None else None
     why = f"{scaled_down[0].ref} is scaled to zero" if scaled_down else why_unreachable(failure.reason)
     service_text = f" (Service {failure.namespace}/{failure.service})" if failure.service else ""
+    if scaled_down and group.applied:
+        service_text = ""  # its workload is named
     count = len(group.resources)
     blocked = f", which blocks {count} resources" if count > 1 else ""
     if group.applied and count == 1:
