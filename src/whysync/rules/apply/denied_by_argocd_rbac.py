@@ -23,13 +23,23 @@ from shlex import join
 
 from msgspec.structs import replace
 
-from whysync.argocd.rbac import Asker, Explanation, Permission, Policy, Reason, Request, explain, read_policy
+from whysync.argocd.rbac import (
+    Asker,
+    Explanation,
+    Permission,
+    Policy,
+    PolicyPart,
+    Reason,
+    Request,
+    explain,
+    read_policy,
+)
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import argocd_namespace, with_comment
+from whysync.queries.commands import argocd_namespace, comment, with_comment
 from whysync.queries.group_failures import grouped
 
 ROLE_PLACEHOLDER = "role:NAME"
@@ -49,7 +59,7 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"Argo CD's RBAC does not allow {failure.subject or 'the user'}: {request_text}"
-            + _shortfall(explanation),
+            + _shortfall(explanation, request),
             evidence=(*group.cited(says="Argo CD denies the request"), *_lines(config, explanation)),
             fixes=tuple(_fixes(case, failure.subject, request, explanation)) if failure.resource else (),
             already_fixed=already_fixed(
@@ -91,7 +101,16 @@ def _for_role(policy: Policy, role: str, request: Request) -> Permission | None:
     return result if isinstance(result, Permission) else None
 
 
-def _shortfall(explanation: Explanation | None) -> str:
+def _misplaced(explanation: Explanation | None, request: Request) -> Permission | None:
+    """The nearest line, if it has the app's name where the project belongs: objects are PROJECT/APP."""
+    nearest = explanation.nearest if explanation is not None else None
+    if nearest is None or nearest.misses != (PolicyPart.OBJECT,):
+        return None
+    app = request.object.rpartition("/")[2]
+    return nearest.line if nearest.line.allows and nearest.line.object.partition("/")[0] == app else None
+
+
+def _shortfall(explanation: Explanation | None, request: Request) -> str:
     if explanation is None:
         return ""
     decision, nearest = explanation.decision, explanation.nearest
@@ -105,6 +124,8 @@ def _shortfall(explanation: Explanation | None) -> str:
         return "; no line of the policy matches"
     if not nearest.misses:
         return f"; only {nearest.line.subject} may: {nearest.line}"
+    if _misplaced(explanation, request) is not None:
+        return f"; a line has the app's name where the project belongs (PROJECT/APP): {nearest.line}"
     return f"; the nearest line does not cover the {' and the '.join(nearest.misses)}: {nearest.line}"
 
 
@@ -148,6 +169,14 @@ def _fixes(case: Case, subject: str, request: Request, explanation: Explanation 
             with_comment(edit, f"delete: {decision.answer.line}"),
             check,
             title="Remove the deny line: a deny overrides every allow of the same subject",
+        )
+    elif (line := _misplaced(explanation, request)) is not None:
+        yield Fix.run(
+            with_comment(edit, f"replace: {line}"),
+            comment(f"by: {replace(line, object=request.object)}"),
+            check,
+            title="Correct the line: the object is PROJECT/APP; the check must print Yes",
+            risk="allows it to everybody with this role" if who.startswith("role:") else "",
         )
     elif remedy is not None or explanation is None or not subject:
         line = str(remedy) if remedy is not None else f"p, {ROLE_PLACEHOLDER}, {request}, allow"
