@@ -357,3 +357,88 @@ def test_argocds_mask_is_no_value() -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
     case = differing(secret, {"stringData": {"a": "++++++++"}}, {"data": {"a": "++++++++"}})
     assert set(told(case).values()) == {Mechanism.ENCODING}
+
+
+API_SERVICE: Object = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}
+BUCKET: Object = {"apiVersion": "s3.aws.example.org/v1", "kind": "Bucket"}
+CRD: Object = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+
+
+def _pod(container: Object) -> Object:
+    return {"spec": {"template": {"spec": {"containers": [{"name": "web", **container}]}}}}
+
+
+def _schema(schema: Object) -> Object:
+    return {"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}}
+
+
+@pytest.mark.parametrize(
+    ("type", "wanted", "live", "mechanism"),
+    [
+        (
+            API_SERVICE,
+            {"spec": {"group": "a", "insecureSkipTLSVerify": True}},
+            {"spec": {"group": "a", "caBundle": "QUJD"}},
+            Mechanism.BY_CONTROLLER,
+        ),
+        (
+            BUCKET,
+            {"spec": {"forProvider": {"region": "eu"}}},
+            {"spec": {"forProvider": {"region": "eu", "tags": {"a": "b"}}}},
+            Mechanism.BY_CONTROLLER,
+        ),
+        (
+            DEPLOYMENT,
+            _pod({}),
+            _pod({"env": [{"name": "STAKATER_WEB_CONFIGMAP", "value": "8843d7f92416"}]}),
+            Mechanism.BY_CONTROLLER,
+        ),
+        (
+            CRD,
+            {"spec": {"conversion": {"strategy": "None"}}},
+            {"spec": {"conversion": {"strategy": "Webhook"}}},
+            Mechanism.BY_CONTROLLER,
+        ),
+        (
+            CRD,
+            _schema({"type": "object", "x-kubernetes-validations": [{"rule": "true"}]}),
+            _schema({"type": "object"}),
+            Mechanism.DROPPED,
+        ),
+        (
+            DEPLOYMENT,
+            {"spec": {"template": {"spec": {"resources": {"limits": {"cpu": "1"}}}}}},
+            {"spec": {"template": {"spec": {}}}},
+            Mechanism.DROPPED,
+        ),
+    ],
+)
+def test_who_writes_a_field_of_this_kind(
+    type: Object, wanted: Object, live: Object, mechanism: Mechanism
+) -> None:
+    assert set(told(differing(type, wanted, live)).values()) == {mechanism}
+
+
+def test_a_switch_without_a_ca_was_changed_by_someone() -> None:
+    case = differing(API_SERVICE, {"spec": {"insecureSkipTLSVerify": True}}, {"spec": {}})
+    assert Mechanism.BY_CONTROLLER not in told(case).values()
+
+
+def test_a_webhook_that_is_asked_for_puts_in_the_values() -> None:
+    asks: Object = {"vault.security.example.org/inline-mutation": "true"}
+    wanted: Object = {"data": {"a": "${vault:secret#a}"}}
+    case = differing(CONFIG, wanted, {"data": {"a": "b"}}, annotations=asks)
+    assert set(told(case).values()) != {Mechanism.INJECTED}  # Git does not ask for it
+    marks: Object = {**asks, "whysync.dev/role": "desired"}
+    body: Object = {**wanted, "metadata": {"name": "web", "namespace": "shop", "annotations": marks}}
+    asked = differing(CONFIG, body, {"data": {"a": "b"}}, annotations=asks)
+    assert told(asked)["/data/a"] is Mechanism.INJECTED
+
+
+def test_an_element_that_another_manager_wrote_is_not_injected() -> None:
+    live: Object = {"spec": {"parameters": [{"name": "a"}, {"name": "image.tag", "value": "1.2"}]}}
+    wanted: Object = {"spec": {"parameters": [{"name": "a"}]}}
+    writer = written_by("argocd-image-updater", "spec", "parameters")
+    assert set(told(differing(WIDGET, wanted, live, writer=writer)).values()) == {Mechanism.BY_CONTROLLER}
+    stranger = written_by("some-program", "spec", "parameters")
+    assert set(told(differing(WIDGET, wanted, live, writer=stranger)).values()) == {Mechanism.BY_CONTROLLER}

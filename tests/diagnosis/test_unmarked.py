@@ -39,3 +39,9 @@ def test_only_what_really_differs_is_told() -> None:
 def test_a_mark_that_git_carries_is_compared() -> None:
     other = marked(config_map(desired=True), "other:/ConfigMap:shop/settings")
     assert "/metadata/annotations/argocd.argoproj.io~1tracking-id" in pointers(other, live_config_map("b"))
+
+
+def test_the_own_tracking_label_of_the_live_object_is_no_difference() -> None:
+    live = config_map(data={"a": "c"})
+    live["metadata"] = {**fields(live["metadata"]), "labels": {"app.kubernetes.io/instance": "shop"}}
+    assert pointers(config_map(desired=True), live) == ["/data/a"]

@@ -38,6 +38,7 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_adjusted_resource,
     is_builtin,
     is_ca_bundle,
+    is_field_of_application,
     is_filled_in_by_controller,
     is_injected,
     is_known_default,
@@ -118,7 +119,6 @@ _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVers
 _RESULT = "/status/operationState/syncResult"
 _LOCAL = "/status/operationState/operation/sync/manifests"
 _SOURCES = ("source", "sources")
-_ARGOCD_KINDS = frozenset({"Application", "ApplicationSet", "AppProject"})
 _ENTRIES = frozenset({"annotations", "labels", "data", "matchLabels", "nodeSelector"})
 
 
@@ -497,8 +497,8 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
 
 
 def _is_setting_of_argocd(drift: Drift) -> bool:
-    """The schemas of Argo CD's kinds fill in nothing: such a value was set, in its pages for example."""
-    return drift.ref.group == "argoproj.io" and drift.live_value not in ("", [], {}, None)
+    """The schema of an Application fills in nothing: such a value was set, in Argo CD's pages for example."""
+    return is_field_of_application(drift) and drift.live_value not in ("", [], {}, None)
 
 
 def _remaining(case: Case, drift: Drift) -> Mechanism:
@@ -553,9 +553,8 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     A schema drops fields, never an element of a list that it knows.
     """
     parts = pointers.split(drift.pointer)
-    of_argocd = drift.ref.group == "argoproj.io" and drift.ref.kind in _ARGOCD_KINDS
-    if parts[-1].isdecimal() or of_argocd:
-        return False  # the schemas of Argo CD's own kinds come with Argo CD
+    if parts[-1].isdecimal() or is_field_of_application(drift):
+        return False
     if drift.ref.kind == "CustomResourceDefinition" and "openAPIV3Schema" in parts:
         return True  # an older API server does not know all that a schema may declare
     if is_of_wrong_type(drift):
