@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
@@ -35,6 +36,9 @@ from whysync.messages.benign import is_problem_reason
 from whysync.messages.log_line import LogLine, parse_log_line
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_SUCCESS = re.compile(
+    r"^(?:Partial )?[Ss]ync operation to \S{0,200} ?succeeded|\(phase: Succeeded\)|-> Synced$"
+)
 _ARGOCD_PODS = ("argocd-", "openshift-gitops-")
 
 
@@ -305,7 +309,10 @@ class SnapshotIndex:
 
     @cached_property
     def argocd_log_lines(self) -> dict[str, list[FoundLine]]:
-        """The lines of Argo CD's logs that report a problem, by the Application they name; "" if none."""
+        """The lines of Argo CD's logs that report a problem, by the Application they name; "" if none.
+
+        A later line of the same log may report that a sync of that Application succeeded: then it is over.
+        """
         found: dict[str, list[FoundLine]] = defaultdict(list)
         for log in self.snapshot.logs:
             if log.pod.startswith(_ARGOCD_PODS):
@@ -313,6 +320,9 @@ class SnapshotIndex:
                     line = parse_log_line(raw)
                     if line.is_loud:
                         found[line.application].append(FoundLine(log, number, line))
+                    elif line.application and _SUCCESS.search(line.text):
+                        earlier = found[line.application]
+                        found[line.application] = [known for known in earlier if known.log is not log]
         return found
 
     @cached_property

@@ -7,7 +7,8 @@ commits the live value.
 
 ## How whysync knows
 The last sync succeeded at the revision that Argo CD compares with, so Git's value was applied. The live
-object has no managedFields (`kubectl get -o yaml` omits them), or they do not name a known program.
+object has no managedFields (`kubectl get -o yaml` omits them), or they do not name a known program. For a
+custom resource its operator is the likely writer: the finding then has the cause controller-owned.
 
 ## Fix
 Read managedFields, which name the writer. Then commit the live value, or sync. If the value comes back
@@ -21,10 +22,13 @@ differently each time: then nobody changed it.
 from collections.abc import Iterator
 from shlex import quote
 
+import msgspec
+
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.drift.field_heuristics import may_be_rendered_differently
+from whysync.diagnosis.drift.field_heuristics import is_builtin, may_be_rendered_differently
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing
+from whysync.kubernetes.api.ref import Ref
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import drift_finding, field_names, live_values
 
@@ -39,12 +43,17 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
             continue
         ref = drifts[0].ref
         names = field_names(drifts)
-        yield drift_finding(
+        operated = _has_operator(ref)
+        finding = drift_finding(
             *drifts,
             writer=drifts[0].writer,
             confidence=Confidence.LOW,
-            verdict=f"{names} of {ref} changed after the last sync, outside Git: the facts do not show"
-            " whether a person or a program did it",
+            verdict=f"{names} of {ref} changed after the last sync, outside Git: "
+            + (
+                "most likely its operator did it; a person may have, too: the facts do not show the writer"
+                if operated
+                else "the facts do not show whether a person or a program did it"
+            ),
             fixes=(
                 Fix.run(
                     kubectl(
@@ -62,6 +71,12 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+        yield msgspec.structs.replace(finding, cause="controller-owned") if operated else finding
+
+
+def _has_operator(ref: Ref) -> bool:
+    """A custom resource has a controller that may write its spec; people mostly change built-in kinds."""
+    return not is_builtin(ref) and ref.group != "argoproj.io"
 
 
 def _is_changed(case: Case, drift: Drift) -> bool:
