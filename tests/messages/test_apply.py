@@ -257,6 +257,12 @@ PLACES: list[Row] = [
 
 SCHEMA: list[Row] = [
     (
+        "one or more objects failed to apply, reason: the namespace of the provided object does not match the"
+        " namespace sent on the request",
+        SchemaInvalid,
+        {"pointer": "/metadata/namespace", "problem": SchemaProblem.INVALID},
+    ),
+    (
         'error validating data: ValidationError(Deployment.spec.template): unknown field "replica" in '
         "io.k8s.api.core.v1.PodTemplateSpec",
         SchemaInvalid,

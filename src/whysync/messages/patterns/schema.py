@@ -117,6 +117,17 @@ TABLE: tuple[Pattern, ...] = (
         r"ValidationError\((?P<path>[^)]{1,300})\): (?P<detail>[^;,\n]{1,1000})",
         validation,
     ),
+    Pattern(
+        "the namespace of the provided object does not match",
+        r"the namespace of the provided object does not match the namespace sent on the request",
+        fill(
+            SchemaInvalid,
+            whole="detail",
+            problem=SchemaProblem.INVALID,
+            field="metadata.namespace",
+            pointer="/metadata/namespace",
+        ),
+    ),
     # Go prints the path without indexes: it is not a JSON pointer.
     Pattern(
         "cannot unmarshal",
