@@ -97,7 +97,7 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
                 and not any(_is_about_the_same(symptom, finding, case) for symptom in open_symptoms)
             ]
             crashed += more.crashed
-    findings = in_order(linked(found))
+    findings = in_order(linked([_weighed(finding, case) for finding in found]))
     explained = explained_by(findings, case.symptoms)
     return AppReport(
         case=case,
@@ -108,6 +108,24 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
         gaps=case.gaps,
         skipped=tuple(skipped),
         crashed=tuple(crashed),
+    )
+
+
+def _weighed(finding: Finding, case: Case) -> Finding:
+    """Lowers the weight of an error that only a container's log reports while the app is Healthy.
+
+    The line may be old, and a controller may do without what it was refused.
+    """
+    symptoms = [symptom for symptom in case.symptoms if symptom.id in finding.explains]
+    only_logged = bool(symptoms) and all(
+        symptom.kind is SymptomKind.LOG and symptom.ref is not None for symptom in symptoms
+    )
+    if not only_logged or case.app.status.health.status != "Healthy":
+        return finding
+    return msgspec.structs.replace(
+        finding,
+        severity=min(finding.severity, Severity.WARNING, key=lambda severity: severity.weight),
+        confidence=Confidence.MEDIUM if finding.confidence is Confidence.HIGH else finding.confidence,
     )
 
 
