@@ -416,8 +416,8 @@ def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout:
 
 
 def taken_by(out: str) -> str:
-    (line,) = [line.strip() for line in out.splitlines() if line.strip().startswith("apply ")]
-    return line.removeprefix("apply").strip()
+    (line,) = [line for line in out.splitlines() if line.startswith("    apply ")]
+    return line.strip().removeprefix("apply").strip()
 
 
 def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path) -> None:
