@@ -50,13 +50,16 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
             verdict=f"{owners} owns {fields}{of}, so server-side apply without force is rejected",
             evidence=group.cited(says="who owns which fields"),
             fixes=(
-                *((take_over,) if is_left_over else ()),
                 Fix.run(
                     show_command + "   # the owner of each field",
-                    "# remove these fields from the manifests of whoever should not own them",
-                    title=f"Let one manager own these fields: {owners}, or the one that applies now",
+                    "# a recent time: stop the script that runs kubectl apply; else take the fields over"
+                    if is_left_over
+                    else "# remove these fields from the manifests of whoever should not own them",
+                    title="See whether a script still runs kubectl apply, and stop it; Git keeps its values"
+                    if is_left_over
+                    else f"Let one manager own these fields: {owners}, or the one that applies now",
                 ),
-                *(() if is_left_over else (take_over,)),
+                take_over,
             ),
         )
 
@@ -74,11 +77,11 @@ def _take_over(case: Case, ref: Ref, owners: str, fields: str, *, is_left_over: 
             namespace=ref.namespace,
         ),
         sync(case),
-        title="Take the fields over once: they belong to an earlier kubectl apply; Git keeps its values"
+        title="Then take the fields over once: they belong to an earlier kubectl apply"
         if is_left_over
         else "Or let Argo CD's manager take ownership of the fields once",
         risk="the live values become those of Git; a script that runs kubectl apply writes its own again"
         if is_left_over
         else f"{owners} may write its values again",
-        destroys=() if is_left_over else (f"the values that {owners} set in {fields}",),
+        destroys=(f"the values that {owners} set in {fields}",),
     )
