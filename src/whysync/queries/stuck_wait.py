@@ -261,9 +261,12 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
             f"kubectl label node NODE {quote(stuck.label)}",
             title=f"Label a node {stuck.label}: the hook then starts",
         )
+    first = f"{stuck.action}, then" if stuck.action else ""
+    if not stuck.action and not stuck.certain and runs:
+        first = "end what it waits for: otherwise the next run waits for it, too"
     yield Fix.run(
         *commands,
-        *((comment(f"{stuck.action}, then"),) if stuck.action else ()),
+        *((comment(first),) if first else ()),
         terminate(case),
         on_object("delete", wait.ref, "--ignore-not-found"),
         sync(case),
