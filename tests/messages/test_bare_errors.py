@@ -36,7 +36,7 @@ def test_a_field_error_without_its_field(text: str, kind: type[Failure]) -> None
             'entry for /v1, Kind=APIGroup" server="https://10.0.0.1"',
             OpenApiError,
         ),
-        ("panic: unrecognized option: missingkey=eror [recovered]", ApplicationSetFailed),
+        ("panic: unrecognized option: missingkey=fail [recovered]", ApplicationSetFailed),
         ("1:S 02 Mar 2026 03:04:05.678 # Timeout connecting to the MASTER...", ArgocdCacheDown),
         (
             "FATA[0000] rpc error: code = Unknown desc = v1alpha1.ApplicationList.Items: "
