@@ -236,10 +236,4 @@ CASES: tuple[Case, ...] = (
         put(cm("{n: m}")),
         delete(_CM, "preconditions: {uid: 00000000-0000-0000-0000-000000000000}"),
     ),
-    case(
-        "no_name",
-        at("delete", "/api/v1/namespaces/NS/configmaps/"),
-        at("delete", "/api/v1/configmaps"),
-        at("delete", "/api/v1/namespaces"),
-    ),
 )
