@@ -12,6 +12,7 @@ import re
 import sys
 from pathlib import Path
 
+from whysync import __version__
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump
@@ -47,7 +48,7 @@ from whysync.queries.commands import sync
 from whysync.queries.group_failures import grouped
 
 
-@rule(cause="{cause}", since="0.1")
+@rule(cause="{cause}", since="{since}")
 def {name}(case: Case) -> Iterator[Finding]:
     for group in grouped(case, {failure}):
         ref = group.ref or case.application.ref
@@ -69,7 +70,7 @@ from whysync.queries.drift import drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_field
 
 
-@rule(cause="{cause}", needs={{Fact.DESIRED, Fact.LIVE}}, since="0.1")
+@rule(cause="{cause}", needs={{Fact.DESIRED, Fact.LIVE}}, since="{since}")
 def {name}(case: Case) -> Iterator[Finding]:
     for drifts in case.drifts_by_object(Mechanism.{mechanism}):
         ref = drifts[0].ref
@@ -178,7 +179,12 @@ def main() -> int:
     if module.exists() or cases.exists():
         parser.error(f"{side}/{name} exists already")
     template = DRIFT_MODULE if options.mechanism else MODULE
-    values = {"failure": options.failure, "module": defined_in, "mechanism": options.mechanism}
+    values = {
+        "failure": options.failure,
+        "module": defined_in,
+        "mechanism": options.mechanism,
+        "since": __version__.rpartition(".")[0],
+    }
     module.write_text(template.format(cause=options.cause, name=name, **values))
     texts = drift_cases() if options.mechanism else message_cases(side, options.message)
     for folder, text in zip(("first_case", "near_miss"), texts, strict=True):

@@ -21,8 +21,9 @@ from tests.rules.bench import (
     rule_for,
     rules_dir,
 )
+from whysync import __version__
 from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.rule import AnyRule, diagnosis_rules
+from whysync.diagnosis.rule import AnyRule, diagnosis_rules, registry
 from whysync.fixes.case_after_fix import applied
 
 HEADINGS = ("## What happens", "## How whysync knows", "## Fix", "## When it is something else")
@@ -50,8 +51,13 @@ def test_rule_says_exactly_this_and_its_fix_silences_it(folder: Path, golden: Go
 def test_rule_has_a_page_a_case_and_a_near_miss(rule: AnyRule) -> None:
     assert rule.docs, "the module docstring is the rule's page"
     assert [heading for heading in HEADINGS if heading not in rule.docs] == []
-    assert rule.since
     folders = [f for f in rules_dir(rule).iterdir() if f.is_dir()] if rules_dir(rule).is_dir() else []
     expected = [(folder / "expected.txt").read_text() for folder in folders]
     assert any(expected), f"{rule.id} has no case that fires"
     assert not all(expected), f"{rule.id} has no near miss"
+
+
+def test_no_rule_is_newer_than_the_version_in_which_it_ships() -> None:
+    version = [int(part) for part in __version__.split(".")[:2]]
+    newer = {rule.id: rule.since for rule in registry() if [*map(int, rule.since.split("."))] > version}
+    assert newer == {}

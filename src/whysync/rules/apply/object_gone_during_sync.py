@@ -26,7 +26,7 @@ from whysync.queries.named_objects import named_ref
 OF_SYNC = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT, SymptomKind.CONDITION})
 
 
-@rule(cause="deleted-live", since="0.2", last_resort=True)
+@rule(cause="deleted-live", since="0.1", last_resort=True)
 def object_gone_during_sync(case: Case) -> Iterator[Finding]:
     for group in grouped(case, ObjectMissing, by=lambda failure: failure.resource):
         if OF_SYNC.isdisjoint(id.kind for id in group.explains):

@@ -32,7 +32,7 @@ from whysync.queries.ignore_rules import RESPECT
 _UNCLEAR = (Mechanism.UNKNOWN, Mechanism.CONTESTED, Mechanism.DROPPED)
 
 
-@rule(cause="sync-noop-loop", needs={Fact.DESIRED, Fact.LIVE}, since="0.2")
+@rule(cause="sync-noop-loop", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def ignored_list_not_applied(case: Case) -> Iterator[Finding]:
     if not case.has_sync_option(RESPECT) or not synced_at_current_revision(case):
         return

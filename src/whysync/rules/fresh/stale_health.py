@@ -27,7 +27,7 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import argocd_namespace, kubectl, refresh
 
 
-@rule(cause="stale-state", since="0.2", last_resort=True, on_absence=True)
+@rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
 def stale_health(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         symptom = SymptomId.unhealthy(row.key)

@@ -66,7 +66,7 @@ _PASSES_WITHIN = timedelta(minutes=10)
 _FAILURE = re.compile(r"(?i)fail|error|denied|rejected|invalid")
 
 
-@rule(cause="health-quirk", since="0.2", last_resort=True)
+@rule(cause="health-quirk", since="0.1", last_resort=True)
 def degraded_without_failure(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         symptom = SymptomId.unhealthy(row.key)

@@ -28,7 +28,7 @@ from whysync.queries.commands import comment, on_object
 from whysync.queries.operator_remedies import in_short
 
 
-@rule(cause="degraded-workload", since="0.2", last_resort=True)
+@rule(cause="degraded-workload", since="0.1", last_resort=True)
 def failure_behind_healthy(case: Case) -> Iterator[Finding]:
     for state in object_states_of(case):
         row = case.rows.get(state.manifest.key)

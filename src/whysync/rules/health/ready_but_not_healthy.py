@@ -37,7 +37,7 @@ IGNORE_POLICY = "/metadata/annotations/argocd.argoproj.io~1ignore-restart-policy
 _READY = ("Ready", "Available")
 
 
-@rule(cause="health-quirk", since="0.2", last_resort=True)
+@rule(cause="health-quirk", since="0.1", last_resort=True)
 def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         symptom = SymptomId.unhealthy(row.key)

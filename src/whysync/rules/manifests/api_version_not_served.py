@@ -33,7 +33,7 @@ from whysync.manifests.tree import Tree
 from whysync.queries.removed_apis import removal_of
 
 
-@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="deprecated-api", since="0.2")
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="deprecated-api", since="0.1")
 def api_version_not_served(tree: Tree) -> Iterator[Finding]:
     release = tree.configuration.release
     for item in tree.items:

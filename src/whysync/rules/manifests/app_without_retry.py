@@ -31,7 +31,7 @@ from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="autosync-given-up", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="autosync-given-up", since="0.1")
 def app_without_retry(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         automated = dig(app.spec, "syncPolicy", "automated")

@@ -28,7 +28,7 @@ from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="path-not-found", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="path-not-found", since="0.1")
 def application_source_invalid(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         # Patches and templates of ApplicationSets are not complete specs.

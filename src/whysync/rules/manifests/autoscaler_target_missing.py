@@ -30,7 +30,7 @@ from whysync.manifests.tree import Tree
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.1")
 def autoscaler_target_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("HorizontalPodAutoscaler"):
         target = fields(item.spec.get("scaleTargetRef"))

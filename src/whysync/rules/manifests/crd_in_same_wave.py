@@ -34,7 +34,7 @@ from whysync.manifests.tree import Tree
 from whysync.queries.sync_position import comes_before
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="missing-crd", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="missing-crd", since="0.1")
 def crd_in_same_wave(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         definitions: dict[tuple[str, str], Item] = {}

@@ -34,7 +34,7 @@ from whysync.manifests.tree import Tree
 from whysync.queries.sync_options import LOST_WITH, keeps_from_pruning, with_options
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="prunable-data", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="prunable-data", since="0.1")
 def critical_resource_prunable(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if unit.app is None or dig(unit.app.spec, "syncPolicy", "automated", "prune") is not True:

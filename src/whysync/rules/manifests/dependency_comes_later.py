@@ -38,7 +38,7 @@ from whysync.queries.sync_position import applied_before, phase_and_wave
 _NEEDED = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="dependency-missing", since="0.1")
 def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
     for unit in tree.units:
         if not any(item.annotations for item in unit.items):

@@ -30,7 +30,7 @@ from whysync.manifests.tree import Tree
 _LINE = re.compile(r"line (\d+)")
 
 
-@rule(layer=Layer.SYNTAX, severity=Severity.WARNING, cause="invalid-yaml", since="0.2")
+@rule(layer=Layer.SYNTAX, severity=Severity.WARNING, cause="invalid-yaml", since="0.1")
 def duplicate_key(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for document in file.documents:

@@ -33,7 +33,7 @@ from whysync.manifests.tree import AppSpec, Tree
 _RANGE = re.compile(r"[*^~<>|,]|\bx\b|^v?\d+(?:\.\d+)?$|\s-\s", re.IGNORECASE)
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="floating-version", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="floating-version", since="0.1")
 def floating_revision(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         yield from _floating_sources(app)

@@ -42,7 +42,7 @@ _DEADLINES = ("/spec/activeDeadlineSeconds", "/spec/template/spec/activeDeadline
     scope=Scope.OBJECTS,
     severity=Severity.INFO,
     cause="hook-stuck",
-    since="0.2",
+    since="0.1",
 )
 def hook_without_deadline(objects: DesiredObjects) -> Iterator[Finding]:
     for manifest in objects.desired:

@@ -41,7 +41,7 @@ from whysync.manifests.files import finding
     scope=Scope.OBJECTS,
     severity=Severity.WARNING,
     cause="hook-leftover",
-    since="0.2",
+    since="0.1",
 )
 def hook_without_delete_policy(objects: DesiredObjects) -> Iterator[Finding]:
     for manifest in objects.desired:

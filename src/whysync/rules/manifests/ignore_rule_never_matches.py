@@ -35,7 +35,7 @@ from whysync.manifests.tree import Tree
 _FIELDS = ("jsonPointers", "jqPathExpressions", "managedFieldsManagers")
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-miss", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-miss", since="0.1")
 def ignore_rule_never_matches(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):

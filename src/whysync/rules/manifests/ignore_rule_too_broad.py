@@ -55,7 +55,7 @@ _SECTIONS_JQ = (
 )
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-too-broad", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-rule-too-broad", since="0.1")
 def ignore_rule_too_broad(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(app.spec.get("ignoreDifferences"))):

@@ -35,7 +35,7 @@ from whysync.manifests.tree import Tree
 _RESPECT = "RespectIgnoreDifferences=true"
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-not-respected", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="ignore-not-respected", since="0.1")
 def ignored_but_still_applied(tree: Tree) -> Iterator[Finding]:
     """Only for fields that the files declare: a sync does not write what Git leaves out."""
     for unit in tree.units:

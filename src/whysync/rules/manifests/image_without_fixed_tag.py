@@ -30,7 +30,7 @@ _LONG_RUNNING = ("Deployment", "StatefulSet", "DaemonSet", "Rollout")
 _PLACEHOLDERS = ("$", "{", "<", "@sha256:", " ")
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="floating-version", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="floating-version", since="0.1")
 def image_without_fixed_tag(tree: Tree) -> Iterator[Finding]:
     replaced = {name for kustomization in tree.kustomizations.values() for name in kustomization.images}
     for item in tree.of_kind(*TEMPLATES):

@@ -33,7 +33,7 @@ from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.1")
 def ingress_backend_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Ingress"):
         if item.file.part is not Part.MANIFESTS or item.ref.group != "networking.k8s.io":

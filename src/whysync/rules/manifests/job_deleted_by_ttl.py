@@ -33,7 +33,7 @@ from whysync.manifests.tree import Tree
 from whysync.queries.drift import ttl_pointer
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="ttl-deleted", since="0.1")
 def job_deleted_by_ttl(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("Job", "Workflow"):
         pointer = ttl_pointer(item)

@@ -37,7 +37,7 @@ _MAX_BYTES = 262_144
 _WITHOUT_ANNOTATION = ("ServerSideApply=true", "Replace=true")
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.CRITICAL, cause="annotation-too-long", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.CRITICAL, cause="annotation-too-long", since="0.1")
 def last_applied_too_long(tree: Tree) -> Iterator[Finding]:
     seen: set[str] = set()
     for unit in tree.units:

@@ -28,7 +28,7 @@ from whysync.manifests.files import finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="invalid-yaml", since="0.2")
+@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="invalid-yaml", since="0.1")
 def manifest_yaml_invalid(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for broken in file.broken:

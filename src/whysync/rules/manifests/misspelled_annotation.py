@@ -51,7 +51,7 @@ _LISTS = {
 }
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-annotation", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-annotation", since="0.1")
 def misspelled_annotation(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         for key, value in item.annotations.items():

@@ -33,7 +33,7 @@ from whysync.manifests.tree import Tree
 _OF_ARGOCD = ("Application", "ApplicationSet", "AppProject")
 
 
-@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+@rule(layer=Layer.SYNTAX, severity=Severity.CRITICAL, cause="schema-invalid", since="0.1")
 def object_incomplete(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for document in file.documents:

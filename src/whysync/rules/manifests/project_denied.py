@@ -40,7 +40,7 @@ from whysync.manifests.projects import (
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-denied", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-denied", since="0.1")
 def project_denied(tree: Tree) -> Iterator[Finding]:
     projects = declared_projects(tree)
     for app in tree.app_specs:

@@ -31,7 +31,7 @@ from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-invalid", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-invalid", since="0.1")
 def project_is_invalid(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("AppProject"):
         if item.ref.group != "argoproj.io" or item.file.part is not Part.MANIFESTS:

@@ -43,7 +43,7 @@ class _KeyReference(NamedTuple):
     pointer: str
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="config-error", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="config-error", since="0.1")
 def referenced_key_missing(tree: Tree) -> Iterator[Finding]:
     for item in tree.items:
         if item.file.part is not Part.MANIFESTS or item.kustomized:

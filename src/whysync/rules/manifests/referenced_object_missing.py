@@ -39,7 +39,7 @@ _KINDS = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
 _EVERYWHERE = {("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")}
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.1")
 def referenced_object_missing(tree: Tree) -> Iterator[Finding]:
     reported: set[tuple[str, str, str]] = set()
     for item in tree.items:

@@ -27,7 +27,7 @@ from whysync.manifests.files import Item, Part, finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="duplicate-resource", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="duplicate-resource", since="0.1")
 def repeated_resource(tree: Tree) -> Iterator[Finding]:
     first_in_file: dict[tuple[str, Key], Item] = {}
     for item in tree.items:

@@ -38,7 +38,7 @@ from whysync.manifests.tree import Tree
 _SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "Rollout")
 
 
-@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="controller-owned", since="0.2")
+@rule(layer=Layer.GITOPS, severity=Severity.WARNING, cause="controller-owned", since="0.1")
 def replicas_owned_by_autoscaler(tree: Tree) -> Iterator[Finding]:
     ignored = _ignored_kinds(tree)
     scaled = () if "*" in ignored else tuple(kind for kind in _SCALED if kind not in ignored)

@@ -38,7 +38,7 @@ from whysync.manifests.pods import TEMPLATES, pod_labels_of
 from whysync.manifests.tree import Tree, Unit
 
 
-@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.2")
+@rule(layer=Layer.REFERENCES, severity=Severity.WARNING, cause="dependency-missing", since="0.1")
 def selector_matches_nothing(tree: Tree) -> Iterator[Finding]:
     pod_labels = _PodLabels(tree)
     for unit in tree.units:

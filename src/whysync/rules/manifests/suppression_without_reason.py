@@ -26,7 +26,7 @@ from whysync.manifests.suppressions import ANNOTATION, ignores_in, ignores_of
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.LINT, severity=Severity.WARNING, cause="suppression", since="0.2")
+@rule(layer=Layer.LINT, severity=Severity.WARNING, cause="suppression", since="0.1")
 def suppression_without_reason(tree: Tree) -> Iterator[Finding]:
     known = {rule.id for rule in rules_in(MANIFESTS)}
     for file in tree.files:

@@ -37,7 +37,7 @@ from whysync.manifests.tree import Tree
 _START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="sync-window", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="sync-window", since="0.1")
 def sync_window_without_effect(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("AppProject"):
         if item.ref.group != "argoproj.io":

@@ -34,7 +34,7 @@ from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="unknown-field-dropped", since="0.2")
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="unknown-field-dropped", since="0.1")
 def unknown_field(tree: Tree) -> Iterator[Finding]:
     for item, violation in tree.violations:
         if violation.how is ViolationKind.UNKNOWN:

@@ -32,7 +32,7 @@ from whysync.manifests.similar_names import near
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-sync-option", since="0.2")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="unknown-sync-option", since="0.1")
 def unknown_sync_option(tree: Tree) -> Iterator[Finding]:
     for app in tree.app_specs:
         for number, raw in enumerate(items(dig(app.spec, "syncPolicy", "syncOptions"))):

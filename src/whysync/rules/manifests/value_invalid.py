@@ -32,7 +32,7 @@ from whysync.manifests.schemas.violation import ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.1")
 def value_invalid(tree: Tree) -> Iterator[Finding]:
     masker = Masker()
     for item, violation in tree.violations:

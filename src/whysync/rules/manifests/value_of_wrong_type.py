@@ -33,7 +33,7 @@ from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.2")
+@rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="schema-invalid", since="0.1")
 def value_of_wrong_type(tree: Tree) -> Iterator[Finding]:
     for item, violation in tree.violations:
         if violation.how is ViolationKind.TYPE:

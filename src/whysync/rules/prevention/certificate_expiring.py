@@ -24,7 +24,7 @@ from whysync.kubernetes.api.manifest import Manifest
 _SOON: Final = timedelta(days=21)
 
 
-@rule(topic=Topic.EXPIRY, cause="certificate-expiring", since="0.2")
+@rule(topic=Topic.EXPIRY, cause="certificate-expiring", since="0.1")
 def certificate_expiring(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         live = case.live_of(row.key) if row.kind == "Certificate" else None

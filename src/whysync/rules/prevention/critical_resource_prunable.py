@@ -20,7 +20,7 @@ from whysync.diagnosis.rule import Topic, rule
 from whysync.queries.sync_options import LOST_WITH, keeps_from_pruning, with_options
 
 
-@rule(topic=Topic.DATA, severity=Severity.WARNING, cause="prunable-data", since="0.2")
+@rule(topic=Topic.DATA, severity=Severity.WARNING, cause="prunable-data", since="0.1")
 def critical_resource_prunable(case: Case) -> Iterator[Finding]:
     if not case.prunes or case.has_sync_option("Prune=false") or case.has_sync_option("Prune=confirm"):
         return

@@ -41,7 +41,7 @@ _TOOLS = (WriterKind.KUBECTL_APPLY, WriterKind.HELM, WriterKind.TERRAFORM, Write
 _Group = tuple[str, bool]
 
 
-@rule(topic=Topic.WRITERS, severity=Severity.WARNING, cause="controller-owned", since="0.2")
+@rule(topic=Topic.WRITERS, severity=Severity.WARNING, cause="controller-owned", since="0.1")
 def fields_written_by_others(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         live = None if row.hook else case.live_of(row.key)

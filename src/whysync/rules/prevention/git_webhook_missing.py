@@ -22,7 +22,7 @@ _REASONS = {
 }
 
 
-@rule(topic=Topic.WEBHOOK, scope=Scope.FLEET, severity=Severity.INFO, cause="polling-lag", since="0.2")
+@rule(topic=Topic.WEBHOOK, scope=Scope.FLEET, severity=Severity.INFO, cause="polling-lag", since="0.1")
 def git_webhook_missing(cases: Sequence[Case]) -> Iterator[Finding]:
     case = cases[0]
     reason = _REASONS.get(webhook_use(case))

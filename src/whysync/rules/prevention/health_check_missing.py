@@ -45,7 +45,7 @@ return answer
 """
 
 
-@rule(topic=Topic.HEALTH, severity=Severity.INFO, cause="no-health-check", since="0.2")
+@rule(topic=Topic.HEALTH, severity=Severity.INFO, cause="no-health-check", since="0.1")
 def health_check_missing(case: Case) -> Iterator[Finding]:
     reported: set[tuple[str, str]] = set()
     for row in case.app.status.resources:

@@ -17,7 +17,7 @@ from whysync.diagnosis.rule import Topic, rule
 from whysync.json_tree import dig, items, text
 
 
-@rule(topic=Topic.EXPIRY, severity=Severity.WARNING, cause="repo-unreachable", since="0.2")
+@rule(topic=Topic.EXPIRY, severity=Severity.WARNING, cause="repo-unreachable", since="0.1")
 def repository_connection_failed(case: Case) -> Iterator[Finding]:
     used = {source.repo_url.rstrip("/").removesuffix(".git") for source in case.app.sources}
     for fact in case.index.snapshot.facts:
