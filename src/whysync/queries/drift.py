@@ -6,6 +6,7 @@ A finding about differing fields of one object explains their symptoms and cites
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from shlex import quote
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
@@ -18,7 +19,7 @@ from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
-from whysync.queries.commands import argocd_namespace, kubectl
+from whysync.queries.commands import argocd_namespace, kubectl, on_object, sync
 
 _TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
 COMPARE_OPTIONS_POINTER = "/metadata/annotations/argocd.argoproj.io~1compare-options"
@@ -53,6 +54,26 @@ def drift_finding(
         verdict=verdict,
         evidence=both_sides(drifts) if evidence is None else tuple(evidence),
         fixes=tuple(fixes),
+    )
+
+
+def find_writer(ref: Ref, *, hint: str = "") -> Fix:
+    """Read managedFields, which `kubectl get -o yaml` omits."""
+    return Fix.run(
+        on_object("get", ref, "-o", "yaml", "--show-managed-fields"),
+        title="Find the writer: managedFields list the manager of each field"
+        + (f" ({hint})" if hint else ""),
+    )
+
+
+def restore_from_git(case: Case, drifts: Sequence[Drift]) -> Fix:
+    """Sync only the object whose fields an unknown writer changed."""
+    ref = drifts[0].ref
+    return Fix.run(
+        sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
+        title="Git is right: sync this resource (if the value comes back, a program writes it)",
+        risk="undoes the change, which may be part of incident response: ask first",
+        destroys=tuple(f"the live value at {drift.pointer}" for drift in drifts),
     )
 
 

@@ -8,10 +8,10 @@
    API server, fields that controllers fill in, certificates, injected elements, admission policies and
    webhooks that match the object, generated values. A deduction from absent managedFields comes after the
    known defaults.
-4. What remains was changed by someone or something. In an app whose diff includes webhooks it was a webhook
-   that does not change a dry run in the same way. With self-heal a manual change does not last, so it is
-   a program (`CONTESTED`); without it, `UNKNOWN` leaves both readings open. For replicas the two readings
-   have a name: `SCALED`.
+4. What remains was changed by someone or something. With self-heal a manual change does not last, so it is
+   a program (`CONTESTED`); without it, `UNKNOWN` leaves both readings open. Two readings have a name: for
+   replicas `SCALED`, and in an app whose diff includes webhooks `NOT_AS_DRY_RUN` (a webhook that changes a
+   dry run differently, or a later change).
 """
 
 from __future__ import annotations
@@ -136,6 +136,7 @@ class Mechanism(StrEnum):
     BY_OTHER_TOOL = "written by another deployment tool"
     BY_CONTROLLER = "written by a controller"
     INJECTED = "put in by a webhook"
+    NOT_AS_DRY_RUN = "not what a dry run that includes webhooks returns"
     API_DEFAULT = "filled in by the API server"
     CRD_DEFAULT = "filled in from the CRD's schema"
     GENERATED = "rendered differently each time"
@@ -510,7 +511,7 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
     if drift.pointer == "/spec/replicas":
         return Mechanism.SCALED
     if compares_with_webhooks(case, drift.desired):
-        return Mechanism.INJECTED
+        return Mechanism.INJECTED if mutating_webhook(case, drift.ref) else Mechanism.NOT_AS_DRY_RUN
     if drift.only_live and _annotation(drift) and not is_builtin(drift.ref):
         return Mechanism.BY_CONTROLLER  # people rarely annotate live objects of an operator; operators do
     if case.self_heals and synced_at_current_revision(case):

@@ -20,7 +20,6 @@ differently each time: then nobody changed it.
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
 import msgspec
 
@@ -29,8 +28,7 @@ from whysync.diagnosis.drift.field_heuristics import is_builtin, may_be_rendered
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import kubectl, sync
-from whysync.queries.drift import drift_finding, field_names, live_values
+from whysync.queries.drift import drift_finding, field_names, find_writer, live_values, restore_from_git
 
 
 @rule(cause="manual-edit", needs={Fact.DESIRED, Fact.LIVE}, since="0.1", last_resort=True)
@@ -55,20 +53,9 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
                 else "the facts do not show whether a person or a program did it"
             ),
             fixes=(
-                Fix.run(
-                    kubectl(
-                        *("get", ref.kind.lower(), ref.name, "-o", "yaml", "--show-managed-fields"),
-                        namespace=ref.namespace,
-                    ),
-                    title="Find the writer: managedFields list the manager of each field",
-                ),
+                find_writer(ref),
                 Fix.change(ref, *live_values(drifts), title="The live value is right: commit it to Git"),
-                Fix.run(
-                    sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
-                    title="Git is right: sync this resource (if the value comes back, a program writes it)",
-                    risk="undoes the change, which may be part of incident response: ask first",
-                    destroys=tuple(f"the live value at {d.pointer}" for d in drifts),
-                ),
+                restore_from_git(case, drifts),
             ),
         )
         yield msgspec.structs.replace(finding, cause="controller-owned") if operated else finding

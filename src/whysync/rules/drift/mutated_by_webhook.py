@@ -8,8 +8,9 @@ version, the webhook modifies it again, and the difference stays.
 ## How whysync knows
 The recorded writer is an admission controller; or Argo CD is recorded as the writer of a value that is not in
 the synced commit; or only the live object has a container, a volume or a selector that webhooks usually
-inject; or an image differs only by the digest that replaces its tag. In an app whose diff includes webhooks:
-nothing else explains the difference, so the webhook does not change a dry run in the same way.
+inject; or an image differs only by the digest that replaces its tag. In an app whose diff includes webhooks,
+a difference that nothing else explains has two readings, at low confidence: the webhook changes a dry run
+differently, or someone changed the object after the last sync.
 
 ## Fix
 Use server-side diff including webhooks: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare in Git
@@ -37,7 +38,9 @@ from whysync.queries.drift import (
     both_sides,
     drift_finding,
     field_names,
+    find_writer,
     live_values,
+    restore_from_git,
     server_side_diff,
 )
 from whysync.queries.ignore_rules import ignore_fields
@@ -69,6 +72,27 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
                 *ignore_fields(case, first.ref, *(drift.pointer for drift in drifts)),
             ),
         )
+    for drifts in case.drifts_by_object(Mechanism.NOT_AS_DRY_RUN):
+        yield _undecided(case, drifts)
+
+
+def _undecided(case: Case, drifts: list[Drift]) -> Finding:
+    """The app's diff includes webhooks, and nothing records who wrote the fields."""
+    ref = drifts[0].ref
+    return drift_finding(
+        *drifts,
+        writer=drifts[0].writer,
+        confidence=Confidence.LOW,
+        verdict=f"{field_names(drifts)} of {ref} is not what the dry run with webhooks returns: a webhook"
+        " changes a dry run differently, or someone changed the live object",
+        evidence=(*both_sides(drifts), *_comparison_evidence(case, drifts[0])),
+        fixes=(
+            find_writer(ref, hint="a webhook's change has the manager of the request, here Argo CD's"),
+            *_declare(drifts),
+            *ignore_fields(case, ref, *(drift.pointer for drift in drifts)),
+            restore_from_git(case, drifts),
+        ),
+    )
 
 
 def _include_webhooks(case: Case, drift: Drift) -> Iterator[Fix]:
@@ -92,7 +116,7 @@ def _comparison_evidence(case: Case, drift: Drift) -> Iterator[Evidence]:
         yield cite(
             case.application,
             COMPARE_OPTIONS_POINTER,
-            says="webhooks are part of the diff already: this one does not change a dry run in the same way",
+            says="Argo CD compares with a dry run that includes the changes of webhooks",
         )
 
 
