@@ -1,4 +1,4 @@
-"""Write the schemas of Argo CD's own kinds (`src/whysync/manifests/schemas/argocd.json`) from its CRDs.
+"""Write the schemas of Argo CD's own kinds (`src/whysync/argocd/api/own_kinds.json`) from its CRDs.
 
     git archive v3.6.0 manifests/crds | tar x -C DIR
     python tools/argocd_schemas.py DIR/manifests/crds
@@ -16,7 +16,7 @@ from pathlib import Path
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.yaml import load
 
-OUT = Path(__file__).parents[1] / "src/whysync/manifests/schemas/argocd.json"
+OUT = Path(__file__).parents[1] / "src/whysync/argocd/api/own_kinds.json"
 SMALLEST_SHARED = 120
 
 

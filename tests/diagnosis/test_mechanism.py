@@ -442,3 +442,78 @@ def test_an_element_that_another_manager_wrote_is_not_injected() -> None:
     assert set(told(differing(WIDGET, wanted, live, writer=writer)).values()) == {Mechanism.BY_CONTROLLER}
     stranger = written_by("some-program", "spec", "parameters")
     assert set(told(differing(WIDGET, wanted, live, writer=stranger)).values()) == {Mechanism.BY_CONTROLLER}
+
+
+APPLICATION: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
+PROJECT: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject"}
+IS_LIVE: Object = {"whysync.dev/role": "live"}
+
+
+@pytest.mark.parametrize(
+    ("type", "spec", "mechanism"),
+    [
+        (APPLICATION, {"syncPolicy": {"retry": {"limit": 5}}}, Mechanism.UNKNOWN),
+        (APPLICATION, {"autoSync": {"prune": True}}, Mechanism.DROPPED),
+        (PROJECT, {"orphanedResources": {"warn": True}}, Mechanism.UNKNOWN),
+        (PROJECT, {"orphaned": {"warn": True}}, Mechanism.DROPPED),
+    ],
+)
+def test_the_cluster_drops_what_the_schema_of_argocd_does_not_have(
+    type: Object, spec: Object, mechanism: Mechanism
+) -> None:
+    case = differing(
+        type, {"spec": {"description": "x", **spec}}, {"spec": {"description": "x"}}, annotations=IS_LIVE
+    )
+    assert set(told(case).values()) == {mechanism}
+
+
+def test_no_setting_of_argocds_own_kinds_is_a_default() -> None:
+    case = differing(
+        PROJECT,
+        {"spec": {"description": "x"}},
+        {"spec": {"description": "x", "permitOnlyProjectScopedClusters": True}},
+        annotations=IS_LIVE,
+    )
+    assert told(case) == {"/spec/permitOnlyProjectScopedClusters": Mechanism.UNKNOWN}
+
+
+def test_a_crd_of_the_cluster_comes_before_the_schema_of_the_current_argocd() -> None:
+    """An older Argo CD has no `syncPolicy.automated.enabled`."""
+    crd: Object = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "applications.argoproj.io"},
+        "spec": {
+            "group": "argoproj.io",
+            "names": {"kind": "Application", "plural": "applications"},
+            "versions": [
+                {
+                    "name": "v1alpha1",
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "properties": {
+                                "spec": {
+                                    "properties": {
+                                        "syncPolicy": {
+                                            "properties": {
+                                                "automated": {"properties": {"prune": {"type": "boolean"}}}
+                                            }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    },
+                }
+            ],
+        },
+    }
+    automated: Object = {"prune": True}
+    case = differing(
+        APPLICATION,
+        {"spec": {"syncPolicy": {"automated": {**automated, "enabled": True}}}},
+        {"spec": {"syncPolicy": {"automated": automated}}},
+        crd,
+        annotations=IS_LIVE,
+    )
+    assert told(case) == {"/spec/syncPolicy/automated/enabled": Mechanism.DROPPED}

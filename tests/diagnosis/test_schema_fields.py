@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.diagnosis.drift.mechanism import is_instant, is_written_by_cloud
-from whysync.diagnosis.drift.schemas import builtin_has_field
+from whysync.diagnosis.drift.schemas import builtin_has_field, is_field_of_argocd
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.removed_apis import removal_of
 
@@ -26,6 +26,27 @@ DEPLOYMENT = Ref(group="apps", version="v1", kind="Deployment", name="shop")
 )
 def test_built_in_kinds_know_their_fields(pointer: str, *, known: bool) -> None:
     assert builtin_has_field(DEPLOYMENT, pointer) is known
+
+
+@pytest.mark.parametrize(
+    ("kind", "pointer", "known"),
+    [
+        ("Application", "/spec/syncPolicy/retry/backoff/maxDuration", True),
+        ("Application", "/spec/syncPolicy/automatic", False),
+        ("Application", "/spec/sources/0/kustomize/namePrefix", True),
+        ("Application", "/spec/destination/path", False),
+        ("Application", "/spec/source/helm/valuesObject/any/thing", True),
+        ("Application", "/metadata/labels/path", False),
+        ("Application", "/operation/sync/revision", True),
+        ("ApplicationSet", "/spec/template/spec/source/path", True),
+        ("AppProject", "/spec/syncWindows/0/schedule", True),
+        ("AppProject", "/spec/syncWindows/0/timezone", False),
+        ("Rollout", "/spec/replicas", False),
+    ],
+)
+def test_argocds_own_kinds_know_their_fields(kind: str, pointer: str, *, known: bool) -> None:
+    ref = Ref(group="argoproj.io", version="v1alpha1", kind=kind, name="shop")
+    assert is_field_of_argocd(ref, pointer) is known
 
 
 def test_nothing_is_known_of_custom_kinds() -> None:

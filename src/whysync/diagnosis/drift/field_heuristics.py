@@ -30,15 +30,6 @@ _CONVERSION = "/spec/conversion"
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 # Annotations that ask a webhook for a mutation; those of Vault's webhook name the server to read from.
 _RESOLVES = re.compile(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
-_FIELDS_OF_APPLICATION = frozenset(
-    {
-        "allowEmpty", "automated", "chart", "destination", "directory", "enabled", "fileParameters", "helm",
-        "ignoreDifferences", "ignoreMissingValueFiles", "images", "kustomize", "managedNamespaceMetadata",
-        "parameters", "passCredentials", "path", "plugin", "prune", "ref", "releaseName", "repoURL", "retry",
-        "revisionHistoryLimit", "selfHeal", "skipCrds", "source", "sources", "syncOptions", "syncPolicy",
-        "targetRevision", "valueFiles", "values", "valuesObject",
-    }
-)  # fmt: skip
 _RELOADER = ("STAKATER_", "reloader.stakater.com/last-reloaded", "reloader.stakater.com~1last-reloaded")
 _TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
@@ -233,15 +224,6 @@ def is_late_initialized(drift: Drift) -> bool:
     if drift.only_live and split(drift.pointer)[:2] == ("spec", "forProvider"):
         return True
     return not is_builtin(drift.ref) and drift.desired_value == "" and bool(drift.live_value)
-
-
-def is_field_of_application(drift: Drift) -> bool:
-    """A field that the schema of an Application has, and fills in with nothing."""
-    return (
-        drift.ref.group == "argoproj.io"
-        and drift.ref.kind == "Application"
-        and drift.last_key in _FIELDS_OF_APPLICATION
-    )
 
 
 def is_replaced_by_ca_bundle(drift: Drift) -> bool:

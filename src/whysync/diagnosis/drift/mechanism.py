@@ -38,7 +38,6 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_adjusted_resource,
     is_builtin,
     is_ca_bundle,
-    is_field_of_application,
     is_filled_in_by_controller,
     is_injected,
     is_known_default,
@@ -59,7 +58,9 @@ from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
 from whysync.diagnosis.drift.schemas import (
     builtin_has_field,
     crd_has_field,
+    crd_of,
     default_in_schema,
+    is_field_of_argocd,
     is_newer_field,
 )
 from whysync.diagnosis.freshness import sync_loop_of
@@ -498,8 +499,8 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
 
 
 def _is_setting_of_argocd(drift: Drift) -> bool:
-    """The schema of an Application fills in nothing: such a value was set, in Argo CD's pages for example."""
-    return is_field_of_application(drift) and drift.live_value not in ("", [], {}, None)
+    """The schemas of Argo CD's own kinds have no defaults: such a value was set, in its UI for example."""
+    return is_field_of_argocd(drift.ref, drift.pointer) and drift.live_value not in ("", [], {}, None)
 
 
 def _remaining(case: Case, drift: Drift) -> Mechanism:
@@ -554,7 +555,9 @@ def _is_dropped(case: Case, drift: Drift) -> bool:
     A schema drops fields, never an element of a list that it knows.
     """
     parts = pointers.split(drift.pointer)
-    if parts[-1].isdecimal() or is_field_of_application(drift):
+    if parts[-1].isdecimal():
+        return False
+    if crd_of(case, drift.ref) is None and is_field_of_argocd(drift.ref, drift.pointer):
         return False
     if drift.ref.kind == "CustomResourceDefinition" and "openAPIV3Schema" in parts:
         return True  # an older API server does not know all that a schema may declare

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.argocd.api.own_kinds import GROUP, own_definitions
 from whysync.json_tree import Json, Missing, dig, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.manifest import Manifest
@@ -50,6 +51,16 @@ def default_in_schema(case: Case, drift: Drift) -> tuple[Manifest, str] | None:
         if not isinstance(found, Missing) and found == drift.live_value:
             return crd, f"{at}/default"
     return None
+
+
+def is_field_of_argocd(ref: Ref, pointer: str) -> bool:
+    """Does the schema of an Application, ApplicationSet or AppProject have the field, or any field there?"""
+    definition = own_definitions().get(ref.kind) if ref.group == GROUP else None
+    parts = pointers.split(pointer)
+    if definition is None or not parts or parts[0] in _ALWAYS:
+        return False
+    schema = dig(fields(items(dig(definition, "spec", "versions"))[0]), "schema", "openAPIV3Schema")
+    return _missing_at(schema, "", parts) is None
 
 
 def builtin_has_field(ref: Ref, pointer: str) -> bool | None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
-from typing import cast
 
-import msgspec
-
-from whysync.json_tree import Json, Object, fields, items, text
+from whysync.argocd.api.own_kinds import GROUP, VERSION, own_definitions
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.status_errors import Refused
@@ -42,8 +39,8 @@ class Definitions:
             definitions: list[CustomResource] = []
             for body in self._bodies.get((group, kind), ()):
                 definitions += [custom for custom in _customs(body) if custom.resource.version == version]
-            if not definitions and group == "argoproj.io" and version == "v1alpha1":
-                definitions = own_kinds().get(kind, [])
+            if not definitions and group == GROUP and version == VERSION:
+                definitions = _own_kinds().get(kind, [])
             self._customs[key] = definitions
         return self._customs[key]
 
@@ -82,46 +79,8 @@ def _customs(definition: Object) -> list[CustomResource]:
 
 
 @cache
-def own_kinds() -> dict[str, list[CustomResource]]:
-    """Application, ApplicationSet and AppProject of Argo CD 3.6: their CRDs without descriptions."""
-    data = files("whysync.manifests.schemas").joinpath("argocd.json").read_bytes()
-    tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
-    shared = tables["shared"]
-    for schema in shared.values():
-        _resolve(schema, shared)
-    kinds: dict[str, list[CustomResource]] = {}
-    for kind, one in tables["kinds"].items():
-        _resolve(one, shared)
-        definition: Object = {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": f"{text(one['plural'])}.argoproj.io"},
-            "spec": {
-                "group": "argoproj.io",
-                "scope": "Namespaced",
-                "names": {"kind": kind, "plural": one["plural"]},
-                "versions": [
-                    {
-                        "name": "v1alpha1",
-                        "served": True,
-                        "storage": True,
-                        "schema": {"openAPIV3Schema": one["schema"]},
-                    }
-                ],
-            },
-        }
-        kinds[kind] = _customs(definition)
-    return kinds
-
-
-def _resolve(node: Json, shared: dict[str, Object]) -> None:
-    """Expand shared parts, which are stored once."""
-    entries = list(node.items()) if isinstance(node, dict) else list(enumerate(cast("list[Json]", node)))
-    for key, value in entries:
-        if isinstance(value, dict) and isinstance(ref := value.get("$ref"), str):
-            cast("dict[object, Json]", node)[key] = shared[ref]
-        elif isinstance(value, (dict, list)):
-            _resolve(value, shared)
+def _own_kinds() -> dict[str, list[CustomResource]]:
+    return {kind: _customs(definition) for kind, definition in own_definitions().items()}
 
 
 def custom_violations(body: Object, customs: list[CustomResource]) -> list[SchemaViolation]:
