@@ -7,39 +7,28 @@ import pytest
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped.lua import LuaError
 from whysync.argocd.health.shipped.vocabulary import (
-    Route,
     Step,
-    Test,
-    absent,
     all_of,
     any_of,
-    at_least,
     by,
     condition_is,
     conditions,
     degraded,
     each,
     either,
-    empty,
     healthy,
     in_order,
     inside,
-    is_,
-    isnt,
-    less,
     message,
-    none_of,
+    not_,
     nothing,
     path,
-    present,
     progressing,
-    same,
-    some,
-    true,
     true_or_false,
     verdict,
     when,
 )
+from whysync.argocd.health.shipped.vocabulary import test as compiled
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 
@@ -78,11 +67,11 @@ def test_what_argo_cd_makes_of_an_answer(code: Json, text: Json, expected: Healt
         (".status.no|yes", "yes"),
         (".status.absent|", ""),
         ("reason", "Because"),
-        ((".metadata.labels?", "example.com/state"), "good"),
-        ((".metadata.annotations?", "example.com/state"), None),
+        (".metadata.labels?['example.com/state']", "good"),
+        (".metadata.annotations?['example.com/state']", None),
     ],
 )
-def test_paths(route: Route, expected: Json) -> None:
+def test_paths(route: str, expected: Json) -> None:
     obj: Object = {
         "status": {"phase": "Running", "count": 0, "no": False},
         "metadata": {"labels": {"example.com/state": "good"}},
@@ -132,45 +121,61 @@ OBJECT: Object = {
 
 
 @pytest.mark.parametrize(
-    ("test", "expected"),
+    ("expression", "expected"),
     [
-        (is_(".status.seen", 1, 2), True),
-        (is_(".status.on", 1), False),
-        (is_(".status.on", True), True),
-        (is_(".status.zero", False), False),
-        (isnt(".status.absent", 0), True),
-        (isnt(".status.zero", 0), False),
-        (absent(".status.absent"), True),
-        (absent(".status.off"), False),
-        (present(".status.off"), True),
-        (true(".status.off"), False),
-        (true(".status.zero"), True),
-        (same(".status.seen", ".metadata.generation"), True),
-        (same(".status.old", ".metadata.generation"), False),
-        (same(".status.absent", ".metadata.absent"), True),
-        (less(".status.old", ".metadata.generation"), True),
-        (less(2, ".metadata.generation"), False),
-        (at_least(".metadata.generation", 2), True),
-        (some(".status.list"), True),
-        (some(".status.none"), False),
-        (some(".status.map"), False),
-        (some(".status.absent"), False),
-        (empty(".status.map"), True),
-        (empty(".status.list"), False),
-        (all_of(true(".status.on"), true(".status.off")), False),
-        (any_of(true(".status.on"), true(".status.off")), True),
-        (none_of(true(".status.off")), True),
+        (".status.seen in (1, 2)", True),
+        (".status.on == 1", False),
+        (".status.on in (1, 2)", False),
+        (".status.on == true", True),
+        (".status.zero == false", False),
+        (".status.absent ~= 0", True),
+        (".status.zero ~= 0", False),
+        (".status.absent == nil", True),
+        (".status.off == nil", False),
+        (".status.off ~= nil", True),
+        (".status.off", False),
+        (".status.zero", True),
+        (".status.seen == .metadata.generation", True),
+        (".status.old == .metadata.generation", False),
+        (".status.absent == .metadata.absent", True),
+        (".status.old < .metadata.generation", True),
+        ("2 < .metadata.generation", False),
+        (".metadata.generation >= 2", True),
+        ("some(.status.list)", True),
+        ("some(.status.none)", False),
+        ("some(.status.map)", False),
+        ("some(.status.absent)", False),
+        ("empty(.status.map)", True),
+        ("empty(.status.list)", False),
+        (".status.on and .status.off", False),
+        (".status.on or .status.off", True),
+        (".status.on or .status.off and .status.off", True),
+        ("(.status.on or .status.off) and .status.off", False),
+        ("not .status.off", True),
+        ("not .status.seen == 1", True),
+        ("not (.status.on or .status.off)", False),
+        (".metadata.labels?['example.com/state'] == 'good'", False),
     ],
 )
-def test_tests(test: Test, expected: bool) -> None:
-    assert test(OBJECT, None) is expected
+def test_tests(expression: str, expected: bool) -> None:
+    assert compiled(expression)(OBJECT, None) is expected
+
+
+def test_a_test_with_a_rest_is_refused() -> None:
+    with pytest.raises(ValueError, match="unexpected"):
+        compiled(".status.on .status.off")
+
+
+def test_functions_and_expressions_combine() -> None:
+    assert all_of(".status.on", not_(".status.off"))(OBJECT, None)
+    assert any_of(".status.off", lambda _obj, _item: True)(OBJECT, None)
 
 
 def test_the_first_step_that_decides_wins() -> None:
     check = in_order(
-        when(true(".status.on"), true(".status.off"), then=degraded("both")),
+        when(".status.on and .status.off", degraded("both")),
         by(".status.seen", {"2": degraded("text")}),
-        when(true(".status.on"), then=healthy("on")),
+        when(".status.on", healthy("on")),
         progressing("never asked"),
     )
     assert check(OBJECT) == HealthVerdict(HEALTHY, "on")
@@ -218,7 +223,7 @@ def test_says_may_ask_for_a_reason_and_leave_the_status_open() -> None:
 
 
 def test_inside_moves_the_thing_at_hand() -> None:
-    assert inside(".status", when(is_("seen", 2), then=healthy()))(OBJECT) == HealthVerdict(HEALTHY)
+    assert inside(".status", when("seen == 2", healthy()))(OBJECT) == HealthVerdict(HEALTHY)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     SUSPENDED,
     Check,
     Step,
-    absent,
     all_of,
     any_of,
     by,
@@ -23,17 +22,10 @@ from whysync.argocd.health.shipped.vocabulary import (
     either,
     healthy,
     in_order,
-    is_,
-    isnt,
-    less,
-    none_of,
+    not_,
     nothing,
-    present,
     progressing,
-    same,
-    some,
     suspended,
-    true,
     unknown,
     verdict,
     when,
@@ -90,8 +82,8 @@ def _stable_is_known(obj: Object, _item: Json) -> bool:
 
 
 _ROLLOUT: Final = in_order(
-    when(_spec_not_observed, then=progressing("Waiting for rollout spec update to be observed")),
-    when(present(".status.phase"), then=_phase),
+    when(_spec_not_observed, progressing("Waiting for rollout spec update to be observed")),
+    when(".status.phase ~= nil", _phase),
     # From here on: controllers that do not report a phase yet.
     each(
         ".status.conditions",
@@ -100,45 +92,34 @@ _ROLLOUT: Final = in_order(
         condition_is("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
         required=True,
     ),
-    when(any_of(some(".status.pauseConditions"), true(".spec.paused")), then=suspended("Rollout is paused")),
+    when("some(.status.pauseConditions) or .spec.paused", suspended("Rollout is paused")),
+    when(f"{_HASH} == nil", progressing("Waiting for rollout to finish: status has not been reconciled.")),
     when(
-        absent(_HASH),
-        then=progressing("Waiting for rollout to finish: status has not been reconciled."),
+        ".status.updatedReplicas|0 < .spec.replicas|1",
+        progressing("Waiting for roll out to finish: More replicas need to be updated"),
     ),
     when(
-        less(".status.updatedReplicas|0", ".spec.replicas|1"),
-        then=progressing("Waiting for roll out to finish: More replicas need to be updated"),
+        ".status.availableReplicas|0 < .status.updatedReplicas|0",
+        progressing("Waiting for roll out to finish: updated replicas are still becoming available"),
     ),
     when(
-        less(".status.availableReplicas|0", ".status.updatedReplicas|0"),
-        then=progressing("Waiting for roll out to finish: updated replicas are still becoming available"),
-    ),
-    when(
-        present(".spec.strategy.blueGreen"),
-        then=in_order(
-            when(
-                any_of(absent(".status.blueGreen"), none_of(same(".status.blueGreen.activeSelector", _HASH))),
-                then=progressing("active service cutover pending"),
-            ),
-            when(
-                _stable_is_known,
-                _stable_is_another,
-                then=progressing("waiting for analysis to complete"),
-            ),
-            healthy(),
+        ".spec.strategy.blueGreen ~= nil",
+        when(
+            f".status.blueGreen == nil or .status.blueGreen.activeSelector ~= {_HASH}",
+            progressing("active service cutover pending"),
         ),
+        when(all_of(_stable_is_known, _stable_is_another), progressing("waiting for analysis to complete")),
+        healthy(),
     ),
     when(
-        present(".spec.strategy.canary"),
-        then=in_order(
-            when(
-                less(".status.updatedReplicas|0", ".status.replicas|0"),
-                then=progressing("Waiting for roll out to finish: old replicas are pending termination"),
-            ),
-            when(
-                any_of(none_of(_stable_is_known), _stable_is_another),
-                then=progressing("Waiting for rollout to finish steps"),
-            ),
+        ".spec.strategy.canary ~= nil",
+        when(
+            ".status.updatedReplicas|0 < .status.replicas|0",
+            progressing("Waiting for roll out to finish: old replicas are pending termination"),
+        ),
+        when(
+            any_of(not_(_stable_is_known), _stable_is_another),
+            progressing("Waiting for rollout to finish steps"),
         ),
     ),
     healthy(),
@@ -152,8 +133,8 @@ def _first(kind: str, status: str, then: Step) -> Step:
 CHECKS["argoproj.io"] = {
     "AnalysisRun": in_order(
         when(
-            absent(".status"),
-            then=progressing("Waiting for analysis run to finish: status has not been reconciled."),
+            ".status == nil",
+            progressing("Waiting for analysis run to finish: status has not been reconciled."),
         ),
         by(
             ".status.phase",
@@ -194,8 +175,7 @@ CHECKS["argoproj.io"] = {
     ),
     "Experiment": in_order(
         when(
-            absent(".status"),
-            then=progressing("Waiting for experiment to finish: status has not been reconciled."),
+            ".status == nil", progressing("Waiting for experiment to finish: status has not been reconciled.")
         ),
         by(
             ".status.phase",
@@ -292,18 +272,16 @@ def _numaplane_upgrade_failed(obj: Object, _item: Json) -> bool:
 
 
 _NOT_RECONCILED = when(
-    any_of(absent(".status"), none_of(same(".metadata.generation", ".status.observedGeneration"))),
-    then=progressing("Not yet reconciled"),
+    ".status == nil or .metadata.generation ~= .status.observedGeneration", progressing("Not yet reconciled")
 )
-_UPDATING = any_of(
-    all_of(present(".status.upgradeInProgress"), isnt(".status.upgradeInProgress", "")),
-    is_(".status.phase", "Pending"),
+_UPDATING = (
+    ".status.upgradeInProgress ~= nil and .status.upgradeInProgress ~= '' or .status.phase == 'Pending'"
 )
 _UPDATE_IN_PROGRESS = progressing("Update in progress")
 _CHILD_PROGRESSING = conditions(
     condition_is(_CHILD, "False", progressing("Child Progressing"), reason="Progressing")
 )
-_FAILED = when(is_(".status.phase", "Failed"), then=degraded("{.status.message}"))
+_FAILED = when(".status.phase == 'Failed'", degraded("{.status.message}"))
 _CHILD_HEALTHY = conditions(condition_is(_CHILD, "True", healthy("Healthy")))
 
 
@@ -311,7 +289,7 @@ def _rollout(*, failure: str, paused: str | None = None, unclear: str) -> Check:
     """A failed progressive upgrade is Degraded, although the update is still going on."""
     steps: list[Step] = [
         _NOT_RECONCILED,
-        when(_UPDATING, none_of(_numaplane_upgrade_failed), then=_UPDATE_IN_PROGRESS),
+        when(all_of(_UPDATING, not_(_numaplane_upgrade_failed)), _UPDATE_IN_PROGRESS),
         _CHILD_PROGRESSING,
         _FAILED,
         conditions(
@@ -332,12 +310,10 @@ CHECKS["numaplane.numaproj.io"] = {
     # The controller itself is not upgraded progressively.
     "NumaflowControllerRollout": in_order(
         _NOT_RECONCILED,
-        when(_UPDATING, then=_UPDATE_IN_PROGRESS),
+        when(_UPDATING, _UPDATE_IN_PROGRESS),
         _CHILD_PROGRESSING,
         _FAILED,
-        conditions(
-            when(isnt("reason", "Progressing"), then=condition_is(_CHILD, "False", degraded("{message}")))
-        ),
+        conditions(when("reason ~= 'Progressing'", condition_is(_CHILD, "False", degraded("{message}")))),
         _CHILD_HEALTHY,
         unknown("Unknown status"),
     ),

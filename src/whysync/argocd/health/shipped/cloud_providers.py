@@ -7,9 +7,8 @@ from typing import Final
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
     DEGRADED,
+    SPEC_NOT_OBSERVED,
     Check,
-    absent,
-    any_of,
     by,
     condition_is,
     conditions,
@@ -17,16 +16,11 @@ from whysync.argocd.health.shipped.vocabulary import (
     each,
     healthy,
     in_order,
-    is_,
     message,
-    none_of,
     nothing,
     path,
-    present,
     progressing,
-    same,
     suspended,
-    true,
     verdict,
     when,
 )
@@ -38,27 +32,21 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 
 # Google Config Connector: all kinds of all groups under `cnrm.cloud.google.com`.
 
-_OBSERVED: Final = any_of(
-    absent(".status.observedGeneration"), same(".status.observedGeneration", ".metadata.generation")
-)
+_CONNECTOR: Final = ".kind in ('ConfigConnector', 'ConfigConnectorContext')"
+_OBSERVED: Final = ".status.observedGeneration == nil or .status.observedGeneration == .metadata.generation"
 
 CHECKS["*.cnrm.cloud.google.com"] = {
     "*": in_order(
-        when(absent(".status"), then=progressing("Update in progress")),
+        when(".status == nil", progressing("Update in progress")),
         when(
-            is_(".kind", "ConfigConnector", "ConfigConnectorContext"),
-            present(".status.healthy"),
-            _OBSERVED,
-            then=in_order(
-                when(is_(".status.healthy", True), then=healthy("{.kind} is healthy")),
-                degraded("{.kind} is not healthy"),
-            ),
+            f"{_CONNECTOR} and .status.healthy ~= nil and ({_OBSERVED})",
+            when(".status.healthy == true", healthy("{.kind} is healthy")),
+            degraded("{.kind} is not healthy"),
         ),
         when(
-            present(".status.conditions"),
-            _OBSERVED,
-            then=conditions(
-                when(is_("reason", "UpToDate"), is_("status", "True"), then=healthy("{message}")),
+            f".status.conditions ~= nil and ({_OBSERVED})",
+            conditions(
+                when("reason == 'UpToDate' and status == 'True'", healthy("{message}")),
                 by(
                     "reason",
                     {
@@ -81,13 +69,13 @@ CHECKS["networking.gke.io"] = {
         each(
             ".status?.domainStatus",
             when(
-                is_("status", "FailedNotVisible"),
-                then=degraded("At least one certificate has failed to be provisioned"),
+                "status == 'FailedNotVisible'",
+                degraded("At least one certificate has failed to be provisioned"),
             ),
         ),
-        when(is_(".status?.certificateStatus", "Active"), then=healthy("All certificates are active")),
+        when(".status?.certificateStatus == 'Active'", healthy("All certificates are active")),
         progressing("At least one certificate is still being provisioned"),
-    ),
+    )
 }
 
 
@@ -139,7 +127,7 @@ CHECKS["iammanager.keikoproj.io"] = {
             "RoleNameNotAvailable": _failed,
         },
         progressing("Waiting for Iamrole to be reconciled"),
-    ),
+    )
 }
 
 
@@ -152,25 +140,19 @@ CHECKS["karpenter.k8s.aws"] = {
             condition_is("Ready", "True", healthy("EC2NodeClass is ready")),
         ),
         progressing("Waiting for EC2NodeClass to be ready"),
-    ),
+    )
 }
 
 
 # Karpenter: node pools and the nodes claimed from them.
 
 _READY = conditions(
-    condition_is("Ready", "True", healthy("{message}")),
-    condition_is("Ready", "False", degraded("{message}")),
+    condition_is("Ready", "True", healthy("{message}")), condition_is("Ready", "False", degraded("{message}"))
 )
 
 CHECKS["karpenter.sh"] = {
     "NodeClaim": in_order(
-        when(
-            present(".metadata.generation"),
-            present(".status?.observedGeneration"),
-            none_of(same(".metadata.generation", ".status.observedGeneration")),
-            then=progressing("Waiting for NodeClaim spec to be reconciled"),
-        ),
+        when(SPEC_NOT_OBSERVED, progressing("Waiting for NodeClaim spec to be reconciled")),
         conditions(condition_is("Disrupting", "True", suspended("{message}"))),
         _READY,
         conditions(condition_is("Initialized", "True", progressing("Node initialized, waiting for Ready"))),
@@ -195,22 +177,18 @@ def _has_conditions(obj: Object, item: Json) -> bool:
 
 
 _SERVICE = in_order(
-    when(true(".metadata.deletionTimestamp"), then=progressing("Resource is being deleted")),
+    when(".metadata.deletionTimestamp", progressing("Resource is being deleted")),
     when(
         _has_conditions,
-        then=in_order(
-            conditions(
-                when(
-                    true("observedGeneration"),
-                    true(".metadata.generation"),
-                    none_of(same("observedGeneration", ".metadata.generation")),
-                    then=progressing("Waiting for spec update to be observed"),
-                ),
-                condition_is("Succeeded", "False", _FAILED),
-                condition_is("Failed", "True", _FAILED),
+        conditions(
+            when(
+                "observedGeneration and .metadata.generation and observedGeneration ~= .metadata.generation",
+                progressing("Waiting for spec update to be observed"),
             ),
-            healthy("Ready to use"),
+            condition_is("Succeeded", "False", _FAILED),
+            condition_is("Failed", "True", _FAILED),
         ),
+        healthy("Ready to use"),
     ),
     progressing("Waiting for status"),
 )
@@ -223,8 +201,8 @@ CHECKS["services.cloud.sap.com"] = {"ServiceBinding": _SERVICE, "ServiceInstance
 CHECKS["pulumi.com"] = {
     "Stack": in_order(
         when(
-            any_of(absent(".status"), none_of(same(".status.observedGeneration", ".metadata.generation"))),
-            then=progressing("Waiting for the operator to observe the latest spec change"),
+            ".status == nil or .status.observedGeneration ~= .metadata.generation",
+            progressing("Waiting for the operator to observe the latest spec change"),
         ),
         conditions(
             condition_is("Stalled", "True", degraded("{message}")),
@@ -232,7 +210,7 @@ CHECKS["pulumi.com"] = {
             condition_is("Ready", "True", healthy("{message}")),
         ),
         progressing("Waiting for the stack to be reconciled"),
-    ),
+    )
 }
 
 
@@ -240,14 +218,14 @@ CHECKS["pulumi.com"] = {
 
 CHECKS["spot.io"] = {
     "SpotDeployment": in_order(
-        when(absent(".status?.conditions"), then=nothing),
+        when(".status?.conditions == nil", nothing),
         conditions(
             condition_is("InvalidSpec", None, degraded("{message}")),
             condition_is("Progressing", None, degraded("{message}"), reason="RolloutAborted"),
             condition_is("Progressing", None, degraded("{message}"), reason="ProgressDeadlineExceeded"),
             condition_is("Paused", "True", suspended("Rollout is paused")),
         ),
-        when(is_(".status.phase", "Progressing"), then=progressing("Waiting for rollout to finish steps")),
+        when(".status.phase == 'Progressing'", progressing("Waiting for rollout to finish steps")),
         healthy(),
-    ),
+    )
 }

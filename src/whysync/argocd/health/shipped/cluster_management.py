@@ -10,8 +10,9 @@ from whysync.argocd.health.shipped.vocabulary import (
     DEGRADED,
     HEALTHY,
     PROGRESSING,
+    SPEC_NOT_OBSERVED,
     Check,
-    absent,
+    all_of,
     any_of,
     by,
     code_for,
@@ -21,15 +22,8 @@ from whysync.argocd.health.shipped.vocabulary import (
     each,
     healthy,
     in_order,
-    is_,
-    isnt,
-    none_of,
-    present,
     progressing,
-    same,
-    some,
     suspended,
-    true,
     unknown,
     verdict,
     when,
@@ -83,14 +77,9 @@ def _false_conditions(entries: Json) -> list[tuple[Json, Json]]:
 
 CHECKS["cluster.x-k8s.io"] = {
     "Cluster": in_order(
-        when(true(".spec.paused"), then=suspended("Cluster is paused")),
+        when(".spec.paused", suspended("Cluster is paused")),
         conditions(
-            when(
-                is_("type", "Ready"),
-                is_("status", "False"),
-                isnt("severity", "Info"),
-                then=degraded("{message}"),
-            )
+            when("type == 'Ready' and status == 'False' and severity ~= 'Info'", degraded("{message}"))
         ),
         by(".status?.phase", {"Provisioned": healthy("Cluster is running"), "Failed": degraded()}),
         progressing("Waiting for clusters"),
@@ -101,18 +90,14 @@ CHECKS["cluster.x-k8s.io"] = {
             condition_is(
                 "Ready",
                 "False",
-                by(
-                    ".status.phase",
-                    {"Failed": degraded("{message}")},
-                    other=progressing("{message}"),
-                ),
+                by(".status.phase", {"Failed": degraded("{message}")}, other=progressing("{message}")),
             )
         ),
         by(".status?.phase", {"Failed": degraded("Condition is unknown")}),
         progressing("Condition is unknown"),
     ),
     "MachineDeployment": in_order(
-        when(true(".spec.paused"), then=suspended("MachineDeployment is paused")),
+        when(".spec.paused", suspended("MachineDeployment is paused")),
         by(
             ".status?.phase",
             {
@@ -125,8 +110,8 @@ CHECKS["cluster.x-k8s.io"] = {
         progressing("Waiting for machines"),
     ),
     "MachineHealthCheck": in_order(
-        when(absent(".status?.currentHealthy"), then=progressing()),
-        when(same(".status.expectedMachines", ".status.currentHealthy"), then=healthy()),
+        when(".status?.currentHealthy == nil", progressing()),
+        when(".status.expectedMachines == .status.currentHealthy", healthy()),
         degraded(),
     ),
     "MachinePool": machine_pool,
@@ -150,27 +135,18 @@ def _ready_unless_errors(obj: Object, _item: Json = None, /) -> HealthVerdict | 
 
 CHECKS["controlplane.cluster.x-k8s.io"] = {
     "AWSManagedControlPlane": in_order(
-        when(absent(".status"), then=progressing("Provisioning...")),
+        when(".status == nil", progressing("Provisioning...")),
+        when(SPEC_NOT_OBSERVED, progressing("Waiting for the control plane spec to be reconciled")),
         when(
-            present(".metadata.generation"),
-            present(".status.observedGeneration"),
-            none_of(same(".status.observedGeneration", ".metadata.generation")),
-            then=progressing("Waiting for the control plane spec to be reconciled"),
+            ".status.failureMessage ~= nil and .status.failureMessage ~= ''",
+            degraded("{.status.failureMessage}"),
         ),
-        when(
-            present(".status.failureMessage"),
-            isnt(".status.failureMessage", ""),
-            then=degraded("{.status.failureMessage}"),
-        ),
-        when(absent(".status.conditions"), then=progressing("Provisioning...")),
+        when(".status.conditions == nil", progressing("Provisioning...")),
         conditions(
             condition_is("EKSControlPlaneUpdating", "True", progressing("EKS control plane is updating"))
         ),
         _ready_unless_errors,
-        when(
-            is_(".status.ready", False),
-            then=progressing("Control plane is not ready (.status.ready is false)"),
-        ),
+        when(".status.ready == false", progressing("Control plane is not ready (.status.ready is false)")),
         progressing("Control plane is not ready"),
     )
 }
@@ -226,7 +202,7 @@ def _compliance(obj: Object) -> HealthCode:
 
 CHECKS["policy.open-cluster-management.io"] = {
     "CertificatePolicy": in_order(
-        when(absent(".status?.compliant"), then=_NOT_REPORTED),
+        when(".status?.compliant == nil", _NOT_REPORTED),
         by(
             ".status.compliant",
             {"Compliant": healthy("All certificates found comply with the policy")},
@@ -234,19 +210,15 @@ CHECKS["policy.open-cluster-management.io"] = {
         ),
     ),
     "ConfigurationPolicy": in_order(
-        when(absent(".status?.compliant"), then=_NOT_REPORTED),
-        when(
-            none_of(same(".status.lastEvaluatedGeneration", ".metadata.generation")),
-            then=_NOT_UPDATED,
-        ),
+        when(".status?.compliant == nil", _NOT_REPORTED),
+        when(".status.lastEvaluatedGeneration ~= .metadata.generation", _NOT_UPDATED),
         _configuration_details,
     ),
     "OperatorPolicy": in_order(
-        when(absent(".status?.conditions"), then=_NOT_REPORTED),
+        when(".status?.conditions == nil", _NOT_REPORTED),
         when(
-            present(".status.observedGeneration"),
-            none_of(same(".status.observedGeneration", ".metadata.generation")),
-            then=_NOT_UPDATED,
+            ".status.observedGeneration ~= nil and .status.observedGeneration ~= .metadata.generation",
+            _NOT_UPDATED,
         ),
         conditions(
             condition_is("Compliant", "True", healthy("{message}")),
@@ -255,15 +227,13 @@ CHECKS["policy.open-cluster-management.io"] = {
         progressing("Waiting for the compliance condition"),
     ),
     "Policy": in_order(
-        when(true(".spec.disabled"), then=healthy("Policy is disabled")),
-        when(absent(".status"), then=_NOT_REPORTED),
+        when(".spec.disabled", healthy("Policy is disabled")),
+        when(".status == nil", _NOT_REPORTED),
         when(
-            absent(".status.compliant"),
-            absent(".status.status"),
-            some(".status.placement"),
-            then=healthy("No clusters match this policy"),
+            ".status.compliant == nil and .status.status == nil and some(.status.placement)",
+            healthy("No clusters match this policy"),
         ),
-        when(absent(".status.compliant"), then=_NOT_REPORTED),
+        when(".status.compliant == nil", _NOT_REPORTED),
         _non_compliant,
     ),
 }
@@ -283,8 +253,8 @@ def _clusters_unreported(obj: Object, _item: Json) -> bool:
 _EACH_CLUSTER = in_order(
     each(
         ".status.aggregatedStatus",
-        when(is_("health", "Unhealthy"), then=_UNHEALTHY),
-        when(is_("health", "Unknown"), isnt("applied", True), then=_UNHEALTHY),
+        when("health == 'Unhealthy'", _UNHEALTHY),
+        when("health == 'Unknown' and applied ~= true", _UNHEALTHY),
     ),
     healthy(),
 )
@@ -293,21 +263,21 @@ CHECKS["work.karmada.io"] = {
     "ClusterResourceBinding": in_order(
         when(
             any_of(
-                absent(".status"),
-                none_of(some(".spec.clusters")),
-                absent(".status?.aggregatedStatus"),
+                ".status == nil",
+                "not some(.spec.clusters)",
+                ".status?.aggregatedStatus == nil",
                 _clusters_unreported,
             ),
-            then=_INSUFFICIENT,
+            _INSUFFICIENT,
         ),
         _EACH_CLUSTER,
     ),
     # A binding of a dependency has no clusters.
     "ResourceBinding": in_order(
-        when(absent(".status"), then=_INSUFFICIENT),
-        when(present(".spec.clusters"), none_of(some(".spec.clusters")), then=_INSUFFICIENT),
-        when(none_of(some(".status.aggregatedStatus")), then=_INSUFFICIENT),
-        when(present(".spec.clusters"), _clusters_unreported, then=_INSUFFICIENT),
+        when(".status == nil", _INSUFFICIENT),
+        when(".spec.clusters ~= nil and not some(.spec.clusters)", _INSUFFICIENT),
+        when("not some(.status.aggregatedStatus)", _INSUFFICIENT),
+        when(all_of(".spec.clusters ~= nil", _clusters_unreported), _INSUFFICIENT),
         _EACH_CLUSTER,
     ),
 }
@@ -317,7 +287,7 @@ CHECKS["work.karmada.io"] = {
 
 CHECKS["core.gardener.cloud"] = {
     "Shoot": by(
-        (".metadata.labels?", "shoot.gardener.cloud/status"),
+        ".metadata.labels?['shoot.gardener.cloud/status']",
         {
             "healthy": healthy("Component state: Healthy"),
             "progressing": progressing("Component state: Update in progress"),

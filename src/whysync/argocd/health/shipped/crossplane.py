@@ -12,15 +12,11 @@ from whysync.argocd.health.shipped.vocabulary import (
     SUSPENDED,
     Check,
     Step,
-    absent,
     condition_is,
     conditions,
     degraded,
-    empty,
     healthy,
     in_order,
-    is_,
-    present,
     progressing,
     verdict,
     when,
@@ -37,43 +33,37 @@ _PROVISIONING: Final = progressing("Provisioning ...")
 _UP_TO_DATE: Final = healthy("Resource is up-to-date.")
 
 
-def managed(*, without_status: tuple[str, ...], ready: tuple[str, ...]) -> Step:
-    """An object without status is healthy; one with an empty status only if its kind never has one."""
+def managed(*, without_status: str, ready: str) -> Step:
+    """An object without status is healthy; one with an empty status only if its kind never has one.
+
+    Both parameters are lists of quoted names.
+    """
     return in_order(
-        when(absent(".status"), then=_UP_TO_DATE),
-        when(empty(".status"), is_(".kind", *without_status), then=_UP_TO_DATE),
+        when(".status == nil", _UP_TO_DATE),
+        when(f"empty(.status) and .kind in ({without_status})", _UP_TO_DATE),
         when(
-            absent(".status.conditions"),
-            then=in_order(
-                when(
-                    is_(".kind", "ProviderConfig", "ClusterProviderConfig"),
-                    present(".status.users"),
-                    then=healthy("Resource is in use."),
-                ),
-                _PROVISIONING,
+            ".status.conditions == nil",
+            when(
+                ".kind in ('ProviderConfig', 'ClusterProviderConfig') and .status.users ~= nil",
+                healthy("Resource is in use."),
             ),
+            _PROVISIONING,
         ),
         conditions(
             condition_is("LastAsyncOperation", "False", degraded("{message}")),
             condition_is("Synced", "False", degraded("{message}")),
         ),
-        conditions(when(is_("type", *ready), is_("status", "True"), then=_UP_TO_DATE)),
+        conditions(when(f"type in ({ready}) and status == 'True'", _UP_TO_DATE)),
         _PROVISIONING,
     )
 
 
 CHECKS["*.crossplane.io"] = {
     "*": managed(
-        without_status=(
-            "Composition",
-            "CompositionRevision",
-            "DeploymentRuntimeConfig",
-            "ClusterProviderConfig",
-            "ProviderConfig",
-            "ProviderConfigUsage",
-            "ControllerConfig",  # Crossplane 1 only
-        ),
-        ready=("Ready", "Healthy", "Offered", "Established", "ValidPipeline", "RevisionHealthy"),
+        # ControllerConfig: Crossplane 1 only
+        without_status="'Composition', 'CompositionRevision', 'DeploymentRuntimeConfig', "
+        "'ClusterProviderConfig', 'ProviderConfig', 'ProviderConfigUsage', 'ControllerConfig'",
+        ready="'Ready', 'Healthy', 'Offered', 'Established', 'ValidPipeline', 'RevisionHealthy'",
     )
 }
 
@@ -82,8 +72,7 @@ CHECKS["*.crossplane.io"] = {
 
 CHECKS["*.upbound.io"] = {
     "*": managed(
-        without_status=("ClusterProviderConfig", "ProviderConfig", "ProviderConfigUsage"),
-        ready=("Ready",),
+        without_status="'ClusterProviderConfig', 'ProviderConfig', 'ProviderConfigUsage'", ready="'Ready'"
     )
 }
 
@@ -185,13 +174,9 @@ CHECKS["rds.aws.crossplane.io"] = {
 
 # Crossplane, AWS: DNS records. The odd word in the messages is upstream's.
 
-CHECKS["route53.aws.crossplane.io"] = {
-    "ResourceRecordSet": ready_and_synced("resourcrecordset"),
-}
+CHECKS["route53.aws.crossplane.io"] = {"ResourceRecordSet": ready_and_synced("resourcrecordset")}
 
 
 # Crossplane, AWS: buckets.
 
-CHECKS["s3.aws.crossplane.io"] = {
-    "Bucket": ready_and_synced("Bucket"),
-}
+CHECKS["s3.aws.crossplane.io"] = {"Bucket": ready_and_synced("Bucket")}

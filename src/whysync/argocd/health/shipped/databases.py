@@ -12,8 +12,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     PROGRESSING,
     Check,
     Step,
-    Test,
-    absent,
     by,
     condition_is,
     conditions,
@@ -21,13 +19,10 @@ from whysync.argocd.health.shipped.vocabulary import (
     each,
     healthy,
     in_order,
-    is_,
     message,
-    none_of,
-    present,
     progressing,
     suspended,
-    true,
+    test,
     unknown,
     verdict,
     when,
@@ -44,17 +39,10 @@ _STATE: Final = "{.status.PostgresClusterStatus}"
 
 CHECKS["acid.zalan.do"] = {
     "postgresql": in_order(
-        when(
-            absent(".status?.PostgresClusterStatus"),
-            then=progressing("Waiting for postgres cluster status..."),
-        ),
+        when(".status?.PostgresClusterStatus == nil", progressing("Waiting for postgres cluster status...")),
         by(
             ".status.PostgresClusterStatus",
-            {
-                "Running": healthy(_STATE),
-                "Creating": progressing(_STATE),
-                "Updating": progressing(_STATE),
-            },
+            {"Running": healthy(_STATE), "Creating": progressing(_STATE), "Updating": progressing(_STATE)},
             other=degraded(_STATE),
         ),
     )
@@ -96,25 +84,22 @@ _PHASE = by(
 CHECKS["postgresql.cnpg.io"] = {
     "Cluster": in_order(
         when(
-            true(".metadata"),
-            true(".metadata.annotations"),
-            is_((".metadata.annotations", "cnpg.io/reconciliationLoop"), "disabled"),
-            then=suspended("Cluster reconciliation is suspended"),
+            ".metadata and .metadata.annotations"
+            " and .metadata.annotations['cnpg.io/reconciliationLoop'] == 'disabled'",
+            suspended("Cluster reconciliation is suspended"),
         ),
         when(
-            present(".status?.conditions"),
-            then=in_order(
-                each(
-                    ".status.conditions",
-                    condition_is(_HIBERNATION, "True", suspended("{message}")),
-                    condition_is(_HIBERNATION, None, degraded("{message}")),
-                    keyed=True,
-                ),
-                _PHASE,
+            ".status?.conditions ~= nil",
+            each(
+                ".status.conditions",
+                condition_is(_HIBERNATION, "True", suspended("{message}")),
+                condition_is(_HIBERNATION, None, degraded("{message}")),
+                keyed=True,
             ),
+            _PHASE,
         ),
         progressing(_WHY),
-    ),
+    )
 }
 
 
@@ -123,9 +108,10 @@ CHECKS["postgresql.cnpg.io"] = {
 _NO_STATUS = "No status info available"
 
 
-def _walk(template: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end: HealthCode) -> Check:
-    """Iterates over the conditions until one decides; the last visited one has the message."""
+def _walk(template: str, ends: dict[str, HealthCode], *, at_the_end: HealthCode) -> Check:
+    """Iterates over the conditions until a test in `ends` decides; the last visited one has the message."""
     write = message(template)
+    tests = [(test(condition), code) for condition, code in ends.items()]
 
     def check(obj: Object) -> HealthVerdict:
         entries = lua.maybe(obj, "status", "conditions")
@@ -134,47 +120,46 @@ def _walk(template: str, *ends: tuple[HealthCode, tuple[Test, ...]], at_the_end:
         message: Json = _NO_STATUS if at_the_end is PROGRESSING else None
         for condition in lua.ipairs(entries):
             message = write(obj, condition)
-            for code, tests in ends:
-                if all(test(obj, condition) for test in tests):
+            for is_true, code in tests:
+                if is_true(obj, condition):
                     return verdict(code, message)
         return verdict(at_the_end, message)
 
     return check
 
 
-_FALSE = is_("status", "False")
-_TRUE = is_("status", "True")
-
-_OWNED_BY_READY = _walk(
+_BY_READY = _walk(
     "{message}",
-    (HEALTHY, (is_("type", "Ready"), _TRUE)),
-    (DEGRADED, (is_("type", "Ready"),)),
+    {"type == 'Ready' and status == 'True'": HEALTHY, "type == 'Ready'": DEGRADED},
     at_the_end=PROGRESSING,
 )
 MARIADB = _walk(
     "{message}",
-    (DEGRADED, (_FALSE, is_("reason", "Failed"))),
-    (PROGRESSING, (_FALSE,)),
+    {"status == 'False' and reason == 'Failed'": DEGRADED, "status == 'False'": PROGRESSING},
     at_the_end=HEALTHY,
 )
 
 CHECKS["k8s.mariadb.com"] = {
     "Backup": _walk(
         "{reason} {message}",
-        (DEGRADED, (_FALSE, is_("reason", "CronJobScheduled"), is_("message", "Failed"))),
-        (PROGRESSING, (_FALSE,)),
+        {
+            "status == 'False' and reason == 'CronJobScheduled' and message == 'Failed'": DEGRADED,
+            "status == 'False'": PROGRESSING,
+        },
         at_the_end=HEALTHY,
     ),
-    "Database": _OWNED_BY_READY,
-    "Grant": _OWNED_BY_READY,
+    "Database": _BY_READY,
+    "Grant": _BY_READY,
     "MariaDB": MARIADB,
     "SqlJob": _walk(
         "{reason} {message}",
-        (HEALTHY, (_TRUE, is_("reason", "JobComplete"))),
-        (DEGRADED, (_TRUE, is_("reason", "JobFailed"))),
+        {
+            "status == 'True' and reason == 'JobComplete'": HEALTHY,
+            "status == 'True' and reason == 'JobFailed'": DEGRADED,
+        },
         at_the_end=PROGRESSING,
     ),
-    "User": _OWNED_BY_READY,
+    "User": _BY_READY,
 }
 
 
@@ -189,7 +174,7 @@ _NODES = "{.status.ready}/{.status.size} node(s) are ready"
 
 CHECKS["psmdb.percona.com"] = {
     "PerconaServerMongoDB": in_order(
-        when(absent(".status"), then=unknown("Cluster status is unknown")),
+        when(".status == nil", unknown("Cluster status is unknown")),
         by(
             ".status.state",
             {
@@ -201,7 +186,7 @@ CHECKS["psmdb.percona.com"] = {
             },
             unknown(_NODES),
         ),
-    ),
+    )
 }
 
 
@@ -228,7 +213,7 @@ CHECKS["pxc.percona.com"] = {
             "Cluster status is unknown. Ensure your ArgoCD is current and then check for/file a bug report: "
             "https://github.com/argoproj/argo-cd/issues"
         ),
-    ),
+    )
 }
 
 
@@ -237,7 +222,7 @@ CHECKS["pxc.percona.com"] = {
 
 def installation(name: str) -> Step:
     return in_order(
-        when(absent(".status?.status"), then=progressing(f"{name} status not yet available")),
+        when(".status?.status == nil", progressing(f"{name} status not yet available")),
         by(
             ".status.status",
             {
@@ -261,20 +246,17 @@ CHECKS["clickhouse-keeper.altinity.com"] = {"ClickHouseKeeperInstallation": inst
 
 CHECKS["solr.apache.org"] = {
     "SolrCloud": in_order(
-        when(absent(".status?.solrNodes"), then=progressing("Waiting for solr to exist")),
-        each(
-            ".status.solrNodes",
-            when(none_of(true("ready")), then=progressing("Not all replicas are ready")),
-        ),
+        when(".status?.solrNodes == nil", progressing("Waiting for solr to exist")),
+        each(".status.solrNodes", when("not ready", progressing("Not all replicas are ready"))),
         healthy("Solr is ready"),
-    ),
+    )
 }
 
 
 # Atlas: schemas and migrations of databases.
 
 
-def _ready(still_working: Test) -> Step:
+def _ready(still_working: str) -> Step:
     """The first Ready condition decides alone."""
     return in_order(
         conditions(
@@ -282,8 +264,8 @@ def _ready(still_working: Test) -> Step:
                 "Ready",
                 None,
                 in_order(
-                    when(is_("status", "True"), then=healthy("{reason}")),
-                    when(still_working, then=progressing("{reason}")),
+                    when("status == 'True'", healthy("{reason}")),
+                    when(still_working, progressing("{reason}")),
                     degraded("{reason}"),
                 ),
             )
@@ -293,7 +275,7 @@ def _ready(still_working: Test) -> Step:
 
 
 CHECKS["db.atlasgo.io"] = {
-    "AtlasMigration": _ready(is_("reason", "Reconciling")),
+    "AtlasMigration": _ready("reason == 'Reconciling'"),
     # Upstream looks at the message here, though these words are reasons.
-    "AtlasSchema": _ready(is_("message", "Reconciling", "GettingDevDB")),
+    "AtlasSchema": _ready("message in ('Reconciling', 'GettingDevDB')"),
 }

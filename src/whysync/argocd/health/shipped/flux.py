@@ -16,7 +16,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     code_for,
     healthy,
     in_order,
-    is_,
     progressing,
     suspended,
     verdict,
@@ -33,7 +32,7 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 # An object is busy when Ready is not settled *and* it is Reconciling, and done when enough of the
 # conditions it lives by are True. Everything between is Degraded, even an empty list of conditions.
 
-SUSPENDED_BY_SPEC = when(is_(".spec.suspend", True), then=suspended("{.kind} is suspended"))
+SUSPENDED_BY_SPEC = when(".spec.suspend == true", suspended("{.kind} is suspended"))
 STATUS_UNKNOWN = progressing("Status unknown")
 
 
@@ -82,9 +81,7 @@ def counted(
 # Flux: Helm releases.
 
 CHECKS["helm.toolkit.fluxcd.io"] = {
-    "HelmRelease": in_order(
-        SUSPENDED_BY_SPEC, counted(also_true=("Released", "TestSuccess")), STATUS_UNKNOWN
-    ),
+    "HelmRelease": in_order(SUSPENDED_BY_SPEC, counted(also_true=("Released", "TestSuccess")), STATUS_UNKNOWN)
 }
 
 
@@ -108,7 +105,7 @@ CHECKS["image.toolkit.fluxcd.io"] = {
 # Flux: kustomizations.
 
 CHECKS["kustomize.toolkit.fluxcd.io"] = {
-    "Kustomization": in_order(SUSPENDED_BY_SPEC, counted(), STATUS_UNKNOWN),
+    "Kustomization": in_order(SUSPENDED_BY_SPEC, counted(), STATUS_UNKNOWN)
 }
 
 
@@ -116,7 +113,7 @@ CHECKS["kustomize.toolkit.fluxcd.io"] = {
 
 CHECKS["notification.toolkit.fluxcd.io"] = {
     # Unlike the other Flux kinds, a receiver that is not ready and still reconciling counts as broken.
-    "Receiver": in_order(SUSPENDED_BY_SPEC, counted(unsettled="False", busy=DEGRADED), STATUS_UNKNOWN),
+    "Receiver": in_order(SUSPENDED_BY_SPEC, counted(unsettled="False", busy=DEGRADED), STATUS_UNKNOWN)
 }
 
 
@@ -132,8 +129,8 @@ CHECKS["source.toolkit.fluxcd.io"] = {
     "HelmRepository": in_order(
         SUSPENDED_BY_SPEC,
         when(
-            is_(".spec.type", "oci"),
-            then=healthy("Helm repositories of type 'oci' do not contain any information in the status."),
+            ".spec.type == 'oci'",
+            healthy("Helm repositories of type 'oci' do not contain any information in the status."),
         ),
         _ARTIFACT,
         STATUS_UNKNOWN,

@@ -12,23 +12,12 @@ from whysync.argocd.health.shipped.vocabulary import (
     Check,
     Step,
     Test,
-    absent,
-    any_of,
-    at_least,
     degraded,
     each,
     healthy,
     in_order,
-    is_,
-    isnt,
-    less,
-    none_of,
-    present,
     progressing,
-    same,
-    some,
     suspended,
-    true,
     unknown,
     when,
 )
@@ -41,8 +30,6 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 # OpenKruise: its own Deployments (CloneSet), StatefulSets, DaemonSets and Jobs.
 
 _ROLLING: Final = ".spec.updateStrategy.rollingUpdate"
-_GENERATION_OBSERVED: Final = same(".metadata.generation", ".status.observedGeneration")
-_NOT_THE_FIRST_GENERATION: Final = less(1, ".metadata.generation")
 _INITIALIZING: Final = progressing("Waiting for initialization")
 
 
@@ -67,8 +54,7 @@ def _exceeds_partition(updated: str, replicas: str) -> Test:
 
 def _rolled_out(*steps: Step) -> Step:
     return in_order(
-        when(present(".status"), _GENERATION_OBSERVED, then=in_order(*steps)),
-        _INITIALIZING,
+        when(".status ~= nil and .metadata.generation == .status.observedGeneration", *steps), _INITIALIZING
     )
 
 
@@ -76,107 +62,82 @@ CHECKS["apps.kruise.io"] = {
     "AdvancedCronJob": in_order(
         _broken_if_not_text,
         when(
-            absent(".status.lastScheduleTime"),
-            is_(".spec.paused", True),
-            then=suspended("AdvancedCronJob is Paused"),
+            ".status.lastScheduleTime == nil and .spec.paused == true", suspended("AdvancedCronJob is Paused")
         ),
-        when(some(".status.active"), then=progressing("AdvancedCronJobs has active jobs")),
-        when(absent(".status.lastScheduleTime"), then=degraded("AdvancedCronJobs has not run successfully")),
+        when("some(.status.active)", progressing("AdvancedCronJobs has active jobs")),
+        when(".status.lastScheduleTime == nil", degraded("AdvancedCronJobs has not run successfully")),
         healthy("AdvancedCronJobs has run successfully"),
     ),
     "BroadcastJob": in_order(
-        when(absent(".status"), then=progressing("BroadcastJob is still running")),
+        when(".status == nil", progressing("BroadcastJob is still running")),
         when(
-            same(".status.desired", ".status.succeeded"),
-            is_(".status.phase", "completed"),
-            then=healthy("BroadcastJob is completed successfully"),
+            ".status.desired == .status.succeeded and .status.phase == 'completed'",
+            healthy("BroadcastJob is completed successfully"),
         ),
-        when(
-            is_(".status.phase", "failed"),
-            isnt(".status.failed", 0),
-            then=degraded("BroadcastJob failed"),
-        ),
-        when(
-            is_(".status.phase", "paused"),
-            is_(".spec.paused", True),
-            then=suspended("BroadcastJob is Paused"),
-        ),
+        when(".status.phase == 'failed' and .status.failed ~= 0", degraded("BroadcastJob failed")),
+        when(".status.phase == 'paused' and .spec.paused == true", suspended("BroadcastJob is Paused")),
         progressing("BroadcastJob is still running"),
     ),
     "CloneSet": _rolled_out(
         when(
-            any_of(
-                is_(".spec.updateStrategy.paused", True), none_of(true(".status.updatedAvailableReplicas"))
-            ),
-            then=suspended("Cloneset is paused"),
+            ".spec.updateStrategy.paused == true or not .status.updatedAvailableReplicas",
+            suspended("Cloneset is paused"),
         ),
         when(
-            isnt(".spec.updateStrategy.partition", 0),
-            _NOT_THE_FIRST_GENERATION,
-            then=in_order(
-                when(
-                    at_least(".status.updatedReplicas", ".status.expectedUpdatedReplicas"),
-                    then=suspended("Cloneset needs manual intervention"),
-                ),
-                _INITIALIZING,
+            ".spec.updateStrategy.partition ~= 0 and 1 < .metadata.generation",
+            when(
+                ".status.updatedReplicas >= .status.expectedUpdatedReplicas",
+                suspended("Cloneset needs manual intervention"),
             ),
+            _INITIALIZING,
         ),
         when(
-            same(".status.updatedAvailableReplicas", ".status.replicas"),
-            then=healthy("All Cloneset workloads are ready and updated"),
+            ".status.updatedAvailableReplicas == .status.replicas",
+            healthy("All Cloneset workloads are ready and updated"),
         ),
         degraded("Some replicas are not ready or available"),
     ),
     "DaemonSet": _rolled_out(
         when(
-            any_of(is_(f"{_ROLLING}.paused", True), none_of(true(".status.updatedNumberScheduled"))),
-            then=suspended("Daemonset is paused"),
+            f"{_ROLLING}.paused == true or not .status.updatedNumberScheduled",
+            suspended("Daemonset is paused"),
         ),
         when(
-            present(f"{_ROLLING}.partition"),
-            isnt(f"{_ROLLING}.partition", 0),
-            _NOT_THE_FIRST_GENERATION,
-            then=in_order(
-                when(
-                    _exceeds_partition("updatedNumberScheduled", "desiredNumberScheduled"),
-                    then=suspended("Daemonset needs manual intervention"),
-                ),
-                _INITIALIZING,
+            f"{_ROLLING}.partition ~= nil and {_ROLLING}.partition ~= 0 and 1 < .metadata.generation",
+            when(
+                _exceeds_partition("updatedNumberScheduled", "desiredNumberScheduled"),
+                suspended("Daemonset needs manual intervention"),
             ),
+            _INITIALIZING,
         ),
         when(
-            same(".status.updatedNumberScheduled", ".status.desiredNumberScheduled"),
-            then=in_order(
-                when(
-                    same(".status.numberAvailable", ".status.desiredNumberScheduled"),
-                    then=healthy("All Daemonset workloads are ready and updated"),
-                ),
-                when(
-                    same(".status.numberUnavailable", ".status.desiredNumberScheduled"),
-                    then=degraded("Some pods are not ready or available"),
-                ),
+            ".status.updatedNumberScheduled == .status.desiredNumberScheduled",
+            when(
+                ".status.numberAvailable == .status.desiredNumberScheduled",
+                healthy("All Daemonset workloads are ready and updated"),
+            ),
+            when(
+                ".status.numberUnavailable == .status.desiredNumberScheduled",
+                degraded("Some pods are not ready or available"),
             ),
         ),
     ),
     "StatefulSet": _rolled_out(
         when(
-            any_of(is_(f"{_ROLLING}.paused", True), none_of(true(".status.updatedAvailableReplicas"))),
-            then=suspended("Statefulset is paused"),
+            f"{_ROLLING}.paused == true or not .status.updatedAvailableReplicas",
+            suspended("Statefulset is paused"),
         ),
         when(
-            isnt(f"{_ROLLING}.partition", 0),
-            _NOT_THE_FIRST_GENERATION,
-            then=in_order(
-                when(
-                    _exceeds_partition("updatedReplicas", "replicas"),
-                    then=suspended("Statefulset needs manual intervention"),
-                ),
-                _INITIALIZING,
+            f"{_ROLLING}.partition ~= 0 and 1 < .metadata.generation",
+            when(
+                _exceeds_partition("updatedReplicas", "replicas"),
+                suspended("Statefulset needs manual intervention"),
             ),
+            _INITIALIZING,
         ),
         when(
-            same(".status.updatedAvailableReplicas", ".status.replicas"),
-            then=healthy("All Statefulset workloads are ready and updated"),
+            ".status.updatedAvailableReplicas == .status.replicas",
+            healthy("All Statefulset workloads are ready and updated"),
         ),
         degraded("Some replicas are not ready or available"),
     ),
@@ -191,23 +152,19 @@ _PHASE = ".status.phase"
 CHECKS["rollouts.kruise.io"] = {
     "Rollout": in_order(
         when(
-            same(".metadata.generation", ".status.observedGeneration"),
-            then=in_order(
-                when(
-                    is_(_STEP, "StepPaused"),
-                    is_(_PHASE, "Progressing"),
-                    then=suspended("Rollout is Paused need manual intervention"),
-                ),
-                when(is_(_STEP, "Completed"), is_(_PHASE, "Healthy"), then=healthy("Rollout is Completed")),
-                when(
-                    is_(_STEP, "StepPaused"),
-                    is_(_PHASE, "Terminating", "Disabled"),
-                    then=degraded("Rollout is Disabled or Terminating"),
-                ),
+            ".metadata.generation == .status.observedGeneration",
+            when(
+                f"{_STEP} == 'StepPaused' and {_PHASE} == 'Progressing'",
+                suspended("Rollout is Paused need manual intervention"),
+            ),
+            when(f"{_STEP} == 'Completed' and {_PHASE} == 'Healthy'", healthy("Rollout is Completed")),
+            when(
+                f"{_STEP} == 'StepPaused' and {_PHASE} in ('Terminating', 'Disabled')",
+                degraded("Rollout is Disabled or Terminating"),
             ),
         ),
         progressing("Rollout is still progressing"),
-    ),
+    )
 }
 
 
@@ -252,20 +209,16 @@ def _count(parent: Json, name: str) -> Json:
 
 CHECKS["game.kruise.io"] = {
     "GameServer": in_order(
-        when(none_of(true(".status")), then=unknown("Waiting for GameServer to be ready")),
+        when("not .status", unknown("Waiting for GameServer to be ready")),
         when(
-            none_of(same(".status.currentState", ".status.desiredState")),
-            then=progressing("State change: {.status.currentState|Unknown} → {.status.desiredState|Unknown}"),
+            ".status.currentState ~= .status.desiredState",
+            progressing("State change: {.status.currentState|Unknown} → {.status.desiredState|Unknown}"),
         ),
         each(
             ".status.podStatus?.conditions",
-            when(
-                is_("type", "KruisePodReady"),
-                isnt("status", "True"),
-                then=degraded("Pod is not ready: {type}"),
-            ),
+            when("type == 'KruisePodReady' and status ~= 'True'", degraded("Pod is not ready: {type}")),
         ),
-        when(is_(".status.currentState", "Ready"), then=healthy("GameServer is Ready")),
+        when(".status.currentState == 'Ready'", healthy("GameServer is Ready")),
         unknown("Waiting for GameServer to be ready"),
     ),
     "GameServerSet": game_server_set,

@@ -12,23 +12,13 @@ from whysync.argocd.health.shipped.vocabulary import (
     HEALTHY,
     PROGRESSING,
     Check,
-    absent,
-    all_of,
     by,
     condition_is,
     conditions,
     degraded,
     healthy,
     in_order,
-    is_,
-    isnt,
-    less,
-    none_of,
-    present,
     progressing,
-    same,
-    some,
-    true,
     verdict,
     when,
 )
@@ -42,24 +32,21 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 
 CHECKS["batch"] = {
     "CronJob": in_order(
-        when(is_(".spec.suspend", True), then=healthy("CronJob is Suspended")),
-        when(absent(".status"), then=progressing("Waiting for CronJob")),
+        when(".spec.suspend == true", healthy("CronJob is Suspended")),
+        when(".status == nil", progressing("Waiting for CronJob")),
+        when(".status.lastScheduleTime == nil", healthy("CronJob has not been scheduled yet")),
         when(
-            absent(".status.lastScheduleTime"),
-            then=healthy("CronJob has not been scheduled yet"),
+            ".status.lastSuccessfulTime == nil",
+            healthy("The CronJob never completed successfully. It may not be healthy"),
         ),
         when(
-            absent(".status.lastSuccessfulTime"),
-            then=healthy("The CronJob never completed successfully. It may not be healthy"),
-        ),
-        when(
-            some(".status.active"),
-            then=healthy("The job is running. Its last execution may not have been successful"),
+            "some(.status.active)",
+            healthy("The job is running. Its last execution may not have been successful"),
         ),
         # Times are compared as text, which is right for RFC 3339 in UTC.
         when(
-            less(".status.lastSuccessfulTime", ".status.lastScheduleTime"),
-            then=degraded("CronJob has not completed its last execution successfully"),
+            ".status.lastSuccessfulTime < .status.lastScheduleTime",
+            degraded("CronJob has not completed its last execution successfully"),
         ),
         healthy("CronJob has completed its last execution successfully"),
     )
@@ -89,18 +76,16 @@ CHECKS["policy"] = {"PodDisruptionBudget": _pod_disruption_budget}
 
 CHECKS["apiextensions.k8s.io"] = {
     "CustomResourceDefinition": in_order(
-        when(present(".metadata.deletionTimestamp"), then=progressing("CRD is terminating")),
+        when(".metadata.deletionTimestamp ~= nil", progressing("CRD is terminating")),
         # A CRD without any status is an error of the script: Unknown.
-        when(none_of(some(".status.conditions")), then=progressing("Status conditions not found")),
+        when("not some(.status.conditions)", progressing("Status conditions not found")),
         conditions(
             condition_is("Terminating", "True", progressing("CRD is terminating: {message}")),
             condition_is("NamesAccepted", "False", degraded("CRD names have not been accepted: {message}")),
             condition_is("NonStructuralSchema", "True", degraded("Schema violations found: {message}")),
             when(
-                is_("type", "Established"),
-                isnt("status", "True"),
-                is_("reason", "Installing"),
-                then=progressing("CRD is being installed"),
+                "type == 'Established' and status ~= 'True' and reason == 'Installing'",
+                progressing("CRD is being installed"),
             ),
         ),
         conditions(condition_is("Established", "True", healthy("CRD is healthy"))),
@@ -112,8 +97,8 @@ CHECKS["apiextensions.k8s.io"] = {
 # Volume snapshots.
 
 _SNAPSHOT = in_order(
-    when(true(".status?.readyToUse"), then=healthy("Ready to use")),
-    when(present(".status?.error"), then=degraded("{.status.error.message}")),
+    when(".status?.readyToUse", healthy("Ready to use")),
+    when(".status?.error ~= nil", degraded("{.status.error.message}")),
     progressing("Waiting for status"),
 )
 
@@ -232,10 +217,9 @@ def _ancestor_conditions(ancestors: Json) -> Iterator[tuple[Json, Json]]:
             yield ancestor, condition
 
 
-_OUTDATED: Final = all_of(
-    present(".metadata?.generation"),
-    present("observedGeneration"),
-    none_of(same("observedGeneration", ".metadata.generation")),
+_OUTDATED: Final = (
+    ".metadata?.generation ~= nil and observedGeneration ~= nil"
+    " and observedGeneration ~= .metadata.generation"
 )
 
 CHECKS["gateway.networking.k8s.io"] = {
@@ -245,9 +229,8 @@ CHECKS["gateway.networking.k8s.io"] = {
     "GatewayClass": in_order(
         conditions(
             when(
-                is_("type", "Accepted"),
-                none_of(_OUTDATED),
-                then=by(
+                f"type == 'Accepted' and not ({_OUTDATED})",
+                by(
                     "status",
                     {
                         "True": healthy("{message|GatewayClass is accepted}"),

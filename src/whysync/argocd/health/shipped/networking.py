@@ -17,12 +17,8 @@ from whysync.argocd.health.shipped.vocabulary import (
     healthy,
     in_order,
     inside,
-    is_,
-    present,
     progressing,
-    same,
     suspended,
-    true,
     unknown,
     verdict,
     when,
@@ -39,21 +35,20 @@ _STATE = ".status?.status"
 
 CHECKS["install.istio.io"] = {
     "IstioOperator": in_order(
-        when(is_(_STATE, 0, "NONE"), then=unknown("Component is not present.")),
+        when(f"{_STATE} in (0, 'NONE')", unknown("Component is not present.")),
         when(
-            is_(_STATE, 1, "UPDATING"),
-            then=progressing("Component is being updated to a different version."),
+            f"{_STATE} in (1, 'UPDATING')", progressing("Component is being updated to a different version.")
         ),
         when(
-            is_(_STATE, 2, "RECONCILING"),
-            then=progressing(
+            f"{_STATE} in (2, 'RECONCILING')",
+            progressing(
                 "Controller has started but not yet completed reconciliation loop for the component."
             ),
         ),
-        when(is_(_STATE, 3, "HEALTHY"), then=healthy("Component is healthy.")),
-        when(is_(_STATE, 4, "ERROR"), then=degraded("Component is in an error state.")),
+        when(f"{_STATE} in (3, 'HEALTHY')", healthy("Component is healthy.")),
+        when(f"{_STATE} in (4, 'ERROR')", degraded("Component is in an error state.")),
         progressing("Waiting for Istio Control Plane"),
-    ),
+    )
 }
 
 
@@ -93,16 +88,13 @@ def _http_proxy(obj: Object) -> HealthVerdict:
 CHECKS["projectcontour.io"] = {
     "ExtensionService": in_order(
         when(
-            true(".status"),
-            true(".status.conditions"),
-            then=each(
+            ".status and .status.conditions",
+            each(
                 ".status.conditions",
                 when(
-                    same(".metadata.generation", "observedGeneration"),
-                    then=in_order(
-                        condition_is("Valid", "True", healthy("{message}")),
-                        condition_is("Valid", "False", degraded("{message}")),
-                    ),
+                    ".metadata.generation == observedGeneration",
+                    condition_is("Valid", "True", healthy("{message}")),
+                    condition_is("Valid", "False", degraded("{message}")),
                 ),
             ),
         ),
@@ -116,20 +108,14 @@ CHECKS["projectcontour.io"] = {
 
 # Old versions write the state as a number.
 _BY_STATE: Final = in_order(
-    when(is_("state", "Accepted", 1), then=healthy("The resource has been validated")),
-    when(is_("state", "Warning", 3), then=degraded("{reason}")),
-    when(is_("state", "Pending", 0), then=suspended("The resource has not yet been validated")),
-    when(is_("state", "Rejected", 2), then=degraded("{reason}")),
+    when("state in ('Accepted', 1)", healthy("The resource has been validated")),
+    when("state in ('Warning', 3)", degraded("{reason}")),
+    when("state in ('Pending', 0)", suspended("The resource has not yet been validated")),
+    when("state in ('Rejected', 2)", degraded("{reason}")),
 )
 
 VALIDATED: Final = in_order(
-    when(
-        present(".status"),
-        then=in_order(
-            each(".status.statuses", _BY_STATE, keyed=True),
-            inside(".status", _BY_STATE),
-        ),
-    ),
+    when(".status ~= nil", each(".status.statuses", _BY_STATE, keyed=True), inside(".status", _BY_STATE)),
     progressing("Update in progress"),
 )
 

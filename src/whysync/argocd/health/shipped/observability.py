@@ -10,24 +10,18 @@ from whysync.argocd.health.shipped.vocabulary import (
     DEGRADED,
     HEALTHY,
     PROGRESSING,
+    SPEC_NOT_OBSERVED,
     Check,
     Getter,
-    absent,
-    any_of,
     by,
     condition_is,
     conditions,
     degraded,
     healthy,
     in_order,
-    is_,
     missing,
-    none_of,
-    present,
     progressing,
-    same,
     suspended,
-    true,
     unknown,
     verdict,
     when,
@@ -51,9 +45,8 @@ CHECKS["beat.k8s.elastic.co"] = {
                 "green": healthy("Elastic Beat status is Green"),
                 "yellow": in_order(
                     when(
-                        present(".status.availableNodes"),
-                        present(".status.expectedNodes"),
-                        then=progressing(
+                        ".status.availableNodes ~= nil and .status.expectedNodes ~= nil",
+                        progressing(
                             "Elastic Beat status is deploying, there is {.status.availableNodes} instance(s)"
                             " on {.status.expectedNodes} expected"
                         ),
@@ -62,7 +55,7 @@ CHECKS["beat.k8s.elastic.co"] = {
                 ),
             },
         ),
-        when(absent(".status?.health"), present(".status?.expectedNodes"), then=_UNDER_WAY),
+        when(".status?.health == nil and .status?.expectedNodes ~= nil", _UNDER_WAY),
         unknown(
             "Elastic Beat status is unknown. Ensure your ArgoCD is current and then check for/file a bug"
             " report: https://github.com/argoproj/argo-cd/issues"
@@ -76,9 +69,8 @@ CHECKS["beat.k8s.elastic.co"] = {
 _LOOK: Final = "Check the status of indices, replicas and shards"
 
 _ALL_NODES_THERE: Final = when(
-    present(".status.phase"),
-    present(".status.health"),
-    then=by(
+    ".status.phase ~= nil and .status.health ~= nil",
+    by(
         ".status.phase",
         {
             "Ready": by(
@@ -134,7 +126,7 @@ CHECKS["logstash.k8s.elastic.co"] = {
             "red": degraded("Logstash status is Red"),
         },
         progressing("Waiting for Logstash"),
-    ),
+    )
 }
 
 
@@ -156,7 +148,7 @@ CHECKS["core.humio.com"] = {
     "HumioAlert": _EXISTS,
     "HumioCluster": in_order(
         # Without a status the script asks that same status for a message, and fails.
-        when(absent(".status"), then=progressing("{.status.message}")),
+        when(".status == nil", progressing("{.status.message}")),
         by(
             ".status.state",
             {
@@ -188,7 +180,7 @@ CHECKS["datadoghq.com"] = {
                 "Error",
                 "True",
                 in_order(
-                    when(is_("reason|", ""), then=degraded("{message|DatadogMetric reported an error}")),
+                    when("reason| == ''", degraded("{message|DatadogMetric reported an error}")),
                     degraded("{reason}: {message|DatadogMetric reported an error}"),
                 ),
             )
@@ -244,15 +236,15 @@ def _sentence(condition: Json) -> str:
 
 CHECKS["grafana.integreatly.org"] = {
     "Grafana": in_order(
-        when(absent(".status?.stageStatus"), then=progressing("Waiting for Grafana status info")),
-        when(is_(".status.stageStatus", "failed"), then=degraded("Failed at stage {.status.stage}")),
-        when(is_(".status.stage", "complete"), is_(".status.stageStatus", "success"), then=healthy()),
+        when(".status?.stageStatus == nil", progressing("Waiting for Grafana status info")),
+        when(".status.stageStatus == 'failed'", degraded("Failed at stage {.status.stage}")),
+        when(".status.stage == 'complete' and .status.stageStatus == 'success'", healthy()),
         progressing("{.status.stage}"),
     ),
     "GrafanaDashboard": _all_conditions,
     "GrafanaDatasource": in_order(
-        when(any_of(absent(".status"), is_(".status.uid", "")), then=progressing()),
-        when(true(".status.NoMatchingInstances"), then=degraded("can't find matching grafana instance")),
+        when(".status == nil or .status.uid == ''", progressing()),
+        when(".status.NoMatchingInstances", degraded("can't find matching grafana instance")),
         healthy(),
     ),
     "GrafanaFolder": _all_conditions,
@@ -316,13 +308,8 @@ _NOT_RECONCILED = progressing("Waiting for the operator to reconcile")
 
 CHECKS["operator.victoriametrics.com"] = {
     "*": in_order(
-        when(absent(".status"), then=_NOT_RECONCILED),
-        when(
-            present(".metadata?.generation"),
-            present(".status.observedGeneration"),
-            none_of(same(".status.observedGeneration", ".metadata.generation")),
-            then=_NOT_RECONCILED,
-        ),
+        when(".status == nil", _NOT_RECONCILED),
+        when(SPEC_NOT_OBSERVED, _NOT_RECONCILED),
         by(
             ".status.updateStatus",
             {
@@ -333,7 +320,7 @@ CHECKS["operator.victoriametrics.com"] = {
             },
             progressing("Waiting for the operator to report status"),
         ),
-    ),
+    )
 }
 
 
@@ -380,7 +367,7 @@ CHECKS["jaegertracing.io"] = {
         ".status?.phase",
         {"Running": healthy("Jaeger is Running"), "Failed": degraded("Jaeger Failed For Some Reason")},
         progressing("Waiting for Jaeger"),
-    ),
+    )
 }
 
 
@@ -394,5 +381,5 @@ CHECKS["kiali.io"] = {
             condition_is("Running", None, progressing("{message}"), reason="Running"),
         ),
         progressing("Waiting for Kiali"),
-    ),
+    )
 }

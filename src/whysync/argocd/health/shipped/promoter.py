@@ -17,7 +17,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     Step,
     healthy,
     in_order,
-    true,
     when,
 )
 from whysync.argocd.health.verdict import HealthVerdict
@@ -352,9 +351,8 @@ CHECKS["promoter.argoproj.io"] = {
     "CommitStatus": in_order(
         readiness(plain("commit status")),
         when(
-            true(".status.sha"),
-            true(".status.phase"),
-            then=healthy("Commit status for commit {.status.sha} reports {.status.phase}"),
+            ".status.sha and .status.phase",
+            healthy("Commit status for commit {.status.sha} reports {.status.phase}"),
         ),
         healthy("Commit status is healthy"),
     ),
@@ -405,11 +403,7 @@ CHECKS["promoter.argoproj.io"] = {
                 ),
             },
         ),
-        when(
-            true(".status.id"),
-            true(".status.state"),
-            then=healthy("Pull request is {.status.state} as PR {.status.id}"),
-        ),
+        when(".status.id and .status.state", healthy("Pull request is {.status.state} as PR {.status.id}")),
         healthy("Pull request is healthy"),
     ),
     "ScmProvider": in_order(

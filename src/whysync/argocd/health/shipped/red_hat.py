@@ -15,7 +15,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     Check,
     Step,
     Test,
-    absent,
+    all_of,
     by,
     condition_is,
     conditions,
@@ -23,10 +23,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     each,
     healthy,
     in_order,
-    is_,
-    isnt,
-    none_of,
-    present,
+    not_,
     progressing,
     suspended,
     verdict,
@@ -77,7 +74,7 @@ CHECKS["operator.openshift.io"] = {
             keyed=True,
         ),
         progressing("Status of IngressController is not known yet"),
-    ),
+    )
 }
 
 
@@ -247,11 +244,11 @@ _PHASE: Final = "{.status.phase}"
 
 CHECKS["cdi.kubevirt.io"] = {
     "DataVolume": in_order(
-        when(absent(".status"), then=progressing("No status available")),
+        when(".status == nil", progressing("No status available")),
         by(".status.phase", {"Succeeded": healthy(_PHASE), "Paused": suspended(_PHASE)}),
         conditions(condition_is("Running", "False", degraded("{message}"), reason="Error")),
         by(".status.phase", {"Failed": degraded(_PHASE), "Unknown": degraded(_PHASE)}),
-        when(present(".status.phase"), then=progressing(_PHASE)),
+        when(".status.phase ~= nil", progressing(_PHASE)),
         progressing("No status available"),
     )
 }
@@ -262,18 +259,15 @@ CHECKS["cdi.kubevirt.io"] = {
 CHECKS["apps.3scale.net"] = {
     "APIManager": in_order(
         when(
-            present(".status?.deployments?.ready"),
-            absent(".status.deployments.starting"),
-            absent(".status.deployments.stopped"),
-            then=healthy("3scale APIManager is available"),
+            ".status?.deployments?.ready ~= nil"
+            " and .status.deployments.starting == nil and .status.deployments.stopped == nil",
+            healthy("3scale APIManager is available"),
         ),
         conditions(
             condition_is("Available", "True", healthy("3scale APIManager is available")),
             when(
-                is_("type", "Available"),
-                present("reason"),
-                isnt("reason", ""),
-                then=degraded("3scale APIManager is degraded: {reason}"),
+                "type == 'Available' and reason ~= nil and reason ~= ''",
+                degraded("3scale APIManager is degraded: {reason}"),
             ),
         ),
         progressing("Waiting for 3scale APIManager status..."),
@@ -323,18 +317,16 @@ _FAILED: Final = "synchronization failed"
 
 CHECKS["capabilities.3scale.net"] = {
     "ActiveDoc": _judged(
-        "ActiveDoc",
-        _by_condition("ActiveDoc", "Ready", Invalid=_INVALID, Orphan=_ORPHAN, Failed=_FAILED),
+        "ActiveDoc", _by_condition("ActiveDoc", "Ready", Invalid=_INVALID, Orphan=_ORPHAN, Failed=_FAILED)
     ),
     "Application": _judged(
         "Application",
-        when(is_(".status?.state", "suspended"), then=suspended("3scale Application is suspended")),
+        when(".status?.state == 'suspended'", suspended("3scale Application is suspended")),
         conditions(
             condition_is("Ready", "True", healthy("3scale Application is ready")),
             when(
-                is_("type", "Ready"),
-                none_of(_assigned("adminId")),
-                then=degraded("{message|3scale Application is not ready}"),
+                all_of("type == 'Ready'", not_(_assigned("adminId"))),
+                degraded("{message|3scale Application is not ready}"),
             ),
         ),
     ),
@@ -358,8 +350,8 @@ CHECKS["capabilities.3scale.net"] = {
     "DeveloperUser": _judged(
         "DeveloperUser",
         when(
-            is_(".status?.developerUserState", "suspended"),
-            then=suspended("3scale Developer user is waiting for admin approval"),
+            ".status?.developerUserState == 'suspended'",
+            suspended("3scale Developer user is waiting for admin approval"),
         ),
         _by_condition("DeveloperUser", "Ready", Invalid=_INVALID, Orphan=_ORPHAN, Failed=_FAILED),
     ),
@@ -384,18 +376,11 @@ CHECKS["capabilities.3scale.net"] = {
     "Tenant": _judged(
         "Tenant",
         when(
-            present(".status?.conditions"),
-            _is_ready,
-            _assigned("tenantId"),
-            _assigned("adminId"),
-            then=healthy("3scale Tenant is ready"),
+            all_of(".status?.conditions ~= nil", _is_ready, _assigned("tenantId"), _assigned("adminId")),
+            healthy("3scale Tenant is ready"),
         ),
         conditions(
-            when(
-                is_("type", "Ready"),
-                isnt("status", "True"),
-                then=degraded("{message|3scale Tenant is degraded}"),
-            )
+            when("type == 'Ready' and status ~= 'True'", degraded("{message|3scale Tenant is degraded}"))
         ),
     ),
 }
@@ -433,12 +418,7 @@ CHECKS["k8s.keycloak.org"] = {"Keycloak": _keycloak}
 
 # nmstate: the network of nodes. A policy that matches no node is Ignored, on purpose.
 
-_MEANING = {
-    "Available": HEALTHY,
-    "Degraded": DEGRADED,
-    "Progressing": PROGRESSING,
-    "Ignored": SUSPENDED,
-}
+_MEANING = {"Available": HEALTHY, "Degraded": DEGRADED, "Progressing": PROGRESSING, "Ignored": SUSPENDED}
 
 
 def _true_condition(_obj: Object, item: Json = None, /) -> HealthVerdict | None:
@@ -452,7 +432,7 @@ def _true_condition(_obj: Object, item: Json = None, /) -> HealthVerdict | None:
 CHECKS["nmstate.io"] = {
     "NodeNetworkConfigurationPolicy": in_order(
         conditions(_true_condition), progressing("Waiting for policy to be applied")
-    ),
+    )
 }
 
 
@@ -474,5 +454,5 @@ CHECKS["tower.ansible.com"] = {
             "running": progressing(_JOB),
         },
         progressing("Waiting for AnsibleJob"),
-    ),
+    )
 }

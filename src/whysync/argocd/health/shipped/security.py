@@ -16,7 +16,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     degraded,
     healthy,
     in_order,
-    is_,
     progressing,
     true_or_false,
     when,
@@ -118,7 +117,7 @@ CHECKS["onepassword.com"] = {
             condition_is("Ready", "False", degraded("{message}")),
         ),
         progressing("Waiting for controller to report status"),
-    ),
+    )
 }
 
 
@@ -128,10 +127,10 @@ CHECKS["kyverno.io"] = {
     "Policy": in_order(
         conditions(
             when(
-                is_("message", "Ready"),
-                then=condition_is("Ready", "True", healthy("Policy is ready"), reason="Succeeded"),
+                "message == 'Ready'",
+                condition_is("Ready", "True", healthy("Policy is ready"), reason="Succeeded"),
             )
         ),
         progressing("Waiting for Policy to be ready"),
-    ),
+    )
 }

@@ -17,10 +17,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     degraded,
     healthy,
     in_order,
-    is_,
-    isnt,
-    less,
-    present,
     progressing,
     suspended,
     verdict,
@@ -153,7 +149,7 @@ CHECKS["serving.kserve.io"] = {"InferenceService": _inference_service}
 # OpenFaaS: functions. One that is scaled to zero sleeps.
 
 _READY = in_order(
-    when(present(".status.replicas"), less(0, ".status.replicas"), then=healthy("{message}")),
+    when(".status.replicas ~= nil and 0 < .status.replicas", healthy("{message}")),
     suspended("No replicas available"),
 )
 
@@ -165,7 +161,7 @@ CHECKS["openfaas.com"] = {
             condition_is("Ready", "True", _READY),
         ),
         progressing("Waiting for Function"),
-    ),
+    )
 }
 
 
@@ -283,18 +279,14 @@ CHECKS["lifecycle.keptn.sh"] = {
 
 CHECKS["metrics.keptn.sh"] = {
     "Analysis": in_order(
-        when(is_(".status.pass", True), then=healthy("Analysis is healthy")),
-        when(is_(".status.warning", True), then=healthy("Analysis is healthy with warnings")),
-        when(is_(".status.pass", False), then=degraded("Analysis is degraded")),
+        when(".status.pass == true", healthy("Analysis is healthy")),
+        when(".status.warning == true", healthy("Analysis is healthy with warnings")),
+        when(".status.pass == false", degraded("Analysis is degraded")),
         progressing("Analysis is progressing"),
     ),
     "KeptnMetric": in_order(
-        when(
-            present(".status.errMsg"),
-            isnt(".status.errMsg", ""),
-            then=degraded("KeptnMetric is degraded"),
-        ),
-        when(present(".status.value"), then=healthy("KeptnMetric is healthy")),
+        when(".status.errMsg ~= nil and .status.errMsg ~= ''", degraded("KeptnMetric is degraded")),
+        when(".status.value ~= nil", healthy("KeptnMetric is healthy")),
         progressing("KeptnMetric is progressing"),
     ),
 }

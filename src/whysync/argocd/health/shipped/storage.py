@@ -10,7 +10,6 @@ from whysync.argocd.health.shipped.vocabulary import (
     HEALTHY,
     PROGRESSING,
     Check,
-    absent,
     by,
     code_for,
     condition_is,
@@ -19,11 +18,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     each,
     healthy,
     in_order,
-    is_,
-    none_of,
-    present,
     progressing,
-    same,
     suspended,
     verdict,
     when,
@@ -39,7 +34,7 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 _NOT_YET: Final = progressing("No status available")
 
 _RUN: Final = in_order(
-    when(absent(".status?.state"), then=_NOT_YET),
+    when(".status?.state == nil", _NOT_YET),
     by(
         ".status.state",
         {"Completed": healthy("{.kind} Completed"), "Running": progressing("{.kind} Running")},
@@ -58,7 +53,7 @@ CHECKS["astra.netapp.io"] = {
                 "Failed": degraded("{.kind} Failed"),
             },
             other=_NOT_YET,
-        ),
+        )
     ),
     "Application": in_order(
         conditions(
@@ -73,8 +68,8 @@ CHECKS["astra.netapp.io"] = {
     ),
     "Backup": _RUN,
     "ExecHook": in_order(
-        when(is_(".spec?.enabled", True), then=healthy("{.kind} enabled")),
-        when(is_(".spec?.enabled", False), then=suspended("{.kind} disabled")),
+        when(".spec?.enabled == true", healthy("{.kind} enabled")),
+        when(".spec?.enabled == false", suspended("{.kind} disabled")),
         _NOT_YET,
     ),
     "ExecHooksRun": _RUN,
@@ -82,8 +77,8 @@ CHECKS["astra.netapp.io"] = {
     "ResticVolumeBackup": _RUN,
     "Schedule": in_order(
         when(
-            present(".status?.lastScheduleTime"),
-            then=healthy("Protection policy lastScheduleTime: {.status.lastScheduleTime}"),
+            ".status?.lastScheduleTime ~= nil",
+            healthy("Protection policy lastScheduleTime: {.status.lastScheduleTime}"),
         ),
         healthy("Protection policy not yet executed"),
     ),
@@ -98,8 +93,8 @@ _DEGRADED = degraded("{.status.message}")
 
 CHECKS["trident.netapp.io"] = {
     "TridentBackendConfig": in_order(
-        when(is_(".status?.phase", "Bound"), is_(".status.lastOperationStatus", "Success"), then=_HEALTHY),
-        when(is_(".status?.lastOperationStatus", "Failed"), then=_DEGRADED),
+        when(".status?.phase == 'Bound' and .status.lastOperationStatus == 'Success'", _HEALTHY),
+        when(".status?.lastOperationStatus == 'Failed'", _DEGRADED),
         progressing("Waiting for backend creation"),
     ),
     "TridentOrchestrator": by(
@@ -116,15 +111,10 @@ _WAITING: Final = progressing("Waiting for Cassandra Cluster")
 
 CHECKS["cassandra.rook.io"] = {
     "Cluster": in_order(
-        when(absent(".status?.racks"), then=_WAITING),
+        when(".status?.racks == nil", _WAITING),
         each(
             ".status.racks",
-            when(
-                present("members"),
-                present("readyMembers"),
-                none_of(same("members", "readyMembers")),
-                then=_WAITING,
-            ),
+            when("members ~= nil and readyMembers ~= nil and members ~= readyMembers", _WAITING),
             keyed=True,
         ),
         healthy(),
@@ -215,12 +205,8 @@ _PHASE = "Object bucket claim phase is {.status.phase}"
 
 CHECKS["objectbucket.io"] = {
     "ObjectBucketClaim": in_order(
-        when(absent(".status"), then=progressing("Waiting for status to be reported")),
-        when(absent(".status.phase"), then=progressing("Waiting for phase to be reported")),
-        by(
-            ".status.phase",
-            {"Bound": healthy(_PHASE), "Failed": degraded(_PHASE)},
-            progressing(_PHASE),
-        ),
-    ),
+        when(".status == nil", progressing("Waiting for status to be reported")),
+        when(".status.phase == nil", progressing("Waiting for phase to be reported")),
+        by(".status.phase", {"Bound": healthy(_PHASE), "Failed": degraded(_PHASE)}, progressing(_PHASE)),
+    )
 }

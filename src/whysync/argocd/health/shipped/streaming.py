@@ -11,22 +11,14 @@ from whysync.argocd.health.shipped.vocabulary import (
     PROGRESSING,
     Check,
     Step,
-    absent,
-    any_of,
     by,
     condition_is,
     conditions,
     degraded,
     healthy,
     in_order,
-    is_,
-    isnt,
-    less,
     missing,
-    present,
     progressing,
-    same,
-    true,
     true_or_false,
     unknown,
     verdict,
@@ -85,7 +77,7 @@ def _strimzi(waiting: str, not_ready: Step = _NOT_READY) -> Check:
 
 CHECKS["kafka.strimzi.io"] = {
     # A cluster that is being created is NotReady as well.
-    "Kafka": _strimzi("Waiting for Kafka Cluster", when(isnt("reason", "Creating"), then=_NOT_READY)),
+    "Kafka": _strimzi("Waiting for Kafka Cluster", when("reason ~= 'Creating'", _NOT_READY)),
     "KafkaBridge": _strimzi("Waiting for KafkaBridge"),
     "KafkaConnect": _strimzi("Waiting for Kafka Connect"),
     "KafkaConnector": _strimzi("Waiting for KafkaConnector"),
@@ -117,17 +109,14 @@ CHECKS["platform.confluent.io"] = {
     "Connect": _component("Connect"),
     "Connector": in_order(
         when(
-            is_(".status?.state", "CREATED"),
-            is_(".status.connectorState", "RUNNING"),
-            absent(".status.failedTasksCount"),
-            then=healthy("Connector running"),
+            ".status?.state == 'CREATED' and .status.connectorState == 'RUNNING'"
+            " and .status.failedTasksCount == nil",
+            healthy("Connector running"),
         ),
-        when(is_(".status?.state", "ERROR"), then=degraded(_first_complaint)),
+        when(".status?.state == 'ERROR'", degraded(_first_complaint)),
         when(
-            present(".status?.state"),
-            present(".status.failedTasksCount"),
-            less(0, ".status.failedTasksCount"),
-            then=degraded("Connector has failed tasks"),
+            ".status?.state ~= nil and .status.failedTasksCount ~= nil and 0 < .status.failedTasksCount",
+            degraded("Connector has failed tasks"),
         ),
         progressing("Waiting for Kafka Connector"),
     ),
@@ -201,13 +190,11 @@ CHECKS["rabbitmq.com"] = {
 CHECKS["zookeeper.pravega.io"] = {
     "ZookeeperCluster": in_order(
         when(
-            present(".status"),
-            isnt(".status.readyReplicas", 0),
-            same(".status.readyReplicas", ".status.replicas"),
-            then=healthy("All ZK Nodes have joined the ensemble"),
+            ".status ~= nil and .status.readyReplicas ~= 0 and .status.readyReplicas == .status.replicas",
+            healthy("All ZK Nodes have joined the ensemble"),
         ),
         progressing("Waiting for ZK Nodes to join the ensemble"),
-    ),
+    )
 }
 
 
@@ -215,13 +202,10 @@ CHECKS["zookeeper.pravega.io"] = {
 
 CHECKS["flink.apache.org"] = {
     "FlinkDeployment": in_order(
-        when(absent(".status?.reconciliationStatus"), then=progressing("Waiting for Flink operator")),
+        when(".status?.reconciliationStatus == nil", progressing("Waiting for Flink operator")),
         when(
-            any_of(
-                true(".status.reconciliationStatus.success"),
-                is_(".status.reconciliationStatus.state", "DEPLOYED"),
-            ),
-            then=healthy(),
+            ".status.reconciliationStatus.success or .status.reconciliationStatus.state == 'DEPLOYED'",
+            healthy(),
         ),
         by(
             ".status.jobManagerDeploymentStatus",
@@ -307,7 +291,7 @@ CHECKS["sparkoperator.k8s.io"] = {
             },
         ),
         progressing("Waiting for Executor pods"),
-    ),
+    )
 }
 
 

@@ -4,6 +4,7 @@ A check is a list of steps, evaluated in order until one decides:
 
     CHECKS = {
         "Certificate": in_order(
+            when(".status == nil", progressing("Waiting for certificate")),
             conditions(condition_is("Issuing", "True", progressing("{message}"))),
             conditions(
                 condition_is("Ready", "False", degraded("{message}")),
@@ -16,7 +17,12 @@ A check is a list of steps, evaluated in order until one decides:
 **Paths.** `.status.phase` starts at the object; `reason`, without a leading dot, at the current item of a
 loop, such as a condition. A missing field on the path is an error, as in the script; `?` after a name makes
 it optional: `.status?.phase` is nil without a status. `|` sets a default for nil or false:
-`.spec.replicas|1`. A name with dots is written in a tuple: `(".metadata.labels?", "example.com/state")`.
+`.spec.replicas|1`. A name with dots is written as in Lua: `.metadata.labels?['example.com/state']`.
+
+**Tests.** Lua expressions over paths: `".status.phase == 'Failed' and .status.failed ~= 0"`. They have `and`,
+`or`, `not`, parentheses, `==`, `~=`, `<`, `>=`, `nil`, `true`, `false`, numbers, and texts in single quotes;
+a path alone is true unless it is nil or false. Not Lua: `.status.phase in ('Failed', 'Error')`,
+`some(.status.active)` (the list exists and is not empty) and `empty(.status)` (`next(…) == nil`).
 
 **Messages.** Text with paths in braces: `"Ceph health is {.status.ceph.health}"`, `"{message|It failed}"`.
 With only `"{message}"` a missing field results in no message; inside a longer text it is an error, as in Lua.
@@ -28,6 +34,7 @@ HealthVerdict | None`, written with `whysync.argocd.health.shipped.lua` and `ver
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol, TypeAlias
 
@@ -39,8 +46,6 @@ from whysync.json_tree import Json, Object
 Check: TypeAlias = Callable[[Object], HealthVerdict | None]
 Getter: TypeAlias = Callable[[Object, Json], Json]
 Test: TypeAlias = Callable[[Object, Json], bool]
-Route: TypeAlias = str | tuple[str, ...]
-Constant: TypeAlias = str | int | bool
 
 
 class Step(Protocol):
@@ -53,6 +58,11 @@ PROGRESSING: Final = HealthCode.PROGRESSING
 MISSING: Final = HealthCode.MISSING
 DEGRADED: Final = HealthCode.DEGRADED
 UNKNOWN: Final = HealthCode.UNKNOWN
+
+SPEC_NOT_OBSERVED: Final = (
+    ".metadata?.generation ~= nil and .status?.observedGeneration ~= nil"
+    " and .status.observedGeneration ~= .metadata.generation"
+)
 
 _CODES: Final = frozenset(code.value for code in HealthCode)
 _NOTHING: Final = HealthVerdict(None)
@@ -81,13 +91,14 @@ def code_for(value: Json, table: Mapping[str, HealthCode], other: HealthCode = P
 # Paths and messages
 
 
-def path(route: Route) -> Getter:
+_NAME: Final = re.compile(r"([^.?\[]+)(\??)|\['([^']+)'\]")
+
+
+def path(route: str) -> Getter:
     """Compiles a path; see the module docstring."""
-    dotted, *verbatim = (route,) if isinstance(route, str) else route
-    dotted, bar, otherwise = dotted.partition("|")
-    is_relative = not dotted.startswith(".")
-    names = [*dotted.removeprefix(".").split("."), *verbatim]
-    steps = [(name.removesuffix("?"), name.endswith("?")) for name in names if name]
+    names, bar, otherwise = route.partition("|")
+    is_relative = not names.startswith(".")
+    steps = [(name or quoted, bool(mark)) for name, mark, quoted in _NAME.findall(names)]
     default: Json = int(otherwise) if otherwise.isdecimal() else otherwise if bar else None
 
     def read(obj: Object, item: Json) -> Json:
@@ -194,19 +205,13 @@ def in_order(*steps: Step) -> Step:
     return evaluate
 
 
-def when(*tests: Test, then: Step) -> Step:
-    """`then`, if all tests are true."""
-
-    def evaluate(obj: Object, item: Json = None, /) -> HealthVerdict | None:
-        for test in tests:
-            if not test(obj, item):
-                return None
-        return then(obj, item)
-
-    return evaluate
+def when(condition: str | Test, *steps: Step) -> Step:
+    """The steps, if the test is true."""
+    test, then = _compiled(condition), steps[0] if len(steps) == 1 else in_order(*steps)
+    return lambda obj, item=None, /: then(obj, item) if test(obj, item) else None
 
 
-def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> Step:
+def by(route: str, table: Mapping[str, Step], other: Step | None = None) -> Step:
     """The step for the text at the path; `other` for any other value, including nil."""
     read = path(route)
 
@@ -218,7 +223,7 @@ def by(route: Route, table: Mapping[str, Step], other: Step | None = None) -> St
     return evaluate
 
 
-def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False) -> Step:
+def each(route: str, *steps: Step, keyed: bool = False, required: bool = False) -> Step:
     """All steps for the first entry of a list, then for the second …, until one decides.
 
     `keyed` also iterates over the values of named fields (`pairs`). A missing list has no entries; with
@@ -241,7 +246,7 @@ def each(route: Route, *steps: Step, keyed: bool = False, required: bool = False
     return evaluate
 
 
-def inside(route: Route, *steps: Step) -> Step:
+def inside(route: str, *steps: Step) -> Step:
     """The steps, with the value at the path as current item."""
     read, evaluate_all = path(route), in_order(*steps)
     return lambda obj, item=None, /: evaluate_all(obj, read(obj, item))
@@ -270,92 +275,107 @@ def condition_is(kind: str, status: str | None, then: Step, *, reason: str | Non
 def true_or_false(kind: str) -> Step:
     """The most common table: a condition is Healthy if True and Degraded if False, with its own message."""
     return conditions(
-        condition_is(kind, "False", degraded("{message}")),
-        condition_is(kind, "True", healthy("{message}")),
+        condition_is(kind, "False", degraded("{message}")), condition_is(kind, "True", healthy("{message}"))
     )
 
 
 # Tests
 
 
-def is_(route: Route, *values: Constant) -> Test:
-    """The value at the path is one of these."""
-    read = path(route)
-
-    def test(obj: Object, item: Json) -> bool:
-        actual = read(obj, item)
-        return any(lua.same(actual, value) for value in values)
-
-    return test
-
-
-def isnt(route: Route, *values: Constant) -> Test:
-    """The value at the path is none of these; nil is none of them."""
-    return none_of(is_(route, *values))
-
-
-def absent(route: Route) -> Test:
-    read = path(route)
-    return lambda obj, item: read(obj, item) is None
-
-
-def present(route: Route) -> Test:
-    """Not nil; an empty text or `false` is present."""
-    read = path(route)
-    return lambda obj, item: read(obj, item) is not None
-
-
-def true(route: Route) -> Test:
-    """Neither nil nor false: true in Lua."""
-    read = path(route)
-    return lambda obj, item: lua.truthy(read(obj, item))
-
-
-def same(left: Route, right: Route) -> Test:
-    """Both paths have equal values; two missing values are equal."""
-    left_value, right_value = path(left), path(right)
-    return lambda obj, item: lua.same(left_value(obj, item), right_value(obj, item))
-
-
-def less(left: Route | int, right: Route | int) -> Test:
-    """`left < right`; an error unless both are numbers or both are text."""
-    left_value, right_value = _operand(left), _operand(right)
-    return lambda obj, item: lua.less(left_value(obj, item), right_value(obj, item))
-
-
-def at_least(left: Route | int, right: Route | int) -> Test:
-    """`left >= right`; an error unless both are numbers or both are text."""
-    return none_of(less(left, right))
-
-
-def empty(route: Route) -> Test:
-    """The table at the path is empty (`next(…) == nil`); an error if it is not a table."""
-    read = path(route)
-    return lambda obj, item: lua.is_empty(read(obj, item))
-
-
-def some(route: Route) -> Test:
-    """The list at the path exists and is not empty."""
-    read = path(route)
-
-    def test(obj: Object, item: Json) -> bool:
-        value = read(obj, item)
-        return value is not None and lua.length(value) > 0
-
-    return test
-
-
-def all_of(*tests: Test) -> Test:
+def all_of(*conditions: str | Test) -> Test:
+    tests = [_compiled(condition) for condition in conditions]
     return lambda obj, item: all(test(obj, item) for test in tests)
 
 
-def any_of(*tests: Test) -> Test:
+def any_of(*conditions: str | Test) -> Test:
+    tests = [_compiled(condition) for condition in conditions]
     return lambda obj, item: any(test(obj, item) for test in tests)
 
 
-def none_of(*tests: Test) -> Test:
-    return lambda obj, item: not any(test(obj, item) for test in tests)
+def not_(condition: str | Test) -> Test:
+    test = _compiled(condition)
+    return lambda obj, item: not test(obj, item)
 
 
-def _operand(value: Route | int) -> Getter:
-    return constant(value) if isinstance(value, int) else path(value)
+_TOKEN: Final = re.compile(r"'[^']*'|[=~>]=|[<(),]|(?:\[[^]]*\]|[^]\[\s()=~<>,'])+")
+_CONSTANTS: Final[dict[str, Json]] = {"nil": None, "true": True, "false": False}
+_COMPARISONS: Final[dict[str, Callable[[Json, Json], bool]]] = {
+    "==": lua.same,
+    "~=": lambda left, right: not lua.same(left, right),
+    "<": lua.less,
+    ">=": lua.at_least,
+}
+_FUNCTIONS: Final[dict[str, Callable[[Json], bool]]] = {
+    "empty": lua.is_empty,
+    "some": lambda value: value is not None and lua.length(value) > 0,
+}
+
+
+def _compiled(condition: str | Test) -> Test:
+    return test(condition) if isinstance(condition, str) else condition
+
+
+def test(expression: str) -> Test:
+    """Compiles a test; see the module docstring."""
+    tokens: list[str] = _TOKEN.findall(expression)
+    compiled = _disjunction(tokens)
+    if tokens:
+        raise ValueError(f"unexpected {tokens[0]} in {expression}")
+    return compiled
+
+
+def _disjunction(tokens: list[str]) -> Test:
+    tests = [_conjunction(tokens)]
+    while tokens and tokens[0] == "or":
+        del tokens[0]
+        tests.append(_conjunction(tokens))
+    return tests[0] if len(tests) == 1 else any_of(*tests)
+
+
+def _conjunction(tokens: list[str]) -> Test:
+    tests = [_comparison(tokens)]
+    while tokens and tokens[0] == "and":
+        del tokens[0]
+        tests.append(_comparison(tokens))
+    return tests[0] if len(tests) == 1 else all_of(*tests)
+
+
+def _comparison(tokens: list[str]) -> Test:
+    first = tokens.pop(0)
+    if first == "not":
+        return not_(_comparison(tokens))
+    if first == "(":
+        inner = _disjunction(tokens)
+        tokens.remove(")")
+        return inner
+    if first in _FUNCTIONS:
+        function, argument = _FUNCTIONS[first], path(tokens[1])
+        del tokens[:3]
+        return lambda obj, item: function(argument(obj, item))
+    left = _operand(first)
+    operator = tokens.pop(0) if tokens and (tokens[0] == "in" or tokens[0] in _COMPARISONS) else None
+    if operator is None:
+        return lambda obj, item: lua.truthy(left(obj, item))
+    if operator == "in":
+        end = tokens.index(")")
+        choices = [_constant(token) for token in tokens[1:end:2]]
+        del tokens[: end + 1]
+        return lambda obj, item: _is_one_of(left(obj, item), choices)
+    compare, right = _COMPARISONS[operator], _operand(tokens.pop(0))
+    return lambda obj, item: compare(left(obj, item), right(obj, item))
+
+
+def _is_one_of(value: Json, choices: list[Json]) -> bool:
+    return any(lua.same(value, choice) for choice in choices)
+
+
+def _operand(token: str) -> Getter:
+    if token in _CONSTANTS or token.isdecimal() or token.startswith("'"):
+        return constant(_constant(token))
+    return path(token)
+
+
+def _constant(token: str) -> Json:
+    if token in _CONSTANTS:
+        return _CONSTANTS[token]
+    return int(token) if token.isdecimal() else token[1:-1]
