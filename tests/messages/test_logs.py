@@ -7,7 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whysync.messages.log_patterns import LogReason
-from whysync.messages.logs import log_failure
+from whysync.messages.logs import log_failure, refused_requests
+from whysync.messages.patterns.admission import WebhookDown
+from whysync.messages.patterns.apply import KindNotServed
+from whysync.messages.patterns.rbac import Forbidden
 
 LOGS = [
     (
@@ -158,3 +161,36 @@ def test_logs_without_a_failure(log: str) -> None:
 def test_any_log_has_an_answer(lines: list[str]) -> None:
     found = log_failure(lines)
     assert found is None or found.text == lines[found.line - 1]
+
+
+FORBIDDEN = (
+    'failed to list *v1.Secret: secrets is forbidden: User "system:serviceaccount:shop:web" cannot list'
+    ' resource "secrets" in API group "" in the namespace "shop"'
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "kinds"),
+    [
+        (f"E0302 03:10:00.123456       1 reflector.go:147] {FORBIDDEN}", (Forbidden,)),
+        (f"I0302 03:10:00.123456       1 reflector.go:147] {FORBIDDEN}", ()),
+        (
+            'level=error msg="no matches for kind \\"Widget\\" in version \\"example.com/v1\\""',
+            (KindNotServed,),
+        ),
+        (
+            'level=error msg="Internal error occurred: failed calling webhook \\"mutate.example.com\\":'
+            ' failed to call webhook: Post \\"https://web.shop.svc:443/mutate\\": context deadline exceeded"',
+            (WebhookDown,),
+        ),
+        ('level=error msg="secrets \\"web\\" not found"', ()),
+        ("", ()),
+    ],
+)
+def test_requests_that_the_api_server_refuses(line: str, kinds: tuple[type, ...]) -> None:
+    assert tuple(map(type, refused_requests(line))) == kinds
+
+
+def test_a_repeated_refusal_is_the_same_request() -> None:
+    first, later = (f"E0302 03:1{n}:00.123456       1 reflector.go:147] {FORBIDDEN}" for n in range(2))
+    assert refused_requests(first) == refused_requests(later)

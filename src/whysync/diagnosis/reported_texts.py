@@ -24,6 +24,7 @@ from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.log_line import parse_log_line
+from whysync.messages.logs import refused_requests
 from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import apply, operations, pods
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
@@ -58,13 +59,6 @@ _OF_ANY_OBJECT = frozenset(
 _OF_SYNC_RESULTS = frozenset(module.__name__ for module in (apply, operations))
 _FAMILIES_OF_OBJECTS = frozenset({*EVENT_FAMILIES.values(), Family.ADMISSION, Family.HEALTH_CONVERSION})
 _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Pod"})
-# Phrases of the API server in the errors of its clients.
-_REFUSALS = (
-    "is forbidden: User ",
-    "no matches for kind",
-    "could not find the requested resource",
-    "failed calling webhook",
-)
 # The condition of an ApplicationSet, in facts that were copied together.
 _ERROR_OF_APPLICATION_SET = "ErrorOccurred"
 # The namespace of events about cluster-scoped objects.
@@ -329,8 +323,7 @@ def _refused_requests(case: Case) -> Iterator[ReportedText]:
         latest: dict[Failure, tuple[Log, int]] = {}
         for log in logs_below(case, row.ref):
             for number, raw in list(enumerate(log.lines, start=1))[-_MAX_LOG_LINES:]:
-                if any(phrase in raw for phrase in _REFUSALS):
-                    latest |= dict.fromkeys(_refusals(raw), (log, number))
+                latest |= dict.fromkeys(refused_requests(raw), (log, number))
         for log, number in dict.fromkeys(latest.values()):
             yield ReportedText(
                 text=parse_log_line(log.lines[number - 1]).text,
@@ -340,14 +333,6 @@ def _refused_requests(case: Case) -> Iterator[ReportedText]:
                 log=log,
                 line=number,
             )
-
-
-def _refusals(raw: str) -> Iterator[Failure]:
-    """The failures of a log line, without their text, which may have a time in it."""
-    line = parse_log_line(raw)
-    for failure in understand(line.text).failures if line.is_loud else ():
-        if isinstance(failure, (Forbidden, KindNotServed, WebhookDown)):
-            yield msgspec.structs.replace(failure, text="")
 
 
 def _failed_workloads(case: Case) -> Iterator[tuple[Ref, SymptomId]]:

@@ -14,8 +14,21 @@ from functools import cache
 
 import msgspec
 
+from whysync.messages.failure import Failure
+from whysync.messages.log_line import parse_log_line
 from whysync.messages.log_patterns import LOG_PATTERNS, PHRASES, LogReason
+from whysync.messages.parse import understand
+from whysync.messages.patterns.admission import WebhookDown
+from whysync.messages.patterns.apply import KindNotServed
+from whysync.messages.patterns.rbac import Forbidden
 
+# Parts of the texts below: most lines have none of them, and are not parsed.
+_REFUSED_REQUESTS = (
+    "is forbidden: User ",
+    "no matches for kind",
+    "could not find the requested resource",
+    "failed calling webhook",
+)
 _MOST_LINES = 5000
 _LONGEST_LINE = 2000
 
@@ -85,6 +98,21 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
         if weight > best_weight or deeper:
             best, best_weight = LogFailure(line=number, text=line, reason=reason, subject=subject), weight
     return best
+
+
+def refused_requests(line: str) -> tuple[Failure, ...]:
+    """Requests of the container that the API server refuses or cannot serve, as the line reports them.
+
+    They are without their text, which may have a time in it: equal failures are the same request.
+    """
+    if not any(map(line.__contains__, _REFUSED_REQUESTS)):
+        return ()
+    parsed = parse_log_line(line)
+    failures = understand(parsed.text).failures if parsed.is_loud else ()
+    refused = (
+        failure for failure in failures if isinstance(failure, (Forbidden, KindNotServed, WebhookDown))
+    )
+    return tuple(msgspec.structs.replace(failure, text="") for failure in refused)
 
 
 def _weigh(text: str, lower: str) -> tuple[LogReason, int, str] | None:
