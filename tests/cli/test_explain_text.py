@@ -66,6 +66,22 @@ def test_a_message_about_a_workload_names_the_kind_that_reports_it(
     assert f"{kind} NAMESPACE/" in whysync("explain", text).out
 
 
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("CRD is not established", "CustomResourceDefinition NAME is reported"),
+        ("PodDisruptionBudget has InsufficientPods", "PodDisruptionBudget NAMESPACE/NAME is reported"),
+    ],
+)
+def test_the_text_of_a_health_check_names_the_kind_that_it_checks(
+    whysync: Whysync, text: str, about: str
+) -> None:
+    assert causes(whysync, text) == ["health-quirk"]
+    shown = whysync("explain", text).out
+    assert about in shown
+    assert shown.count("kubectl ") == 1
+
+
 def test_a_text_that_can_be_anywhere_has_no_list_of_places(whysync: Whysync) -> None:
     assert "read as" not in whysync("explain", "provided port is already allocated").out
     assert "read as" in whysync("explain", REFUSED).out

@@ -147,3 +147,18 @@ def test_results_and_rows_by_key() -> None:
     case = case_of(application(status={"resources": [row("ConfigMap", "settings")]}))
     assert list(case.rows) == [Key("", "ConfigMap", "shop", "settings")]
     assert case.results == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("v3.6.0", (3, 6, 0)),
+        ("v2.13.1+af54ef8", (2, 13, 1)),
+        ("v3.5.0-rc2", (3, 5, 0)),
+        ("", ()),
+        ("latest", ()),
+        ("v" + "9" * 5000, ()),
+    ],
+)
+def test_the_release_of_argocd_as_numbers(version: str, release: tuple[int, ...]) -> None:
+    assert case_of(application(), {**HEADER, "argocdVersion": version}).argocd_release == release

@@ -9,10 +9,12 @@ from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.pods import (
     AnalysisFailed,
     BackoffLimitExceeded,
+    BudgetWithoutDisruptions,
     ContainerConfigInvalid,
     ContainerExited,
     CrashLoop,
     DeadlineExceeded,
+    DefinitionNotEstablished,
     DependencyMissing,
     Evicted,
     FailedMount,
@@ -146,13 +148,20 @@ ROWS: list[Row] = [
         "kube-api]: timed out waiting "
         "for the condition",
         FailedMount,
-        {"volume": "data"},
+        {"volume": "data", "is_summary": True, "attached_elsewhere": False},
     ),
     (
         'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) web-0',
         FailedMount,
-        {"volume": "pvc-1", "detail": "Volume is already used by pod(s) web-0"},
+        {
+            "volume": "pvc-1",
+            "detail": "Volume is already used by pod(s) web-0",
+            "is_summary": False,
+            "attached_elsewhere": True,
+        },
     ),
+    ("PodDisruptionBudget has InsufficientPods", BudgetWithoutDisruptions, {}),
+    ("CRD is not established", DefinitionNotEstablished, {}),
     (
         "Readiness probe failed: HTTP probe failed with statuscode: 503",
         ProbeFailed,

@@ -76,6 +76,12 @@ class Case:
         return self.index.snapshot.argocd_version
 
     @property
+    def argocd_release(self) -> tuple[int, ...]:
+        """The version of Argo CD as numbers, such as `(3, 6, 0)`; empty if it is not known."""
+        plain = self.argocd_version.removeprefix("v").partition("+")[0].partition("-")[0].split(".")
+        return tuple(map(int, plain)) if all(part.isdecimal() and len(part) < 6 for part in plain) else ()
+
+    @property
     def gaps(self) -> tuple[Gap, ...]:
         return self.index.gaps
 

@@ -27,6 +27,12 @@ _BENIGN = (
     r"Updated sync status|Sync operation to \S{0,200} ?succeeded|"
     r"Container image .{1,300} already present).{0,600}",
 )
+# A condition that is not met because its controller is still at work on the object.
+_IN_PROGRESS = (
+    r"^(?:issuing|creating|provisioning|initiali[sz]ing|installing|deploying|starting|updating|upgrading|"
+    r"scaling|reconciling|configuring|pending|progressing)\b|\bin progress\b|\bis being (?:created|issued|"
+    r"provisioned|installed|updated|deployed|reconciled|prepared)\b"
+)
 # Reasons of events of type Normal that nevertheless report a problem.
 _PROBLEM_REASONS = frozenset(
     {
@@ -43,6 +49,16 @@ def _benign() -> re.Pattern[str]:
 
 def is_benign(text: str) -> bool:
     return len(text) < 4000 and _benign().fullmatch(text.strip()) is not None
+
+
+@cache
+def _in_progress() -> re.Pattern[str]:
+    return re.compile(_IN_PROGRESS, re.IGNORECASE)
+
+
+def is_in_progress(text: str) -> bool:
+    """Does the message or reason of a condition report work in progress?"""
+    return _in_progress().search(text) is not None
 
 
 def is_problem_reason(reason: str) -> bool:

@@ -28,10 +28,10 @@ _ARGOCD_CAUSES = frozenset({"repo-server-down", "argocd-cache-down", "argocd-dis
 
 def checks_for(finding: Finding, case: Case) -> tuple[str, ...]:
     """The read-only commands of the finding's fixes, then the usual ones for its side."""
-    commands = dict.fromkeys(
-        (*_from_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause))
-    )
-    return tuple(commands)[:_MOST]
+    commands: dict[tuple[str, ...], str] = {}
+    for command in (*_from_fixes(finding), *side_checks(finding.side, case, finding.about, finding.cause)):
+        commands.setdefault(tuple(words_of(command)), command)  # a comment is no difference
+    return tuple(commands.values())[:_MOST]
 
 
 def _from_fixes(finding: Finding) -> Iterator[str]:

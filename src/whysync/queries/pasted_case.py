@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -15,6 +16,7 @@ from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.messages.failure import Failure
 from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import understand
@@ -29,16 +31,6 @@ _CONTROLLER_POD: Final = "argocd-application-controller-0"
 # Text has no clock: these two tell a running operation from one that lasts too long.
 _NOW: Final = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 _LONG_BEFORE: Final = "2026-01-01T00:00:00Z"
-_GROUPS: Final = {
-    "Deployment": "apps",
-    "ReplicaSet": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
-    "CronJob": "batch",
-    "Ingress": "networking.k8s.io",
-    "HorizontalPodAutoscaler": "autoscaling",
-}
 
 
 def case_of_parts(parts: Sequence[PastedMessage], *, application: str = "") -> Case:
@@ -94,12 +86,13 @@ class _Builder:
     def _identity(self, part: PastedMessage) -> Object:
         kind = part.kind or "Pod"
         name = part.name or (POD if kind == "Pod" else "NAME")
-        group = part.group or _GROUPS.get(kind, "")
+        resource = _built_in().get(kind)
+        is_namespaced = resource is None or resource.namespaced
         return {
-            "group": group,
+            "group": part.group or (resource.group if resource is not None else ""),
             "version": "v1",
             "kind": kind,
-            "namespace": part.namespace or self._namespace,
+            "namespace": (part.namespace or self._namespace) if is_namespaced else "",
             "name": name,
         }
 
@@ -221,6 +214,12 @@ class _Builder:
         """What the texts themselves name as the repository, the path …: a failure has fields for it."""
         values = (getattr(failure, name, "") for failure in self._failures for name in names)
         return next((value for value in values if value), "")
+
+
+@cache
+def _built_in() -> dict[str, Resource]:
+    """By kind; of several groups with the same kind, the first one of Kubernetes' own list."""
+    return {resource.kind: resource for resource in reversed(built_in().values())}
 
 
 def _quoted(text: str) -> str:

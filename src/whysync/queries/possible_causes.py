@@ -21,6 +21,8 @@ from whysync.messages.parse import understand
 from whysync.messages.pasted import Origin, Pasted, PastedMessage, loud_lines, possible_origins, read_paste
 from whysync.messages.patterns.pods import (
     AnalysisFailed,
+    BudgetWithoutDisruptions,
+    DefinitionNotEstablished,
     MetricsUnavailable,
     ProgressDeadline,
     RolloutUnfinished,
@@ -76,6 +78,8 @@ _SYNC_LAYERS = frozenset(
 # Messages that have no rule of their own: the kind that usually reports them, and its health.
 _WORKLOAD_MESSAGES: dict[type[Failure], tuple[str, str, str]] = {
     AnalysisFailed: ("argoproj.io", "Rollout", "Degraded"),
+    BudgetWithoutDisruptions: ("policy", "PodDisruptionBudget", "Degraded"),
+    DefinitionNotEstablished: ("apiextensions.k8s.io", "CustomResourceDefinition", "Degraded"),
     MetricsUnavailable: ("autoscaling", "HorizontalPodAutoscaler", "Degraded"),
     ProgressDeadline: ("apps", "Deployment", "Degraded"),
     RolloutUnfinished: ("apps", "Deployment", "Progressing"),

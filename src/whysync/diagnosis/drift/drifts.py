@@ -43,8 +43,8 @@ SERVER_FIELDS = (
 )
 # Maps with independent entries: each key is a separate difference.
 _MAPS_OF_ENTRIES = ("annotations", "labels", "data", "stringData")
-# Major versions of Argo CD that compare by other rules.
-_OLDER_MAJOR_VERSIONS = ("0", "1", "2")
+# Older versions of Argo CD compare by other rules.
+_SAME_RULES_SINCE = (3,)
 
 
 class HiddenBy(StrEnum):
@@ -242,12 +242,11 @@ def _hidden(
 
 def _is_certain(case: Case, desired: Manifest, live: Manifest) -> bool:
     """Are all facts available that Argo CD compares, and does it compare by the rules known here?"""
-    major = case.argocd_version.removeprefix("v").partition(".")[0]
     comparison = case.comparison
     return (
         case.desired_is_marked
         and bool(live.meta.get("managedFields"))
-        and major not in _OLDER_MAJOR_VERSIONS
+        and not (case.argocd_release and case.argocd_release < _SAME_RULES_SINCE)
         and desired.body.get("apiVersion") == live.body.get("apiVersion")
         and isinstance(comparison, Comparison)
         and comparison.strategy is not Strategy.SERVER_SIDE

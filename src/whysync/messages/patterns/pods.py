@@ -65,6 +65,16 @@ class FailedMount(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
+    def attached_elsewhere(self) -> bool:
+        """Another node still has a volume that only one node can use."""
+        return "Multi-Attach" in self.text
+
+    @property
+    def is_summary(self) -> bool:
+        """Is it the kubelet's list of pending volumes? The reason is then in another event, if any."""
+        return self.detail.startswith(",")
+
+    @property
     def waits_for_cache(self) -> bool:
         """The kubelet's cache of ConfigMaps and Secrets is not filled yet; it tries again."""
         return "failed to sync " in self.detail
@@ -74,6 +84,17 @@ class FailedMount(Failure, frozen=True, kw_only=True):
         """The name of the only Pod that still uses the volume; empty if there are several."""
         used = compiled(r"already used by pod\(s\) ([a-z0-9.-]{1,253})(?![\w, .-]*,)").search(self.detail)
         return used[1] if used else ""
+
+
+class BudgetWithoutDisruptions(Failure, frozen=True, kw_only=True):
+    """The Pods of a PodDisruptionBudget are just enough. Only Argo CD 2.13.0 reports that as Degraded."""
+
+
+class DefinitionNotEstablished(Failure, frozen=True, kw_only=True):
+    """The API server does not serve the kind yet. Argo CD 3.0 to 3.4 report that as Degraded.
+
+    Later versions do so only if the reason is another one than the installation.
+    """
 
 
 class ProbeFailed(Failure, frozen=True, kw_only=True):
@@ -513,6 +534,16 @@ TABLE: tuple[Pattern, ...] = (
         "Multi-Attach error",
         r"Multi-Attach error for volume \"(?P<volume>[^\"]{1,253})\" ?(?P<detail>.*)",
         fill(FailedMount),
+    ),
+    Pattern(
+        "PodDisruptionBudget has InsufficientPods",
+        r"PodDisruptionBudget has InsufficientPods",
+        fill(BudgetWithoutDisruptions),
+    ),
+    Pattern(
+        "CRD is not established",
+        r"CRD is not established",
+        fill(DefinitionNotEstablished),
     ),
     Pattern(
         "first consumer to be created",

@@ -3,9 +3,10 @@
 ## What happens
 A health check judges a single look at the object. Some checks report Degraded for a state that every object
 of the kind goes through, or that is normal: a Certificate whose Secret is being issued, a
-CustomResourceDefinition that the API server has not established yet, a PodDisruptionBudget that allows no
-disruption, a condition that the check of an older Argo CD does not know. A sync with waves fails at once if
-it meets that state, although the object is fine a few seconds later.
+CustomResourceDefinition that the API server has not established yet (Argo CD 3.0 to 3.4), a
+PodDisruptionBudget that allows no disruption (Argo CD 2.13.0), a condition that the check of an older Argo CD
+does not know. A sync with waves fails at once if it meets that state, although the object is fine a few
+seconds later.
 
 ## How whysync knows
 The row is Degraded. No condition of the live object reports a failure: those that are not met only report
@@ -35,6 +36,10 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.benign import is_in_progress
+from whysync.messages.failure import Failure
+from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import BudgetWithoutDisruptions, DefinitionNotEstablished
 from whysync.queries.commands import comment, on_object, refresh, sync, with_comment
 from whysync.queries.reason_chain import reason_chain, symptoms_on
 from whysync.queries.reasons import failing_conditions
@@ -42,26 +47,36 @@ from whysync.queries.timestamps import instant
 
 
 class _Reading(NamedTuple):
-    """Why it is no failure; `passes`: the state ends by itself."""
+    """Why it is no failure.
+
+    `passes`: the state ends by itself. `kind`: of the object in that state. `accepted_since`: the first
+    Argo CD whose check accepts it.
+    """
 
     why: str
     passes: bool
+    kind: str = ""
     evidence: tuple[Evidence, ...] = ()
+    accepted_since: tuple[int, ...] = ()
 
 
-# Messages of Argo CD's own checks for a state that is normal, or passes in seconds.
-_NORMAL = {
-    "CRD is not established": _Reading("the API server establishes a new definition within seconds", True),
-    "PodDisruptionBudget has InsufficientPods": _Reading(
-        "a budget that allows no disruption at the moment is normal; Argo CD's current check accepts it",
-        False,
+# States that are normal or end in seconds, and that Argo CD's own checks report as Degraded.
+_NORMAL: dict[type[Failure], _Reading] = {
+    DefinitionNotEstablished: _Reading(
+        "the API server establishes a new definition within seconds; since 3.5, Argo CD reports it as"
+        " Progressing",
+        passes=True,
+        kind="CustomResourceDefinition",
+        accepted_since=(3, 5),
+    ),
+    BudgetWithoutDisruptions: _Reading(
+        "a budget that allows no disruption at the moment is normal; since 2.13.1, Argo CD reports it as"
+        " Healthy",
+        passes=False,
+        kind="PodDisruptionBudget",
+        accepted_since=(2, 13, 1),
     ),
 }
-_IN_PROGRESS = re.compile(
-    r"(?i)^(?:issuing|creating|provisioning|initiali[sz]ing|installing|deploying|starting|updating|upgrading|"
-    r"scaling|reconciling|configuring|pending|progressing)\b|\bin progress\b|\bis being (?:created|issued|"
-    r"provisioned|installed|updated|deployed|reconciled|prepared)\b"
-)
 _PASSES_WITHIN = timedelta(minutes=10)
 _FAILURE = re.compile(r"(?i)fail|error|denied|rejected|invalid")
 
@@ -87,25 +102,24 @@ def degraded_without_failure(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} is reported as Degraded, but reports no failure itself: {reading.why}",
             root=message or None,
             evidence=(case.cited_row(row, says="Argo CD reports it as Degraded"), *reading.evidence),
-            fixes=tuple(_fixes(case, row, passes=reading.passes)),
+            fixes=tuple(_fixes(case, row, reading)),
         )
 
 
-def _fixes(case: Case, row: ResourceRow, *, passes: bool) -> Iterator[Fix]:
-    if passes:
+def _fixes(case: Case, row: ResourceRow, reading: _Reading) -> Iterator[Fix]:
+    if reading.passes:
+        question = "which condition is False?" if is_builtin(row.ref) else "does its controller run?"
         yield Fix.run(
             refresh(case),
-            with_comment(on_object("describe", row.ref), "if it stays so: does its controller run?"),
+            with_comment(on_object("describe", row.ref), f"if it stays so: {question}"),
             title="Wait a minute, then refresh",
         )
     else:
         group = f"{row.group}_" if row.group else ""
         yield Fix.run(
-            comment(
-                f"or set resource.customizations.health.{group}{row.kind} in argocd-cm, and test it with"
-            ),
+            comment(f"set resource.customizations.health.{group}{row.kind} in argocd-cm, and test it with"),
             "whysync health OBJECT.yaml --settings argocd-cm.yaml",
-            title="Use a newer Argo CD, or replace its health check of this kind",
+            title=_title(case, reading),
             risk="a health check applies to all objects of the kind",
         )
     if case.operation is not None and case.operation.phase in FAILED_PHASES:
@@ -114,11 +128,29 @@ def _fixes(case: Case, row: ResourceRow, *, passes: bool) -> Iterator[Fix]:
         )
 
 
+def _title(case: Case, reading: _Reading) -> str:
+    if _is_accepted(case, reading):
+        return "Replace the health check of this kind"
+    newer = ".".join(map(str, reading.accepted_since))
+    upgrade = f"Use Argo CD {newer} or later" if newer else "Use a newer Argo CD"
+    return f"{upgrade}, or replace its health check of this kind"
+
+
+def _is_accepted(case: Case, reading: _Reading) -> bool:
+    """Does the check of this Argo CD accept the state? Then another one, of argocd-cm, is in use."""
+    return bool(case.argocd_release and reading.accepted_since) and (
+        case.argocd_release >= reading.accepted_since
+    )
+
+
 def _reading(case: Case, row: ResourceRow, message: str) -> _Reading | None:
     """Why it is no failure; `None` if it may be one."""
     live = case.live_of(row.key)
     failing = tuple(failing_conditions(live)) if live is not None else ()
-    normal = _NORMAL.get(message)
+    reported = (_NORMAL.get(type(failure)) for failure in understand(message).failures)
+    normal = next((state for state in reported if state is not None and state.kind == row.kind), None)
+    if normal is not None and normal.passes and _is_accepted(case, normal):
+        return None  # this Argo CD reports Degraded only if the API server rejects the definition
     if normal is not None and not any(_is_refusal(condition) for _, condition in failing):
         return normal
     if live is None or not live.status or live.meta.get("deletionTimestamp") or _has_failed_before(live):
@@ -131,8 +163,8 @@ def _reading(case: Case, row: ResourceRow, message: str) -> _Reading | None:
     if failing and all(_is_in_progress(case, condition) for _, condition in failing):
         return _Reading(
             f"its controller is still at work: {_says(failing[0][1])}",
-            True,
-            tuple(
+            passes=True,
+            evidence=tuple(
                 cite(live, f"/status/conditions/{index}", says="work in progress") for index, _ in failing[:2]
             ),
         )
@@ -142,8 +174,8 @@ def _reading(case: Case, row: ResourceRow, message: str) -> _Reading | None:
         return _Reading(
             "Argo CD's current health check reports it as Healthy, the one in use reads its status in"
             " another way",
-            False,
-            (cite(live, "/status", says="its status"),),
+            passes=False,
+            evidence=(cite(live, "/status", says="its status"),),
         )
     return None
 
@@ -160,7 +192,7 @@ def _has_failed_before(live: Manifest) -> bool:
 def _is_in_progress(case: Case, condition: Object) -> bool:
     age = case.age(instant(condition.get("lastTransitionTime", "")))
     recent = age is None or age < _PASSES_WITHIN
-    return recent and bool(_IN_PROGRESS.search(_says(condition)))
+    return recent and is_in_progress(_says(condition))
 
 
 def _says(condition: Object) -> str:

@@ -31,7 +31,6 @@ from whysync.messages.patterns.pods import DependencyMissing, FailedMount
 from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 
-ELSEWHERE = "Multi-Attach"
 REPLICAS = "/spec/replicas"
 STRATEGY = "/spec/strategy"
 
@@ -49,17 +48,12 @@ def volume_mount_failed(case: Case) -> Iterator[Finding]:
         ):  # the kubelet also lists volumes that wait for another with a missing Secret
             rows.setdefault(about, []).append(group)
     for about, groups in rows.items():
-        yield _finding(case, about, sorted(groups, key=_is_summary))
-
-
-def _is_summary(group: FailureGroup[FailedMount]) -> bool:
-    """Is it the kubelet's list of pending volumes? The reason is then in another event, if any."""
-    return group.failure.detail.startswith(",")
+        yield _finding(case, about, sorted(groups, key=lambda group: group.failure.is_summary))
 
 
 def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) -> Finding:
     ref, failure = groups[0].ref, groups[0].failure
-    attached_elsewhere = ELSEWHERE in failure.text
+    attached_elsewhere = failure.attached_elsewhere
     why = one_line(failure.detail.lstrip(", ")) or "the event has no reason"
     reported = tuple(id for group in groups for id in group.explains)
     return Finding(

@@ -1,0 +1,23 @@
+"""Texts that report no failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from whysync.messages.benign import is_in_progress
+
+
+@pytest.mark.parametrize(
+    ("text", "in_progress"),
+    [
+        ("Issuing certificate as Secret does not exist", True),
+        ("Provisioning", True),
+        ("the upgrade is in progress", True),
+        ("The database is being created", True),
+        ("failed while creating the volume", False),
+        ("createdAt is not set", False),
+        ("", False),
+    ],
+)
+def test_a_condition_that_reports_work_in_progress(text: str, *, in_progress: bool) -> None:
+    assert is_in_progress(text) is in_progress
