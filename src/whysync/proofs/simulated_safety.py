@@ -57,7 +57,7 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     if world.sync_and_health[0] not in ("Synced", "OutOfSync"):
         return Safety.unknown(
             ReasonKind.MODEL_DIFFERS,
-            "the simulation cannot compare the objects as they are in the facts",
+            "the objects in the facts are not complete enough to compare them",
         )
     remnants = {finding.about.key for finding in findings if finding.cause == _IGNORE_RULE}
     disagreements = disagreement(world, remnants)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.drift.raw_difference import LIST_KEYS
@@ -53,25 +54,52 @@ def ignore_field(case: Case, ref: Ref, *pointers: str, title: str = "", risk: st
     Without `RespectIgnoreDifferences=true` a sync still writes the value from Git, and Argo CD and the other
     writer keep overwriting each other. Fields that Git does not declare are not written.
     """
-    rule: Object = {"kind": ref.kind, "name": ref.name, **_paths(case, ref, pointers)}
-    if ref.group:
-        rule["group"] = ref.group
-    if ref.namespace:
-        rule["namespace"] = ref.namespace
-    edits: list[Edit] = [Add(pointer="/spec/ignoreDifferences", value=rule)]
-    is_written = any(_is_written(case, ref, pointer) for pointer in pointers)
-    if is_written and not case.has_sync_option(RESPECT):
-        edits.append(Add(pointer="/spec/syncPolicy/syncOptions", value=RESPECT))
     fields_text = ", ".join(pointers)
-    return Fix.application(
-        case.application.ref,
-        *edits,
+    is_written = any(_is_written(case, ref, pointer) for pointer in _in_both_notations(case, ref, pointers))
+    return ignore_together(
+        case,
+        {ref: pointers},
         title=title or f"Ignore {fields_text} of this object" + (", also when syncing" if is_written else ""),
         risk=risk or _risk(case, ref, pointers),
     )
 
 
-def _risk(case: Case, ref: Ref, pointers: tuple[str, ...]) -> str:
+def ignore_together(case: Case, values: Mapping[Ref, Sequence[str]], *, title: str, risk: str) -> Fix:
+    """One change that ignores fields of several objects, so that a sync keeps all of them or none."""
+    edits: list[Edit] = []
+    is_written = False
+    for ref, selected in values.items():
+        pointers = _in_both_notations(case, ref, selected)
+        rule: Object = {"kind": ref.kind, "name": ref.name, **_paths(case, ref, pointers)}
+        if ref.group:
+            rule["group"] = ref.group
+        if ref.namespace:
+            rule["namespace"] = ref.namespace
+        edits.append(Add(pointer="/spec/ignoreDifferences", value=rule))
+        is_written = is_written or any(_is_written(case, ref, pointer) for pointer in pointers)
+    if is_written and not case.has_sync_option(RESPECT):
+        edits.append(Add(pointer="/spec/syncPolicy/syncOptions", value=RESPECT))
+    return Fix.application(case.application.ref, *edits, title=title, risk=risk)
+
+
+def _in_both_notations(case: Case, ref: Ref, pointers: Sequence[str]) -> tuple[str, ...]:
+    """A Secret's values with those that Git gives as `stringData`.
+
+    Argo CD compares them as `data`, but a sync that respects ignore rules still sends the `stringData` of
+    Git, which replaces the live value. Mirrors `normalizeTargetResources`, Argo CD 3.6.
+    """
+    desired = case.desired_of(ref.key)
+    if ref.kind != "Secret" or ref.group:
+        return tuple(pointers)
+    found = list(pointers)
+    for pointer in pointers:
+        other = f"/stringData{pointer.removeprefix('/data')}"
+        if pointer.startswith("/data") and (desired is None or not isinstance(desired.at(other), Missing)):
+            found.append(other)
+    return tuple(dict.fromkeys(found))
+
+
+def _risk(case: Case, ref: Ref, pointers: Sequence[str]) -> str:
     """A sync keeps the live value of an ignored field, also when a newer commit changes it."""
     desired = case.desired_of(ref.key)
     declared = desired is not None and any(
@@ -95,12 +123,15 @@ def _is_written(case: Case, ref: Ref, pointer: str) -> bool:
     return in_list or not isinstance(desired.at(pointer), Missing)
 
 
-def _paths(case: Case, ref: Ref, pointers: tuple[str, ...]) -> Object:
-    """List elements are selected by a key or value, because their index can change."""
+def _paths(case: Case, ref: Ref, pointers: Sequence[str]) -> Object:
+    """List elements are selected by a key or value, because their index can change.
+
+    What starts with a dot is a jq path already.
+    """
     json_pointers: list[Json] = []
     jq_paths: list[Json] = []
     for pointer in pointers:
-        path = _by_element(case, ref, pointer)
+        path = pointer if pointer.startswith(".") else _by_element(case, ref, pointer)
         if path:
             jq_paths.append(path)
         else:

@@ -465,7 +465,9 @@ def _step(depth: int, terminal: Terminal) -> _Step:
 
 def _values(finding: Finding, terminal: Terminal) -> str:
     """`Git 1 → live 3`, if the evidence has both values of the field."""
-    sides = {e.source: e.value for e in finding.evidence if e.pointer == finding.field}
+    of_field = [e for e in finding.evidence if e.pointer == finding.field]
+    same = [e for e in of_field if e.ref.key == finding.about.key]
+    sides = {e.source: e.value for e in same or of_field}
     if "desired" not in sides or "live" not in sides:
         return ""
     return _both_sides(sides["desired"], sides["live"], terminal)
@@ -495,7 +497,9 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
     """Evidence that the title does not show already; both values of another field share a line."""
     in_title = {"desired", "live"} if finding.field else set[str]()
     rest = [
-        e for e in _explaining(finding.evidence) if e.source not in in_title or e.pointer != finding.field
+        e
+        for e in _explaining(finding.evidence)
+        if e.source not in in_title or e.pointer != finding.field or e.ref.key != finding.about.key
     ]
     live = {(e.ref.kind, e.ref.name, e.pointer): e for e in rest if e.source == "live"}
     desired = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
@@ -506,7 +510,8 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
             lines.append(_evidence(evidence, finding, wide=False))
         elif evidence.source == "desired":
             values = _both_sides(evidence.value, live[field].value, terminal)
-            lines.append(f"{evidence.pointer}: {values}")
+            of = "" if evidence.ref.key == finding.about.key else f"{evidence.ref} "
+            lines.append(f"{of}{evidence.pointer}: {values}")
     more = len(lines) - _MOST_EVIDENCE
     return lines if more <= 0 else [*lines[:_MOST_EVIDENCE], f"and {more} more (-o wide)"]
 

@@ -30,7 +30,8 @@ from whysync.queries.other_writers import WRITES_AGAIN, stop_writer
 from whysync.queries.timestamps import age_text
 
 SELF_HEAL = "/spec/syncPolicy/automated/selfHeal"
-# No other program writes these: the API server sets them during the request, or does not store them.
+# No other program writes these: the API server sets them during the request or does not store them, or
+# every rendering has another value.
 _WITHOUT_OTHER_WRITER = (
     Mechanism.SERVER_SET_IN_GIT,
     Mechanism.SAME_VALUE,
@@ -39,6 +40,7 @@ _WITHOUT_OTHER_WRITER = (
     Mechanism.DROPPED,
     Mechanism.CONVERTED,
     Mechanism.KEPT,
+    Mechanism.GENERATED,
 )
 
 
