@@ -162,3 +162,23 @@ def test_results_and_rows_by_key() -> None:
 )
 def test_the_release_of_argocd_as_numbers(version: str, release: tuple[int, ...]) -> None:
     assert case_of(application(), {**HEADER, "argocdVersion": version}).argocd_release == release
+
+
+@pytest.mark.parametrize(
+    ("method", "version", "may"),
+    [
+        (None, "v3.6.0", True),
+        ("", "", True),
+        ("", "v2.14.2", True),
+        ("", "v3.0.0", False),
+        ("annotation", "v2.14.2", False),
+        ("annotation", "", False),
+        ("annotation+label", "v3.6.0", True),
+        ("label", "v3.6.0", True),
+    ],
+)
+def test_whether_argocd_may_track_by_label(method: str | None, version: str, *, may: bool) -> None:
+    data: Object = {"application.resourceTrackingMethod": method} if method else {"url": "https://x"}
+    config = config_map("argocd-cm", data=data)
+    objects = (config,) if method is not None else ()
+    assert case_of(application(), {**HEADER, "argocdVersion": version}, *objects).may_track_by_label is may

@@ -21,7 +21,7 @@ from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import Settings
-from whysync.argocd.tracking import TRACKING_ID
+from whysync.argocd.tracking.method import METHOD_SETTING, TRACKING_ID, TrackingMethod
 from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
 from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
@@ -125,6 +125,15 @@ class Case:
     def settings(self, name: str) -> Manifest | None:
         """One of Argo CD's ConfigMaps, such as `argocd-cm`."""
         return next((s for s in self.index.snapshot.settings if s.ref.name == name), None)
+
+    @cached_property
+    def may_track_by_label(self) -> bool:
+        """May Argo CD mark objects with the instance label? Without a setting, it does so before 3.0."""
+        config = self.settings("argocd-cm")
+        method = TrackingMethod.parse(self.argocd.tracking_method)
+        is_set = config is not None and bool(fields(config.body.get("data")).get(METHOD_SETTING))
+        is_known = is_set or (config is not None and self.argocd_release >= (3,))
+        return method is not TrackingMethod.ANNOTATION or not is_known
 
     @cached_property
     def argocd(self) -> Settings:

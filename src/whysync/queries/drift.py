@@ -19,7 +19,7 @@ from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
-from whysync.queries.commands import argocd_namespace, kubectl, on_object, sync
+from whysync.queries.commands import argocd_namespace, kubectl, on_object, sync, with_comment
 
 _TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
 COMPARE_OPTIONS_POINTER = "/metadata/annotations/argocd.argoproj.io~1compare-options"
@@ -136,15 +136,21 @@ def server_side_diff(case: Case, *, webhooks: bool = False) -> Fix:
     )
 
 
-def annotation_tracking(case: Case, *, title: str) -> Fix:
-    """Switches Argo CD's resource tracking from labels to annotations."""
+def annotation_tracking(case: Case, *, title: str, before: Sequence[str] = ()) -> Fix:
+    """Switches Argo CD's resource tracking from labels to annotations, which the next sync writes.
+
+    Objects with the label and without the annotation are not OutOfSync, but Argo CD does not prune them.
+    """
     return Fix.run(
+        *before,
         kubectl(
             *("patch", "configmap", "argocd-cm", "--type=merge", "-p", _TRACK_BY_ANNOTATION),
             namespace=argocd_namespace(case),
         ),
+        with_comment(sync(case), "and every other app, also those that are Synced"),
         title=title,
-        risk="every app is OutOfSync until its next sync writes the annotation",
+        risk="changes the tracking of all apps: until an app is synced, Argo CD does not prune what is"
+        " removed from Git",
     )
 
 

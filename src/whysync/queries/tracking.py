@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis.drift.mechanism import INSTANCE, Mechanism
+from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind
@@ -34,7 +34,7 @@ def is_label_of_a_tool(case: Case, drift: Drift) -> bool:
     """Did Helm, a pipeline or a person write the instance label? Then it does not name an Application."""
     writer = drift.writer
     by_tool = writer is not None and writer.kind not in (WriterKind.ARGOCD, WriterKind.UNKNOWN)
-    return by_tool and drift.pointer == INSTANCE and not other_app_of(case, drift)
+    return by_tool and drift.pointer == case.argocd.instance_label_pointer and not other_app_of(case, drift)
 
 
 def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:

@@ -26,9 +26,10 @@ from whysync.argocd.settings.yaml_values import (
     text_field,
 )
 from whysync.argocd.settings.yaml_values import field as field_of
-from whysync.argocd.tracking.method import INSTANCE_LABEL, with_tracking
+from whysync.argocd.tracking.method import INSTANCE_LABEL, METHOD_SETTING, with_tracking
 from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.json_tree import Json, Object, fields
+from whysync.kubernetes.api import pointer
 
 T = TypeVar("T")
 
@@ -95,6 +96,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The invalid setting because of which no app can be compared, if any."""
         return next((problem for problem in self.problems if problem.breaks_comparison), None)
 
+    @property
+    def instance_label_pointer(self) -> str:
+        return pointer.join(("metadata", "labels", self.instance_label_key))
+
     def with_tracking(self, obj: Object, *, app: str, namespace: str, crds_too: bool = False) -> Object:
         """The object with tracking metadata for the instance name `app`; CRDs only with `crds_too`.
 
@@ -142,7 +147,7 @@ def _read(cm: Mapping[str, str], params: Mapping[str, str]) -> Settings:
         resource_inclusions=attempt(
             "resource.inclusions", lambda: _filters(cm, "resource.inclusions", "included"), ()
         ),
-        tracking_method=cm.get("application.resourceTrackingMethod") or "annotation",
+        tracking_method=cm.get(METHOD_SETTING) or "annotation",
         instance_label_key=cm.get("application.instanceLabelKey") or INSTANCE_LABEL,
         installation_id=cm.get("installationID", ""),
         sensitive_annotations=_sensitive_annotations(cm.get("resource.sensitive.mask.annotations", "")),

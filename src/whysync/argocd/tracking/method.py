@@ -25,6 +25,7 @@ TRACKING_ID = "argocd.argoproj.io/tracking-id"
 TRACKING_ID_POINTER = pointer.join(("metadata", "annotations", TRACKING_ID))
 INSTALLATION_ID = "argocd.argoproj.io/installation-id"
 INSTANCE_LABEL = "app.kubernetes.io/instance"
+METHOD_SETTING = "application.resourceTrackingMethod"
 _LONGEST_LABEL = 63
 
 

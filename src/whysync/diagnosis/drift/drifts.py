@@ -17,6 +17,8 @@ from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
 from whysync.argocd.diff.strategy import Strategy
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER, truncated_label
+from whysync.argocd.tracking.tracking_id import TrackingId
 from whysync.diagnosis.drift.raw_difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
 from whysync.diagnosis.symptom import SymptomId
@@ -175,18 +177,22 @@ def _drifts_of_pair(case: Case, key: Key, desired: Manifest, live: Manifest) -> 
 
 
 def _without_own_mark(case: Case, shown: list[Difference]) -> list[Difference]:
-    """Manifests that Argo CD did not render lack the label by which it tracks the live object."""
+    """Manifests that Argo CD did not render lack the marks by which it tracks the live object."""
     others = [difference for difference in shown if not _is_own_mark(case, difference)]
     return others or shown
 
 
 def _is_own_mark(case: Case, difference: Difference) -> bool:
+    mark = difference.live_value
+    if not isinstance(difference.desired_value, Missing) or not isinstance(mark, str):
+        return False
+    # depends on Argo CD's own namespace, which the facts may not have
     names = (case.app.name, f"{case.app.namespace}_{case.app.name}")
-    return (
-        difference.pointer == _INSTANCE_LABEL
-        and isinstance(difference.desired_value, Missing)
-        and difference.live_value in names
-    )
+    if difference.pointer == TRACKING_ID_POINTER:
+        tracking_id = TrackingId.parse(mark)
+        return tracking_id is not None and tracking_id.app in names
+    is_label = case.may_track_by_label and difference.pointer == case.argocd.instance_label_pointer
+    return is_label and mark in map(truncated_label, names)
 
 
 def _is_on_neither_side(difference: Difference, desired: Manifest, live: Manifest) -> bool:
@@ -253,7 +259,6 @@ def _is_certain(case: Case, desired: Manifest, live: Manifest) -> bool:
     )
 
 
-_INSTANCE_LABEL = "/metadata/labels/app.kubernetes.io~1instance"
 # What the API server does not keep, so that it cannot be all that differs.
 _NOTHING: tuple[Json | Missing, ...] = (MISSING, None, {}, [])
 

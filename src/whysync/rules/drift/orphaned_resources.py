@@ -19,7 +19,7 @@ An object that was removed from Git but not pruned is a resource of the app, not
 from collections.abc import Iterator
 
 from whysync.argocd.compare.orphans import is_expected
-from whysync.argocd.tracking import INSTANCE_LABEL, TRACKING_ID
+from whysync.argocd.tracking import TRACKING_ID
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
@@ -80,7 +80,7 @@ def _untracked(case: Case) -> tuple[Manifest, ...]:
         and manifest.ref.kind not in _CREATED_BY_CONTROLLERS
         and not manifest.meta.get("ownerReferences")
         and TRACKING_ID not in manifest.annotations
-        and INSTANCE_LABEL not in manifest.labels
+        and not (case.may_track_by_label and case.argocd.instance_label_key in manifest.labels)
         and settings is not None
         and not is_expected(manifest.key, settings)
     )

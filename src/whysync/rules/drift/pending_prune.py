@@ -29,9 +29,10 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
-from whysync.queries.commands import argocd_namespace, kubectl, on_object, refresh, sync, with_comment
+from whysync.queries.commands import on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.drift import annotation_tracking
 from whysync.queries.sync_options import has_option
 
 
@@ -101,16 +102,11 @@ def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator
     """A tracking id names its object, so a copy of it does not make another object part of the app."""
     if not _alternative(case, rows):
         return
-    patch = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
-    yield Fix.run(
-        with_comment(on_object("get", rows[0][1].ref, "-o", "yaml"), "its labels and owner: who created it?"),
-        kubectl(
-            *("patch", "configmap", "argocd-cm", "--type", "merge", "-p", patch),
-            namespace=argocd_namespace(case),
-        ),
-        sync(case),
+    show = on_object("get", rows[0][1].ref, "-o", "yaml")
+    yield annotation_tracking(
+        case,
+        before=(with_comment(show, "its labels and owner: who created it?"),),
         title="If a controller copied the tracking label: track by annotation",
-        risk="changes the tracking of all Applications; each needs a sync",
     )
 
 

@@ -35,7 +35,6 @@ from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.tracking import drop_from_this_app, is_label_of_a_tool, other_app_of
 
 _TRACKING_ID = "tracking-id"
-_INSTANCE = "app.kubernetes.io/instance"
 
 
 @rule(cause="shared-resource", since="0.1")
@@ -120,7 +119,8 @@ def _verdict(case: Case, ref: Ref, declaring: str, other: str) -> str:
 
 def _show_mark(case: Case, ref: Ref) -> str:
     show = on_object("get", placed(case, ref), "-o", "yaml")
-    return with_comment(f"{show} | grep -n -e {_TRACKING_ID} -e {_INSTANCE}", "the mark")
+    label = quote(case.argocd.instance_label_key)
+    return with_comment(f"{show} | grep -n -e {_TRACKING_ID} -e {label}", "the mark")
 
 
 def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") -> Iterator[Fix]:

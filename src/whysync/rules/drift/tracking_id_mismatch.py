@@ -24,7 +24,6 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.drift.mechanism import INSTANCE
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.patterns.operations import SharedResource
@@ -44,7 +43,7 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
             writer=drift.writer,
             explains=_shared_resource_symptoms(case, drift),
             confidence=Confidence.HIGH if drift.writer else Confidence.MEDIUM,
-            verdict=_verdict(drift),
+            verdict=_verdict(case, drift),
             fixes=tuple(_fixes(case, drift)),
         )
 
@@ -58,8 +57,9 @@ def _shared_resource_symptoms(case: Case, drift: Drift) -> Iterator[SymptomId]:
             yield from report.symptoms
 
 
-def _verdict(drift: Drift) -> str:
-    field = "tracking label" if drift.pointer == INSTANCE else "tracking annotation"
+def _verdict(case: Case, drift: Drift) -> str:
+    is_label = drift.pointer == case.argocd.instance_label_pointer
+    field = "tracking label" if is_label else "tracking annotation"
     writer = drift.writer
     foreign = writer is not None and writer.kind is not WriterKind.ARGOCD
     by = f" ({phrase(writer)})" if writer is not None and foreign else ""
@@ -80,5 +80,5 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
         title="Sync this resource: Argo CD writes the tracking id again",
         risk="if another program changes it, the difference comes back",
     )
-    if drift.pointer == INSTANCE and case.argocd.tracking_method != "annotation":
+    if drift.pointer == case.argocd.instance_label_pointer:
         yield annotation_tracking(case, title="Track by annotation: Argo CD then ignores the label")
