@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deadline:
+class Deadline(NamedTuple):
     """The time at which all work of a command ends; by default there is no limit."""
 
     seconds: float = 0.0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
+
+from msgspec.structs import replace
 
 from suites.cluster.comparing import differences
 from suites.cluster.normal import Eyes

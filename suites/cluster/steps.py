@@ -6,11 +6,12 @@ Everything lives in the namespace `NS`; on the real server each conversation get
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
 import yaml
+from msgspec.structs import replace
 
 from whysync.json_tree import Json, Object, fields, text
 from whysync.kubernetes.apiserver.builtin_kinds import built_in

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git import tree_of_folder
 from whysync.argocd.repo_server.render import (

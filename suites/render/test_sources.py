@@ -7,10 +7,10 @@ import http.server
 import subprocess
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.argocd.repo_server.git.conftest import Made
 from whysync.argocd.repo_server.git import open_repo

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from tests.argocd.sync.stub import StubClusterOps
 from tests.conformance import sync_run_app, sync_run_parts

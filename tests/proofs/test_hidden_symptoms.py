@@ -19,7 +19,8 @@ from whysync.proofs.fix_verifier import FixVerifier
 from whysync.proofs.hidden_symptoms import IgnoredFieldOverwritten, UndetectedDrift, hidden_symptom_of
 from whysync.proofs.observations import Observer, is_unready
 from whysync.proofs.proof_results import Rejected
-from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
+from whysync.proofs.refresh_proof import verify_refresh
+from whysync.proofs.required_facts import explains_only_lag
 from whysync.proofs.simulated_case import simulated
 
 WAIT = "argocd app wait {} --operation"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from tests.proofs.worlds import bundle, deployment, in_git, running, settings, synced, there
 from tests.situations import case_of, row

@@ -25,7 +25,8 @@ from whysync.argocd.app_controller.trace import TraceKind
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import Key
-from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
+from whysync.proofs.required_facts import NotSimulated
+from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 A_WHILE = timedelta(minutes=10)

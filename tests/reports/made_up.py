@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import types
 import typing
@@ -108,8 +107,6 @@ def _hints(wanted: type) -> dict[str, Any]:
 def _names(wanted: Any) -> Iterator[str]:
     if issubclass(wanted, msgspec.Struct):
         yield from wanted.__struct_fields__
-    elif dataclasses.is_dataclass(wanted):
-        yield from (field.name for field in dataclasses.fields(wanted) if field.init)
     elif hasattr(wanted, "_fields"):
         yield from cast("tuple[str, ...]", wanted._fields)
     else:

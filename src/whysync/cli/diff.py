@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whysync.cli.exits import Exit
@@ -81,7 +80,7 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, terminal: Termin
         case _:
             columns: bool = options.side_by_side or terminal.width >= WIDE
             shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=columns)
-            wide = replace(terminal, width=max(terminal.width, 80)) if options.side_by_side else terminal
+            wide = terminal._replace(width=max(terminal.width, 80)) if options.side_by_side else terminal
             return render(apps, wide, shown)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whysync.cli.flag_types import Append, collapsed_group
 from whysync.errors import UsageError
@@ -69,8 +68,7 @@ def matching_columns(report: Report, options: argparse.Namespace) -> Report:
     return replace(report, apps=apps, groups=app.shared_causes(apps))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Filter:
+class _Filter(NamedTuple):
     """The patterns of one flag: any of `wanted` if there are some, and none of `excluded`."""
 
     wanted: tuple[str, ...]
@@ -147,8 +145,7 @@ def _requirement(requirement: str, selector: str) -> _Requirement:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Requirement:
+class _Requirement(NamedTuple):
     """One requirement of a label selector; `values` is `None` if the label only has to exist."""
 
     key: str

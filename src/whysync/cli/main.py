@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -23,6 +24,8 @@ VERBS = {
     "completion": "print a shell completion script",
 }
 """Each verb is the module of its name in this package."""
+_NEW_OBJECTS = 50_000
+"""Collect garbage after so many: imports create many objects, and nearly all of them stay."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from whysync.cli.complete import run as complete
 
         return complete(arguments[1:])
+    gc.set_threshold(_NEW_OBJECTS)
     from whysync.cli.run import run
 
     return run(with_verb(arguments), first_word=arguments[0] if arguments else "")

@@ -14,9 +14,10 @@ take forever.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, TypeAlias
+
+import msgspec
 
 _SYNTAX_ERROR: Final = "syntax error in pattern"
 _Accepts: TypeAlias = Callable[[str], bool]
@@ -140,8 +141,7 @@ class _Alternatives:
         self.ends: list[_Jump] = []
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Dialect:
+class _Dialect(msgspec.Struct, frozen=True, kw_only=True):
     separators: str
     read_class: Callable[[str, int], tuple[_Accepts, int]]
     braces: bool

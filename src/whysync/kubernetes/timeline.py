@@ -27,8 +27,9 @@ class Participant(Protocol):
         ...
 
 
-class TimelineNeverSettles(Exception):
-    """At one instant the participants never came to rest: each undoes what another does."""
+class NeverSettles(Exception):
+    """At one instant the participants, or the controllers of a cluster, never come to rest: each undoes what
+    another does."""
 
 
 class Timeline:
@@ -42,7 +43,7 @@ class Timeline:
             changed = [participant.reconcile() for participant in self._participants]
             if not any(changed):
                 return
-        raise TimelineNeverSettles(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
+        raise NeverSettles(f"no rest at {self.clock.stamp()} after {_MOST_ROUNDS} rounds")
 
     def run(self, duration: timedelta, *, until: Callable[[], bool] | None = None) -> bool:
         """Let time pass; stops early and returns true when `until` becomes true."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository, Outage
 from whysync.json_tree import Object, dig, fields, items, text

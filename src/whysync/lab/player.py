@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
@@ -19,8 +18,7 @@ from whysync.json_tree import Object, copy_object, dig, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.clock import Clock
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.kubernetes.timeline import NeverSettles
 from whysync.lab.admission import configurations_of
 from whysync.lab.git import Git
 from whysync.lab.scenario import Scenario
@@ -86,7 +84,7 @@ class ScenarioRun:
     def run_for(self, duration: timedelta) -> None:
         try:
             self.simulation.run(duration)
-        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+        except NeverSettles as problem:
             raise Unreadable(
                 what=f"{self.scenario.origin}: the scenario never settles",
                 why=str(problem),
@@ -127,7 +125,7 @@ def _cluster(scenario: Scenario) -> WorldCluster:
     if not setup.server:
         return cluster
     name = setup.name or setup.server
-    return dataclasses.replace(cluster, server=setup.server, name=name, namespaces=setup.namespaces)
+    return replace(cluster, server=setup.server, name=name, namespaces=setup.namespaces)
 
 
 def _created(scenario: Scenario) -> list[Object]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.rule import Layer, Rule

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.git import GitFailed, Repo, Tree, open_repo, tree_of_work_tree, work_tree
@@ -23,8 +24,7 @@ from whysync.json_tree import Object, fields, items, text
 _MAINS: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
 
-@dataclass(slots=True, kw_only=True)
-class Side:
+class Side(msgspec.Struct, kw_only=True):
     """Files at a commit; `told` is the name of the revision for people."""
 
     commit: str
@@ -32,8 +32,7 @@ class Side:
     tree: Tree
 
 
-@dataclass(slots=True, kw_only=True)
-class Checkout:
+class Checkout(msgspec.Struct, kw_only=True):
     root: Path
     repo: Repo
     base: Side
@@ -41,8 +40,8 @@ class Checkout:
     network: bool = False
     argocd_cm: Object | None = None
     """Argo CD's settings, some of which are options of Helm and Kustomize; `None` if unknown."""
-    _changed: frozenset[str] | None = field(default=None)
-    _failed: dict[bytes, RepoProblem] = field(default_factory=dict[bytes, RepoProblem])
+    _changed: frozenset[str] | None = msgspec.field(default=None)
+    _failed: dict[bytes, RepoProblem] = msgspec.field(default_factory=dict[bytes, RepoProblem])
 
     def changed_paths(self) -> frozenset[str]:
         """Files that differ between the two sides."""

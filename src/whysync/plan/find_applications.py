@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.app_controller.deletion.finalizers import RESOURCES, Finalizers
 from whysync.argocd.repo_server.git.tree import walk
@@ -19,8 +20,7 @@ _MAX_BYTES: Final = 5 << 20
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundApp:
+class FoundApp(msgspec.Struct, frozen=True, kw_only=True):
     body: Object
     file: str
     """Path in the checkout; empty if another Application renders it."""

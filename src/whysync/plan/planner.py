@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import missing_in_words
@@ -35,24 +35,22 @@ from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
 from whysync.plan.try_fix import Trial
-from whysync.proofs.simulated_case import NotSimulated
+from whysync.proofs.required_facts import NotSimulated
 
 _MAX_APPS: Final = 500
 _MAX_GAPS: Final = 10
 _HEAD: Final = "the head/"
 
 
-@dataclass(slots=True, kw_only=True)
-class Rendering:
-    objects: list[Object] = field(default_factory=list[Object])
-    origins: dict[Key, str] = field(default_factory=dict[Key, str])
+class Rendering(msgspec.Struct, kw_only=True):
+    objects: list[Object] = msgspec.field(default_factory=list[Object])
+    origins: dict[Key, str] = msgspec.field(default_factory=dict[Key, str])
     problem: str = ""
     gap: str = ""
     """Set if only this machine cannot render it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Touched:
+class _Touched(msgspec.Struct, frozen=True, kw_only=True):
     """An app that the commit changes, on both sides."""
 
     app: FoundApp

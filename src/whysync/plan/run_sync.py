@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.api.application import Retry
 from whysync.argocd.server.server import Denied
@@ -14,8 +15,7 @@ from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.kubernetes.timeline import NeverSettles
 
 _MAX_SYNC_TIME: Final = timedelta(hours=1)
 _HEALTH: Final = timedelta(minutes=15)
@@ -25,8 +25,7 @@ _MAX_ATTEMPTS: Final = 10
 _EVENTS: Final = (("", "events"), ("events.k8s.io", "events"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a sync."""
 
     passed: bool
@@ -53,8 +52,7 @@ def synced(simulation: Simulation, name: str, *, prune: bool, retry: Retry, befo
     return _Sync(simulation, name, prune, retry).run(before)
 
 
-@dataclass(frozen=True, slots=True)
-class _FailedAttempt:
+class _FailedAttempt(msgspec.Struct, frozen=True):
     message: str
     """Argo CD's message of the operation."""
     finished: bool
@@ -67,8 +65,7 @@ class _FailedAttempt:
         return f"{'failed' if self.finished else 'did not finish'}: {self.message}"
 
 
-@dataclass(slots=True)
-class _Sync:
+class _Sync(msgspec.Struct):
     simulation: Simulation
     name: str
     prune: bool
@@ -76,7 +73,7 @@ class _Sync:
     tries: int = 1
     since: int = 0
     """Number of writes to the cluster before the last attempt."""
-    logs: dict[tuple[str, str, str], Log] = field(default_factory=dict[tuple[str, str, str], Log])
+    logs: dict[tuple[str, str, str], Log] = msgspec.field(default_factory=dict[tuple[str, str, str], Log])
 
     def run(self, before: str) -> Ended:
         argocd, clock = self.simulation.argocd, self.simulation.clock
@@ -107,7 +104,7 @@ class _Sync:
             health = argocd.sync_and_health(self.name)[1]
         except Denied as refusal:
             return ended(False, f"Argo CD refuses the sync: {refusal.description}")
-        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+        except NeverSettles as problem:
             return ended(False, f"the simulation does not settle: {problem}")
         if health in _ACCEPTABLE_HEALTH:
             return ended(True, "", *notes)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.argocd import hooks
 from whysync.json_tree import Object, dig, fields, integer, items, text

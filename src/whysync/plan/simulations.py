@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from typing import Final
 
 from msgspec.structs import replace
+from msgspec.structs import replace as replaced
 
 from whysync.argocd.app_controller.app_of_apps import definitions
 from whysync.argocd.repo_server.repository import Repository
@@ -25,8 +25,7 @@ from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.kubernetes.timeline import NeverSettles
 from whysync.plan.find_applications import is_application, qualified
 from whysync.plan.plan import PlannedCluster, Run
 from whysync.plan.prerequisites import (
@@ -167,9 +166,7 @@ def onto(
     )
     simulation = world.simulation
     let_webhooks_fail(case, simulation.api_server)
-    with contextlib.suppress(
-        TimelineNeverSettles, ControllersNeverSettle
-    ):  # the run itself reports writers there
+    with contextlib.suppress(NeverSettles):  # the run itself reports writers there
         simulation.timeline.settle()
     before = world.sync_and_health[1]
     world.push(objects)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.simulation.sources import repositories_of
@@ -17,7 +17,7 @@ from whysync.kubernetes.clock import Clock
 from whysync.plan.find_applications import is_application
 from whysync.plan.plan import PlannedCluster
 from whysync.plan.simulations import NOON, on_empty, onto
-from whysync.proofs.simulated_case import NotSimulated
+from whysync.proofs.required_facts import NotSimulated
 
 log = logging.getLogger(__name__)
 _CLUSTERS = {
@@ -27,8 +27,7 @@ _CLUSTERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What is needed to run the sync of one app again with other manifests."""
 
     application: Object

@@ -15,11 +15,12 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 from typing import IO, Final, TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 
@@ -29,8 +30,7 @@ _LONGEST_COMPLAINT: Final = 256 * 1024
 NOWHERE: Final = "127.0.0.1:9"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """`memory` counts address space; 0 is "no bound", which is right for `git` and its mapped packs."""
 
     seconds: float = 90.0
@@ -38,8 +38,7 @@ class Bounds:
     output: int = 256 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     out: bytes
     complaint: str

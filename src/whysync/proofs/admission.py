@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.diagnosis.case import Case
@@ -38,8 +39,7 @@ _MUTATING_WEBHOOK: Final = "seen.whysync.dev"
 _CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionChange:
+class AdmissionChange(msgspec.Struct, frozen=True, kw_only=True):
     """A field of one object that admission changes from `desired` to `live`."""
 
     key: Key
@@ -48,12 +48,11 @@ class AdmissionChange:
     live: Json | Missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
     """Webhooks of a cluster: their configurations and their responses."""
 
     objects: tuple[Object, ...] = ()
-    webhooks: Mapping[str, Webhook] = field(default_factory=dict[str, Webhook])
+    webhooks: Mapping[str, Webhook] = msgspec.field(default_factory=dict[str, Webhook])
 
 
 def admission_of(case: Case, changes: Iterable[AdmissionChange], drifts: Iterable[Drift]) -> Admission:
@@ -154,8 +153,7 @@ _CODES: Final[dict[type[Failure], tuple[int, str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """A request that was refused for a reason outside the simulation."""
 
     ref: Ref

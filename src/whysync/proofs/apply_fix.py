@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum, auto
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.server.server import Denied
 from whysync.argocd.simulation.commands.actor import Actor
@@ -299,8 +300,7 @@ class LineKind(Enum):
 _READING: Final = (LineKind.READ_ONLY, LineKind.PREVIEW)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLine:
+class CommandLine(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     kind: LineKind
     command: Command | None = None

@@ -46,11 +46,11 @@ from whysync.proofs.proof_gaps import (
     owner_gaps,
     unobserved_start,
 )
-from whysync.proofs.proof_results import Rejected, likely, not_run, proven
-from whysync.proofs.rbac_proof import denied_request, verify_rbac_fix
-from whysync.proofs.refresh_proof import explains_only_lag, verify_refresh
+from whysync.proofs.proof_results import ROUNDS, Rejected, likely, not_run, proven
+from whysync.proofs.rbac_proof import verify_rbac_fix
+from whysync.proofs.refresh_proof import verify_refresh
+from whysync.proofs.required_facts import denied_request, explains_only_lag
 from whysync.proofs.runs import (
-    ROUNDS,
     BaselineRuns,
     FixRun,
     Run,
@@ -87,7 +87,7 @@ class FixVerifier:
         """The cost so far: the number of runs, weighted by the number of simulated resources."""
 
     def verify(self, finding: Finding, fix: Fix) -> Proof | Rejected:
-        """Raises `NotSimulated` and `TimelineNeverSettles`."""
+        """Raises `NotSimulated` and `NeverSettles`."""
         denied = denied_request(self._case, finding)
         if denied is not None:
             return verify_rbac_fix(self._case, denied, fix)

@@ -7,8 +7,9 @@ time of the last comparison.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
@@ -49,8 +50,7 @@ class HiddenSymptom(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IgnoredFieldOverwritten:
+class IgnoredFieldOverwritten(msgspec.Struct, frozen=True, kw_only=True):
     """Each sync overwrites a field that an ignore rule covers and another writer sets."""
 
     key: Key
@@ -75,8 +75,7 @@ class IgnoredFieldOverwritten:
         return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealthNotAssessed:
+class HealthNotAssessed(msgspec.Struct, frozen=True, kw_only=True):
     """Argo CD does not assess the health of the object."""
 
     key: Key
@@ -94,8 +93,7 @@ class HealthNotAssessed:
         return not any(health_in(observer.world, row) for row in rows if key_of(row) == self.key)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndetectedDrift:
+class UndetectedDrift(msgspec.Struct, frozen=True, kw_only=True):
     """A value was written outside Git and Argo CD's diff does not show it.
 
     `desired` is Git's value with the fix. With `by_hand` the fix leaves Git as it is and removes the value.
@@ -121,8 +119,7 @@ class UndetectedDrift:
         return resolve(obj, self.pointer) if obj is not None else MISSING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotReconciled:
+class NotReconciled(msgspec.Struct, frozen=True, kw_only=True):
     """Argo CD does not reconcile the app, so its status is stale."""
 
     key: Key

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
@@ -189,8 +190,7 @@ _MAX_SYNCS: Final = 40
 """A run ends after this many syncs: the app is in a sync loop."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """Status and symptoms of the app at one time."""
 
     at: datetime
@@ -201,8 +201,7 @@ class Sample:
     """Number of Argo CD's events before it: the order within one instant."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObservedAction:
+class ObservedAction(msgspec.Struct, frozen=True, kw_only=True):
     """A step that a user took; `refused` is the error if it failed."""
 
     at: datetime
@@ -266,7 +265,7 @@ class Observer:
             self.samples.append(sample)
 
     def run(self, duration: timedelta, until: Callable[[], bool] | None = None) -> bool:
-        """Advance the clock; true if `until` became true. Raises `TimelineNeverSettles`."""
+        """Advance the clock; true if `until` became true. Raises `NeverSettles`."""
 
         def is_done() -> bool:
             self.record_sample()

@@ -8,9 +8,10 @@ the API server changes objects at admission. A source that renders other values 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.repo_server.repository import GitRepositories, GitRepository, Rendered
 from whysync.argocd.simulation.simulation import Simulation
@@ -66,8 +67,7 @@ _GITOPS_SECONDS: Final = 300.0
 _SELF_HEAL_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherWriter:
+class OtherWriter(msgspec.Struct, frozen=True, kw_only=True):
     """A writer of one field. `repeats`: it writes again after each change by someone else."""
 
     who: str
@@ -86,14 +86,13 @@ class OtherWriter:
     evidence: tuple[Evidence, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writers:
+class Writers(msgspec.Struct, frozen=True, kw_only=True):
     """All other writers, and what simulates them."""
 
     all: tuple[OtherWriter, ...] = ()
     participants: tuple[OtherParticipant, ...] = ()
     refusals: Refusals
-    admission: Admission = field(default_factory=Admission)
+    admission: Admission = msgspec.field(default_factory=Admission)
     generated: tuple[Drift, ...] = ()
 
     def of(self, ref: Ref, pointer: str) -> OtherWriter | None:
@@ -260,8 +259,7 @@ def _observed_delay(case: Case, mechanism: Mechanism, writer: Writer | None) -> 
     return max(elapsed, _MIN_DELAY) if elapsed <= _MAX_DELAY else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnforcedField:
+class EnforcedField(msgspec.Struct, frozen=True, kw_only=True):
     """A field that a controller keeps at a value."""
 
     ref: Ref

@@ -7,9 +7,10 @@ is a gap if a result depends on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from whysync.argocd.api.application import ResourceResult
 from whysync.diagnosis.case import Case

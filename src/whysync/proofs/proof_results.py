@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Final
+
+import msgspec
 
 from whysync.diagnosis.fix import Proof, ProofKind, ProofStatus
-from whysync.proofs.runs import ROUNDS
+
+ROUNDS: Final = 3
+"""A fix holds if the problem is gone in so many rounds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejected:
+class Rejected(msgspec.Struct, frozen=True, kw_only=True):
     """The fix does not help, so it is not offered."""
 
     why: str

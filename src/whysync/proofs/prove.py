@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -12,11 +13,12 @@ from whysync.deadline import Deadline
 from whysync.diagnosis.finding import Finding, RejectedFix
 from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.diagnosis.report import AppReport
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
-from whysync.proofs.fix_verifier import FixVerifier
+from whysync.kubernetes.timeline import NeverSettles
 from whysync.proofs.proof_results import Rejected, not_run
-from whysync.proofs.simulated_case import NotSimulated
+from whysync.proofs.required_facts import NotSimulated, needs_simulation, require_facts
+
+if TYPE_CHECKING:  # imported only if a fix is simulated
+    from whysync.proofs.fix_verifier import FixVerifier
 
 log = logging.getLogger(__name__)
 _NO_DEADLINE: Final = Deadline()
@@ -38,10 +40,15 @@ def prove(report: AppReport, deadline: Deadline = _NO_DEADLINE) -> AppReport:
 class _Prover:
     def __init__(self, report: AppReport, deadline: Deadline) -> None:
         self._deadline = deadline
-        self._verifier = FixVerifier(report.case)
-        self._name = report.case.app.name
+        self._case = report.case
         self._cpu_limit = time.process_time() + _MAX_SECONDS
         self._not_simulated = ""
+
+    @cached_property
+    def _verifier(self) -> FixVerifier:
+        from whysync.proofs.fix_verifier import FixVerifier
+
+        return FixVerifier(self._case)
 
     def proven(self, finding: Finding) -> Finding:
         if not finding.fixes:
@@ -65,19 +72,21 @@ class _Prover:
             return not_run(ProofKind.FACTS_MISSING, self._not_simulated)
         if self._deadline.is_over:
             return not_run(ProofKind.OUT_OF_TIME, "not simulated: --timeout was exceeded")
-        if self._verifier.work >= _MAX_WORK or time.process_time() > self._cpu_limit:
-            return not_run(
-                ProofKind.OUT_OF_TIME, "not simulated: other fixes used up the time limit of this app"
-            )
         try:
+            if needs_simulation(self._case, finding):
+                require_facts(self._case)
+            if self._verifier.work >= _MAX_WORK or time.process_time() > self._cpu_limit:
+                return not_run(
+                    ProofKind.OUT_OF_TIME, "not simulated: other fixes used up the time limit of this app"
+                )
             return self._verifier.verify(finding, fix)
         except NotSimulated as problem:
             self._not_simulated = problem.gap.why
             return not_run(ProofKind.FACTS_MISSING, self._not_simulated)
-        except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+        except NeverSettles as problem:
             return not_run(ProofKind.SIMULATION_FAILED, f"the simulation does not settle ({problem})")
         except Exception as problem:  # a diagnosis without proofs is better than none
-            log.debug("the proof of %r for %s failed", fix.title, self._name, exc_info=True)
+            log.debug("the proof of %r for %s failed", fix.title, self._case.app.name, exc_info=True)
             return not_run(
                 ProofKind.SIMULATION_FAILED,
                 f"the simulation failed ({type(problem).__name__}: {problem})",

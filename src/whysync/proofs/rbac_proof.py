@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whysync.argocd.rbac import Asker, Request, decide, read_policy
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, Proof, ProofKind
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
@@ -12,19 +11,6 @@ from whysync.fixes.patches import object_of
 from whysync.json_tree import Object, fields
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.proofs.proof_results import Rejected, not_run, proven
-
-
-def denied_request(case: Case, finding: Finding) -> ArgocdDenied | None:
-    """The denied request that the finding explains."""
-    explained = set(finding.explains)
-    return next(
-        (
-            failure.failure
-            for failure in case.failures(ArgocdDenied)
-            if not explained.isdisjoint(failure.symptoms)
-        ),
-        None,
-    )
 
 
 def verify_rbac_fix(case: Case, denied: ArgocdDenied, fix: Fix) -> Proof | Rejected:

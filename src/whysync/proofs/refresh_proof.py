@@ -8,7 +8,6 @@ from typing import Final
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, Proof, ProofKind
-from whysync.diagnosis.symptom import SymptomKind
 from whysync.json_tree import fields, items
 from whysync.proofs.apply_fix import FixRunner
 from whysync.proofs.observations import Observer
@@ -18,16 +17,8 @@ from whysync.proofs.simulated_case import simulated
 _MAX_WAIT: Final = timedelta(hours=1)
 
 
-def explains_only_lag(case: Case, finding: Finding) -> bool:
-    """Does the finding explain only that Argo CD has not seen the newest commit?"""
-    kinds = {symptom.id: symptom.kind for symptom in case.symptoms}
-    return bool(finding.explains) and all(
-        kinds.get(symptom_id) is SymptomKind.BEHIND for symptom_id in finding.explains
-    )
-
-
 def verify_refresh(case: Case, finding: Finding, fix: Fix) -> Proof:
-    """Raises `NotSimulated`, `NotExecutable`, `StepRefused` and `TimelineNeverSettles`."""
+    """Raises `NotSimulated`, `NotExecutable`, `StepRefused` and `NeverSettles`."""
     if finding.severity is not Severity.INFO:
         return not_run(
             ProofKind.FACTS_MISSING,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.json_tree import Object, dig, fields, integer, text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restart:
+class Restart(msgspec.Struct, frozen=True, kw_only=True):
     restarted: int
     """Number of running pods that are replaced."""
     how: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.server.server import Denied
@@ -28,10 +29,10 @@ from whysync.kubernetes.api.ref import Key
 from whysync.proofs.apply_fix import FixRunner, touched_by
 from whysync.proofs.observations import Observer, Sample, SymptomIds
 from whysync.proofs.other_writers import OtherWriter
+from whysync.proofs.proof_results import ROUNDS
 from whysync.proofs.simulated_case import simulated
 from whysync.proofs.sync_effects import period_of
 
-ROUNDS: Final = 3
 _BASELINE_TIME: Final = timedelta(minutes=15)
 _EXTENDED_TIME: Final = timedelta(hours=2)
 """Long enough for the TTL controller to delete a finished Job."""
@@ -43,8 +44,7 @@ _LOOP_SYNCS: Final = 4
 """More automatic syncs than this are a loop."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Run:
+class Run(msgspec.Struct, kw_only=True):
     """A run without a fix."""
 
     observer: Observer
@@ -101,8 +101,7 @@ def _terminate_running_sync(observer: Observer, runner: FixRunner) -> None:
             observer.record_action("argocd app terminate-op", problem.description)
 
 
-@dataclass(slots=True, kw_only=True)
-class FixRun:
+class FixRun(msgspec.Struct, kw_only=True):
     """A run with a fix. `synced`: it included a sync. `gaps`: what was assumed."""
 
     observer: Observer
@@ -114,7 +113,7 @@ class FixRun:
     """Length of the journal of writes when the run had settled."""
     synced: bool = False
     gaps: tuple[str, ...] = ()
-    refused: list[str] = field(default_factory=list[str])
+    refused: list[str] = msgspec.field(default_factory=list[str])
 
 
 def run_with_fix(
@@ -130,7 +129,7 @@ def run_with_fix(
     """Apply the fix, sync if needed, and run the rounds. `syncs`: a sync is always included.
 
     Without `assume_repeats`, writers that were seen once do not write again. Raises `NotExecutable`,
-    `StepRefused`, `NotSimulated`, `TimelineNeverSettles`.
+    `StepRefused`, `NotSimulated`, `NeverSettles`.
     """
     touched |= touched_by(fix, case)
     observer = Observer(simulated(case, touched=touched, only=only, assume_repeats=assume_repeats))
@@ -148,7 +147,7 @@ def run_with_fix(
 
 
 def run_waiting(case: Case, explained: SymptomIds, only: frozenset[Key] | None = None) -> FixRun:
-    """Wait until the problem is over, then run the rounds. Raises `NotSimulated`, `TimelineNeverSettles`."""
+    """Wait until the problem is over, then run the rounds. Raises `NotSimulated`, `NeverSettles`."""
     observer = Observer(simulated(case, only=only))
     observer.record_action("waiting")
     observer.run(_WAIT_TIME, lambda: not (explained & observer.symptoms or observer.is_progressing))
@@ -158,7 +157,7 @@ def run_waiting(case: Case, explained: SymptomIds, only: frozenset[Key] | None =
 def reaches_cluster(case: Case, drift: Drift, fix: Fix | None, only: frozenset[Key] | None = None) -> bool:
     """Does a later commit that changes the field still change it in the cluster, with the fix in place?
 
-    Raises `NotExecutable`, `StepRefused`, `NotSimulated`, `TimelineNeverSettles`.
+    Raises `NotExecutable`, `StepRefused`, `NotSimulated`, `NeverSettles`.
     """
     touched = frozenset({drift.key, drift.desired.key})
     if fix is not None:
@@ -240,8 +239,7 @@ _MAX_LINE_LENGTH: Final = 160
 _COMMIT: Final = re.compile(r"\b([0-9a-f]{7})[0-9a-f]{33}\b")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
+class _Event(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     order: tuple[int, int]
     text: str

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.ignore_differences.rules import application_rules, system_rules
@@ -40,8 +41,7 @@ _RBAC_KINDS: Final = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"
 _NAMESPACE_POLICIES: Final = ("ResourceQuota", "LimitRange", "ServiceAccount")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """The simulated objects. `keys`: the app's own resources; `stubs`: to be pruned, known by name only."""
 
     desired: tuple[Manifest, ...]

@@ -11,8 +11,10 @@ What the facts lack is a gap if the answer may depend on it; it is assumed if ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.repository import Folder, GitRepositories
@@ -41,21 +43,13 @@ from whysync.proofs.partial_objects import (
     with_required_fields,
 )
 from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
+from whysync.proofs.required_facts import require_facts
 from whysync.proofs.scope import Scope, scope_of
 from whysync.proofs.workload_children import WorkloadChildren
 from whysync.queries.drift import ttl_pointer
 
 
-class NotSimulated(Exception):
-    """The facts are not sufficient for a simulation; `gap` is what is missing."""
-
-    def __init__(self, gap: Gap) -> None:
-        super().__init__(f"{gap.what}: {gap.why}")
-        self.gap = gap
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
+class Extra(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller adds to the cluster of a Case."""
 
     objects: tuple[Object, ...] = ()
@@ -64,8 +58,7 @@ class Extra:
     """Changes how pods behave."""
 
 
-@dataclass(slots=True, kw_only=True)
-class SimulatedCase:
+class SimulatedCase(msgspec.Struct, kw_only=True):
     """A running simulation of one Case."""
 
     case: Case
@@ -79,7 +72,7 @@ class SimulatedCase:
     """What the facts lack and a result may depend on."""
     operators: Operators
     crd_creators: CrdCreators
-    before: dict[Key, Object] = field(default_factory=dict[Key, Object])
+    before: dict[Key, Object] = msgspec.field(default_factory=dict[Key, Object])
     """The objects of the cluster at the start."""
 
     # --- actions ---------------------------------------------------------------------------------
@@ -148,7 +141,7 @@ class SimulatedCase:
         self.simulation.argocd.edit(self.app, change)
 
     def run(self, duration: timedelta) -> None:
-        """Raises `TimelineNeverSettles` and `ControllersNeverSettle`."""
+        """Raises `NeverSettles`."""
         self.simulation.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:
@@ -211,7 +204,7 @@ def simulated(
     continue until `enable_auto_sync`. With `allow_empty`, an app without rendered manifests is not a gap.
     """
     if not allow_empty:
-        _check(case)
+        require_facts(case)
     extra = extra or Extra()
     scope = scope_of(case, touched=touched, only=only, everything=everything)
     application = _with_operation(case.application.body)
@@ -332,32 +325,6 @@ def argocd_namespace(case: Case) -> str:
     reported = case.app.status.controller_namespace
     config = next((s.ref.namespace for s in case.index.snapshot.settings if s.ref.name == "argocd-cm"), "")
     return reported or config or case.app.namespace or "argocd"
-
-
-def _check(case: Case) -> None:
-    name = case.app.name
-    if not case.desired and not case.source_is_empty:
-        raise NotSimulated(
-            Gap(
-                kind=GapKind.NOT_RENDERED,
-                what="the rendered manifests",
-                why="the facts have no manifests of this app",
-                how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
-            )
-        )
-    has_live = any(
-        row.status == "Synced" or (row.health or case.app.status.health).status != "Missing"
-        for row in case.app.status.resources
-    )
-    if has_live and not case.index.snapshot.live:
-        raise NotSimulated(
-            Gap(
-                kind=GapKind.NOT_COLLECTED,
-                what="the live objects",
-                why="the facts have no live objects of its cluster",
-                how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
-            )
-        )
 
 
 def _has_partial_live(case: Case, manifest: Manifest) -> bool:

@@ -12,10 +12,10 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.kubernetes.timeline import NeverSettles
 from whysync.proofs.observations import disagreement, without_effect
-from whysync.proofs.simulated_case import NotSimulated, SimulatedCase, simulated
+from whysync.proofs.required_facts import NotSimulated
+from whysync.proofs.simulated_case import SimulatedCase, simulated
 from whysync.proofs.sync_effects import DriftAfterSync, drift_after_sync, effects_of
 from whysync.proofs.sync_reasons import (
     RankedReason,
@@ -46,7 +46,7 @@ def simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
         return _simulated_safety(case, findings)
     except NotSimulated as problem:
         return Safety.unknown(ReasonKind.FACTS_MISSING, problem.gap.why)
-    except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+    except NeverSettles as problem:
         return Safety.unknown(ReasonKind.SIMULATION_FAILED, f"the simulation does not settle ({problem})")
 
 

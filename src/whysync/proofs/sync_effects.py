@@ -7,10 +7,11 @@ continues with all other writers active.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.tracking import owner_of
@@ -57,8 +58,7 @@ _SERVER_FIELDS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
+class FieldChange(msgspec.Struct, frozen=True, kw_only=True):
     """A field that the sync changed; `before` is missing if only Git had it."""
 
     ref: Ref
@@ -91,8 +91,7 @@ class FieldChange:
         return self.by_hand or (self.writer is not None and self.writer.kind not in _ARGOCD_OR_API_SERVER)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class Effects(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync did to the app's own objects."""
 
     overwritten: tuple[FieldChange, ...] = ()
@@ -324,8 +323,7 @@ _MAX_AUTO_SYNCS: Final = 3
 _WRITE_RESULTS: Final = (" configured", " created", " serverside-applied", " replaced")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftAfterSync:
+class DriftAfterSync(msgspec.Struct, frozen=True, kw_only=True):
     """How the app drifts after a sync. `differs_after`: time until it differs; `None` if it does not."""
 
     differs_after: timedelta | None = None
@@ -345,7 +343,7 @@ class DriftAfterSync:
 
 
 def drift_after_sync(world: SimulatedCase) -> DriftAfterSync:
-    """Enable auto-sync and run on until a loop is evident. Raises `TimelineNeverSettles`."""
+    """Enable auto-sync and run on until a loop is evident. Raises `NeverSettles`."""
     synced_at, start = world.simulation.clock.now, len(world.simulation.argocd.trace)
     differs: dict[Key, datetime] = dict.fromkeys(_differing(world), synced_at)
     world.enable_auto_sync()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.tracking.method import TrackingMethod
 from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision
@@ -33,8 +34,7 @@ from whysync.queries.sync_options import has_option
 _MAX_TEXT: Final = 240
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedReason:
+class RankedReason(msgspec.Struct, frozen=True, kw_only=True):
     """A reason with its weight; `unsafe` and `unknown` decide the verdict."""
 
     kind: ReasonKind

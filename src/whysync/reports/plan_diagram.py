@@ -9,8 +9,9 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from whysync.plan.plan import Change, ChangeKind, Item, Run, State, Step
 from whysync.reports.plan_text import MARKS, took
@@ -51,12 +52,11 @@ _COLOURS: Final = {
 Marks = Mapping[tuple[str, str], ChangeKind]
 
 
-@dataclass(slots=True, kw_only=True)
-class Drawing:
+class Drawing(msgspec.Struct, kw_only=True):
     """Markup of a `<g>`, and how high it is."""
 
     height: int = 0
-    parts: list[Xml] = field(default_factory=list[Xml])
+    parts: list[Xml] = msgspec.field(default_factory=list[Xml])
 
     def text(self, x: int, y: int, text: str, css_class: str = "", **more: str | int) -> None:
         self.parts.append(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple
 
 from whysync.reports.output import styled
 
@@ -15,8 +15,7 @@ _BLANKS = re.compile(r"[ \t\n\r]+")
 _CODES = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "bold": "1", "dim": "2"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terminal:
+class Terminal(NamedTuple):
     """The width of a terminal, and whether it shows colors and Unicode.
 
     `piped`: the output is not read on a terminal, so nothing has to be cut to its width.

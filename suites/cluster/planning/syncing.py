@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from suites.cluster.planning.twin import RealClusterOps, Twin
 from whysync.argocd.app_controller.destination import Destination
@@ -20,8 +22,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.apiserver.protocol import Cluster
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
-from whysync.kubernetes.controllers.controller_manager import ControllersNeverSettle
-from whysync.kubernetes.timeline import TimelineNeverSettles
+from whysync.kubernetes.timeline import NeverSettles
 from whysync.plan.find_applications import qualified
 from whysync.plan.prerequisites import health_of_custom_kinds
 from whysync.plan.run_sync import retry_of
@@ -34,13 +35,12 @@ WHOLE: Final = Ref(kind="Application", name="")
 """Stands for the sync itself, where it fails before it comes to any resource."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync came to: for each resource that was refused, the words."""
 
     phase: str
     message: str
-    refused: dict[Ref, str] = field(default_factory=dict[Ref, str])
+    refused: dict[Ref, str] = msgspec.field(default_factory=dict[Ref, str])
     reached: frozenset[Ref] = frozenset()
     """All that the sync has a result for."""
     made: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ def _run(simulation: Simulation, name: str, application: Object) -> Outcome:
         simulation.until(lambda: "operation" not in argocd.applications[name], _LONGEST)
     except Denied as problem:
         return Outcome(phase="", message=str(problem), refused={WHOLE: str(problem)})
-    except (TimelineNeverSettles, ControllersNeverSettle) as problem:
+    except NeverSettles as problem:
         return outcome_of(argocd.status(name), message=f"restless: {problem}")
     return outcome_of(argocd.status(name))
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.argocd.health.assess import Assessment
 from whysync.argocd.sync.cluster_ops import Mode, Refused

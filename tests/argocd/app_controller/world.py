@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.app_controller.trace import TraceKind

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.argocd.compare.comparing import application, config_map, inputs
 from whysync.argocd.compare.compare_app_state import compare

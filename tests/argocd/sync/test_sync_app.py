@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from tests.argocd.compare.comparing import NOW, OPEN_PROJECT, SERVER, application, config_map
 from tests.argocd.sync.memory import MemoryGround

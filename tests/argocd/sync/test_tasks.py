@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from tests.argocd.sync.objects import NAMESPACE, job, thing
 from tests.argocd.sync.stub import StubClusterOps

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject
@@ -20,8 +21,7 @@ from whysync.argocd.tracking import instance_name
 from whysync.json_tree import Object, fields, items, text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareContext:
+class CompareContext(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of Argo CD that the comparison of an app uses."""
 
     settings: Settings
@@ -37,16 +37,14 @@ class CompareContext:
     dry_run: Callable[[Object], Object] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
     comparison: Comparison
     source_types: tuple[str, ...]
     has_changes: bool
     """False if the requested revisions are the ones that were last compared."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareTarget:
+class CompareTarget(msgspec.Struct, frozen=True, kw_only=True):
     """The sources and revisions to compare with."""
 
     sources: tuple[Object, ...]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from whysync.argocd.projects import Cluster
 from whysync.json_tree import Object
-from whysync.kubernetes.apiserver.server import ApiServer
+
+if TYPE_CHECKING:  # rules read the names of clusters, and need no API server
+    from whysync.kubernetes.apiserver.server import ApiServer
 
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
 
 
-@dataclass(slots=True, kw_only=True)
-class Destination:
+class Destination(msgspec.Struct, kw_only=True):
     """`unreachable` is the error of each connection to the cluster; empty if it is reachable."""
 
     api_server: ApiServer

@@ -7,7 +7,6 @@ a `finishedAt`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
 
@@ -46,8 +45,7 @@ class Start(StrEnum):
         return self not in (Start.WAITING, Start.BAD_BACKOFF)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
     start: Start
     state: OperationState
     retry_at: datetime | None = None
@@ -57,8 +55,7 @@ class Begun:
         return self.state.phase == Phase.TERMINATING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Concluded:
+class Concluded(msgspec.Struct, frozen=True, kw_only=True):
     state: OperationState
     refresh: CompareWith | None
     """The refresh to request when the operation has ended."""

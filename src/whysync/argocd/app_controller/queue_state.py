@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from whysync.argocd.app_controller.operation_state import CompareWith
 from whysync.argocd.compare.diff_cache import Memory
@@ -13,15 +14,14 @@ from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import ref_of
 
 
-@dataclass(slots=True, kw_only=True)
-class QueueState:
+class QueueState(msgspec.Struct, kw_only=True):
     """Mirrors the controller's queues, Argo CD 3.6: a queue has at most one entry per app."""
 
     queued: bool = True
     """Is the app in the refresh queue? Whether a refresh is due is auto_sync_reason when it is processed."""
     level: CompareWith | None = None
     """The highest refresh level that was requested since the last refresh."""
-    delayed: dict[CompareWith, datetime] = field(default_factory=dict[CompareWith, datetime])
+    delayed: dict[CompareWith, datetime] = msgspec.field(default_factory=dict[CompareWith, datetime])
     expires_at: datetime | None = None
     """When the comparison expires."""
     operate_at: datetime | None = None
@@ -34,7 +34,7 @@ class QueueState:
     """The last decision of auto-sync."""
     waits_for: str = ""
     """What the deletion of the app waits for."""
-    memory: Memory = field(default_factory=Memory)
+    memory: Memory = msgspec.field(default_factory=Memory)
     memory_inputs: tuple[object, ...] = ()
     """The inputs for which `memory` is valid."""
     compared: bool = False

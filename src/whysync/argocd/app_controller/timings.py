@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.app_controller.auto_sync import SelfHealBackoff
 
 _HEAL: Final = "controller.self.heal"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timings:
-    self_heal: SelfHealBackoff = field(default_factory=SelfHealBackoff)
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    self_heal: SelfHealBackoff = msgspec.field(default_factory=SelfHealBackoff)
     sync_timeout: timedelta = timedelta()
     """Zero means no timeout."""
     wave_delay: float = 2

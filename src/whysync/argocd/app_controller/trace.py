@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+import msgspec
 
 from whysync.kubernetes.api.ref import Ref
 
@@ -32,8 +33,7 @@ class TraceKind(StrEnum):
     DELETED = "deleted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceEvent:
+class TraceEvent(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     app: str
     """Qualified: `argocd/shop`."""

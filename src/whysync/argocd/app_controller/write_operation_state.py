@@ -8,8 +8,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+import msgspec
 
 from whysync.argocd.api.application import Operation, OperationState
 from whysync.argocd.app_controller.operation_state import Begun, CompareWith, Start, begin, conclude
@@ -19,8 +20,7 @@ from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.decode import decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Processed:
+class Processed(msgspec.Struct, frozen=True, kw_only=True):
     operation_state: Object
     start: Start
     sync_pass: SyncPass | None = None

@@ -7,7 +7,6 @@ whose manifests cannot be rendered still has a health status.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -69,8 +68,7 @@ def _without_settings(inputs: Inputs) -> Comparison:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ObjectResults:
+class _ObjectResults(msgspec.Struct, frozen=True, kw_only=True):
     diffs: Diffs
     health: AppHealth
     resources: tuple[ComparedResource, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from whysync.argocd.api.application import Application, Condition, SyncCode
 from whysync.argocd.api.project import AppProject
@@ -24,8 +25,7 @@ from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.merge.structured import Schemas
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of the comparison of one Application.
 
     - `targets` are the rendered manifests, empty if rendering failed with `target_error`; `revisions` are the
@@ -44,7 +44,7 @@ class Inputs:
     targets: Sequence[Object]
     live: LiveState
     now: datetime
-    scopes: Scopes = field(default_factory=Scopes)
+    scopes: Scopes = msgspec.field(default_factory=Scopes)
     cluster: Cluster | None = None
     project_clusters: Sequence[Cluster] | None = ()
     control_plane_namespace: str = "argocd"
@@ -63,8 +63,7 @@ class Inputs:
         return fields(self.application.get("spec"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedResource:
+class ComparedResource(msgspec.Struct, frozen=True, kw_only=True):
     """One resource of the comparison: its target and its live object, of which one may be missing.
 
     `target` and `live` are not normalized (but in Git's API version, with their namespaces); `diff` has the
@@ -101,8 +100,7 @@ class ComparedResource:
         return self.has_both_sides and self.diff is not None and self.diff.modified
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     sync: SyncCode
     health: AppHealth | None
     """`None` if the settings cannot be read; then it is Unknown."""

@@ -6,8 +6,8 @@ A field is ignored if it would differ without the rules.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
@@ -18,8 +18,7 @@ from whysync.json_tree import Object
 from whysync.kubernetes.field_writers import writers_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IgnoredField:
+class IgnoredField(msgspec.Struct, frozen=True, kw_only=True):
     change: FieldChange
     rule: Rule | None
     """`None` if several rules together hide the field, or if the rule cannot be determined."""
@@ -27,8 +26,7 @@ class IgnoredField:
     """The pointer, expression or manager of the rule that hides the field."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleRule:
+class IdleRule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of the Application that hides nothing, and why; `about` is the resource it is probably for."""
 
     rule: Rule

@@ -6,8 +6,9 @@ Mirrors the loop of `CompareAppState`, Argo CD 3.6.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from whysync.argocd.api.application import Condition, SyncCode
 from whysync.argocd.compare.comparison import ComparedResource, Inputs
@@ -35,8 +36,7 @@ from whysync.json_tree import Object, fields
 from whysync.kubernetes.api.ref import Ref, ref_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True, kw_only=True):
     resources: tuple[ComparedResource, ...]
     sync: SyncCode
     """Synced or OutOfSync, from the rows only."""

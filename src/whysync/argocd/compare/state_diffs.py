@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.comparison import Inputs
@@ -29,15 +31,13 @@ _NO_DRY_RUN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairDiff:
+class PairDiff(msgspec.Struct, frozen=True, kw_only=True):
     diff: DiffResult | None
     strategy: Strategy
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diffs:
+class Diffs(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[PairDiff, ...]
     strategy: Strategy
     rules: Normalizer | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from whysync.argocd.diff.normalize import Normalizer, normalize
 from whysync.argocd.diff.remarshal import remarshal, remarshalled
@@ -34,8 +35,7 @@ def _normalized(obj: Object, options: DiffOptions, *, with_rules: bool) -> Objec
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
+class DiffOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The strategy and what it needs.
 
     - `normalizer` applies ignore rules and known types; it returns a new object, or the same one if nothing

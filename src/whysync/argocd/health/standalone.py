@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.builtin import builtin_check
@@ -24,8 +25,7 @@ class StandaloneAssessor(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandaloneHealth:
+class StandaloneHealth(msgspec.Struct, frozen=True, kw_only=True):
     verdict: HealthVerdict | None
     """`None` if there is no check for this kind."""
     by: StandaloneAssessor

@@ -7,9 +7,10 @@ hooks, Argo CD 3.6.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.hooks.annotations import (
     HELM_HOOK,
@@ -155,8 +156,7 @@ def is_any_hook(obj: Object) -> bool:
     return is_hook(obj) or any(is_deletion_hook(obj, kind) for kind in DeletionHook)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
+class Partition(msgspec.Struct, frozen=True, kw_only=True):
     """The targets of a sync, and whether there are deletion hooks."""
 
     sync: tuple[Object, ...]

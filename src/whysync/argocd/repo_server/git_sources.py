@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.api.git_head import Head
 from whysync.argocd.repo_server.git import (

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -32,8 +31,7 @@ class RepoProblem(Exception):
         self.code = code
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(msgspec.Struct, frozen=True, kw_only=True):
     """The manifests of a source at a commit. The tuple must be identical as long as nothing changed."""
 
     manifests: tuple[Object, ...]
@@ -57,8 +55,7 @@ class Repository(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(msgspec.Struct, frozen=True, kw_only=True):
     """One path of a repository at one commit: its manifests, or the error of rendering.
 
     `error` applies from `error_from` until `error_until`, if set: for example while a chart registry is down.
@@ -80,8 +77,7 @@ class Folder:
         return self.error if begun and not over else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outage:
+class Outage(msgspec.Struct, frozen=True, kw_only=True):
     """A period in which a repository returns an error, such as expired credentials."""
 
     text: str
@@ -93,16 +89,15 @@ class Outage:
         return (self.since is None or now >= self.since) and (self.until is None or now < self.until)
 
 
-@dataclass(slots=True, kw_only=True)
-class GitRepository:
+class GitRepository(msgspec.Struct, kw_only=True):
     """An in-memory Git repository: commits of rendered folders, and branches."""
 
     url: str
     clock: Clock
-    commits: dict[str, dict[str, Folder]] = field(default_factory=dict[str, dict[str, Folder]])
-    branches: dict[str, str] = field(default_factory=dict[str, str])
+    commits: dict[str, dict[str, Folder]] = msgspec.field(default_factory=dict[str, dict[str, Folder]])
+    branches: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     default_branch: str = "main"
-    outages: list[Outage] = field(default_factory=list[Outage])
+    outages: list[Outage] = msgspec.field(default_factory=list[Outage])
     renderings: int = 0
     """The number of renderings of folders with `random`."""
 

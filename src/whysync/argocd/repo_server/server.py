@@ -9,7 +9,6 @@ fixed, unless there is a hard refresh.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from operator import is_
 from typing import Final
@@ -34,8 +33,7 @@ class NoTargets(Exception):
     """Rendering failed; the text follows `Failed to load target state: `."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManifestRequest:
+class ManifestRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for the manifests of an app.
 
     `hard` ignores the manifest cache; `fresh` ignores the cached commits of branches.
@@ -49,8 +47,7 @@ class ManifestRequest:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifests:
+class Manifests(msgspec.Struct, frozen=True, kw_only=True):
     """With tracking metadata; the same tuple as long as nothing is rendered again."""
 
     objects: tuple[Object, ...]
@@ -58,15 +55,13 @@ class Manifests:
     source_types: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Failed:
+class _Failed(msgspec.Struct):
     first: datetime
     times: int
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(msgspec.Struct, frozen=True):
     at: datetime
     rendered: Rendered
 

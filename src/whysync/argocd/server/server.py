@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.app_registry import AppRegistry
@@ -36,8 +37,7 @@ class Denied(Exception):
         return str(self).rpartition("desc = ")[2]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     app: str
     user: str

@@ -123,7 +123,7 @@ class Simulation:
     # --- time ------------------------------------------------------------------------------------
 
     def run(self, duration: timedelta) -> None:
-        """Raises `TimelineNeverSettles` if participants undo each other's writes without time passing."""
+        """Raises `NeverSettles` if participants undo each other's writes without time passing."""
         self.timeline.run(duration)
 
     def until(self, holds: Callable[[], bool], limit: timedelta) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.git_url import normalize_git_url
@@ -17,8 +18,7 @@ from whysync.kubernetes.merge.last_applied import last_applied
 _COMMIT_LENGTH: Final = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppSource:
+class AppSource(msgspec.Struct, frozen=True, kw_only=True):
     url: str
     path: str
     branch: str
@@ -29,8 +29,7 @@ class AppSource:
     """False for a source whose files are only referenced by other sources (`ref`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
     all: tuple[AppSource, ...]
 
     @property
@@ -39,8 +38,7 @@ class Sources:
         return next((source for source in self.all if source.renders), self.all[0])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinnedCommit:
+class PinnedCommit(msgspec.Struct, frozen=True, kw_only=True):
     """The commit that a running operation syncs although its branch has newer commits."""
 
     commit: str

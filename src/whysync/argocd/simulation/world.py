@@ -7,9 +7,10 @@ which `Simulation(world)` builds the clusters, Argo CD and the other participant
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
 
 from whysync.argocd.app_controller.context import ClusterOpsFactory
 from whysync.argocd.app_controller.destination import IN_CLUSTER
@@ -46,8 +47,7 @@ class OtherParticipant(Participant, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldCluster:
+class WorldCluster(msgspec.Struct, frozen=True, kw_only=True):
     server: str = IN_CLUSTER
     """The server URL in the app's destination."""
     name: str = "in-cluster"
@@ -59,17 +59,16 @@ class WorldCluster:
     """Stored unchanged, like objects that were read from a running cluster."""
     created: tuple[Object, ...] = ()
     """Created through the API in this order, before webhooks are called."""
-    webhooks: Mapping[str, Webhook] = field(default_factory=dict[str, Webhook])
+    webhooks: Mapping[str, Webhook] = msgspec.field(default_factory=dict[str, Webhook])
     """Responses of admission webhooks by name; webhooks without a response fail."""
     controllers: Controllers = Controllers.GARBAGE_COLLECTION
-    behavior: Behavior = field(default_factory=Behavior)
+    behavior: Behavior = msgspec.field(default_factory=Behavior)
     """The behavior of Pods and of systems outside the cluster."""
     nodes: int = 3
     """The minimum number of Nodes; missing ones are created."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class World(msgspec.Struct, frozen=True, kw_only=True):
     clock: Clock
     """Shared by all clusters and by `repository`."""
     repository: Repository

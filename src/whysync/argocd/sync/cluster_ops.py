@@ -7,9 +7,10 @@ are kubectl's (`deployment.apps/api configured`), its errors have the texts that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from whysync.argocd.health.assess import Assessment
 from whysync.argocd.sync.options import Propagation
@@ -40,15 +41,13 @@ class Refused(Exception):
         return Refused(f"{prefix}: {self.message}", reason=self.reason)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiResource:
+class ApiResource(msgspec.Struct, frozen=True, kw_only=True):
     """Discovery information of one kind."""
 
     namespaced: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mode:
+class Mode(msgspec.Struct, frozen=True, kw_only=True):
     """How one object is written.
 
     A dry run is always kubectl's own and asks the API server nothing that it would refuse: it finds unknown

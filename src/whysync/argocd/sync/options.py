@@ -7,9 +7,10 @@ option of an Application; `Prune` is only read from the live object.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.hooks.annotations import SYNC_OPTIONS, has_option, option_value
 from whysync.json_tree import Object, dig, fields, items, text
@@ -72,8 +73,7 @@ class PruneDecision(StrEnum):
                 return ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncOptions:
+class SyncOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The sync options of an operation."""
 
     dry_run: bool = False
@@ -143,8 +143,7 @@ def _propagation(sync_options: list[str]) -> Propagation:
     return Propagation.FOREGROUND
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritePlan:
+class WritePlan(msgspec.Struct, frozen=True, kw_only=True):
     """How an object is written, and where that is configured."""
 
     method: ApplyMethod

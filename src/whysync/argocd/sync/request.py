@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final, TypeAlias
+
+import msgspec
 
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.sync.cluster_ops import ApiResource
@@ -30,8 +31,7 @@ def _permitted(obj: Object, kind: ApiResource) -> str | None:  # noqa: ARG001  (
     return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Mirrors the arguments of `NewSyncContext`, Argo CD 3.6.
 
     - `pairs` and `hooks` are from a fresh comparison, which each step of an operation makes.
@@ -50,7 +50,7 @@ class Request:
     started_at: datetime = _EPOCH
     prune_confirmed: bool = False
     manager: str = ARGOCD_MANAGER
-    modified: Mapping[Key, bool] = field(default_factory=dict[Key, bool])
+    modified: Mapping[Key, bool] = msgspec.field(default_factory=dict[Key, bool])
     permission_problem: Callable[[Object, ApiResource], str | None] = _permitted
     includes: Callable[[Pair], bool] | None = None
     make_namespace: NamespaceMaker | None = None

@@ -7,7 +7,6 @@ and read back can be resumed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
@@ -54,8 +53,7 @@ class Result(ResourceResult, frozen=True):
         return self.key, self.sync_phase
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(msgspec.Struct, frozen=True, kw_only=True):
     """An operation between two steps."""
 
     phase: str = Phase.RUNNING.value

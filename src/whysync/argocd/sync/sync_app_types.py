@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+import msgspec
 
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.comparison import Comparison
@@ -14,8 +15,7 @@ from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.json_tree import Json, Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncTarget:
+class SyncTarget(msgspec.Struct, frozen=True, kw_only=True):
     """What a sync compares with: raw sources and their revisions, or local manifests instead."""
 
     sources: tuple[Object, ...]
@@ -27,8 +27,7 @@ class NotCompared(Exception):
     """The comparison failed; the text becomes the message of the operation."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppSync:
+class AppSync(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs of a pass.
 
     `compare` compares the Application with a target and may raise `NotCompared`; `cluster_ops` returns the
@@ -45,8 +44,7 @@ class AppSync:
     project_clusters: Sequence[Cluster] | None = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyncPass:
+class SyncPass(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a pass, as Argo CD writes it to the status of the Application."""
 
     operation_state: Object

@@ -7,9 +7,9 @@ Every step creates this list from the comparison and adds the stored results. Mi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.api.application import Phase
@@ -38,8 +38,7 @@ _ATTEMPTS: Final = 5
 _PRUNE_LAST: Final = "PruneLast=true"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[SyncTask, ...]
     is_valid: bool
     """False if discovery or the project refused a task; then nothing is run."""

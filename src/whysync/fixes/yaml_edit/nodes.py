@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import cast
+
+import msgspec
 
 from whysync.kubernetes.api.yaml.errors import Invalid
 from whysync.kubernetes.api.yaml.scalars import as_key, plain, tagged
@@ -18,8 +19,7 @@ class Shape(Enum):
     ALIAS = "alias"
 
 
-@dataclass(slots=True)
-class Node:
+class Node(msgspec.Struct):
     """A value in the text; `start` and `end` exclude blanks and comments after it.
 
     `column` is the column of the keys of a block map or the dashes of a block list. `style` is the quote of a
@@ -34,8 +34,8 @@ class Node:
     style: str = ""
     properties: bool = False
     value: str = ""
-    entries: list[tuple[Node, Node]] = field(default_factory=list["tuple[Node, Node]"])
-    items: list[Node] = field(default_factory=list["Node"])
+    entries: list[tuple[Node, Node]] = msgspec.field(default_factory=list["tuple[Node, Node]"])
+    items: list[Node] = msgspec.field(default_factory=list["Node"])
 
     def entry(self, key: str) -> tuple[Node, Node] | None:
         """The entry of a key; the last of several equal keys is effective."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+import msgspec
 
 # Kind, plural and marks: n namespaced, s status subresource, g metadata.generation, c scale subresource,
 # r a review, which is not stored; the simulated API server does not serve it.
@@ -60,8 +61,7 @@ _TABLE: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """One kind as one version of one API group serves it."""
 
     group: str

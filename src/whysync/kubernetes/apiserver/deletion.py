@@ -6,8 +6,9 @@ namespace are deleted by controllers, see `garbage_collection`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.policies import check_policies
@@ -32,8 +33,7 @@ _CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
 _PROTECTED_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True, kw_only=True):
     policy: str
     grace: int | None
     uid: str

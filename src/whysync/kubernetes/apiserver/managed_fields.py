@@ -8,8 +8,9 @@ longer contains and nobody else owns, and conflicts if another manager owns a fi
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.apiserver.status_errors import Refused
@@ -46,14 +47,12 @@ _ANCIENT_MANAGER: Final = "ancient-changes"
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
-@dataclass(frozen=True, slots=True)
-class Managed:
+class Managed(msgspec.Struct, frozen=True):
     claims: dict[Manager, Claim]
     times: dict[Manager, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class Writing(msgspec.Struct, frozen=True, kw_only=True):
     """The manager, subresource and time of a write; `excluded` are fields that it cannot change."""
 
     manager: str

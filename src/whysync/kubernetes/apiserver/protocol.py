@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+import msgspec
 
 from whysync.json_tree import Json, Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     verb: str
     """`create`, `update`, `get`, `list`, `delete`, `merge-patch`, `strategic-patch`, `json-patch`, or `ssa`
     for server-side apply."""
@@ -34,8 +34,7 @@ class Request:
     """`gracePeriodSeconds` in the URL of a deletion."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     code: int
     body: Object | None = None
     """The object, the list, or the Status of a failure."""
@@ -47,8 +46,7 @@ class Answer:
         return self.code < 400
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedKind:
+class ServedKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind that the cluster serves, with its URL paths."""
 
     group: str

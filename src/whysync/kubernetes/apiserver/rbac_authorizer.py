@@ -6,8 +6,9 @@ A request without a user comes from the cluster's administrator, who may do ever
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from whysync.json_tree import Object
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
@@ -19,8 +20,7 @@ class Reply(NamedTuple):
     body: Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestContext:
+class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
     request: Request
     address: UrlPath
     served: Served

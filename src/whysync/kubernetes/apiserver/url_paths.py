@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.status_errors import method_not_allowed

@@ -6,25 +6,24 @@ Objects take precedence: a missing Secret is missing, whatever the behavior of t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
+
+class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line that a container prints, and when, counted from its start."""
 
     after_seconds: float = 0
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodBehavior:
+class PodBehavior(msgspec.Struct, frozen=True, kw_only=True):
     """How the containers of some pods behave. The first one whose globs and labels match a pod applies."""
 
     namespace: str = "*"
     name: str = "*"
-    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    labels: Mapping[str, str] = msgspec.field(default_factory=dict[str, str])
     image: str = "*"
     container: str = "*"
     """Init containers and sidecars are matched only if `container` or `image` is set."""
@@ -65,8 +64,7 @@ class PodBehavior:
     """Applies only to the first runs of pods of one owner."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True, kw_only=True):
     """The metric of an autoscaler from a time after the start on."""
 
     namespace: str
@@ -76,8 +74,7 @@ class Metric:
     """The number of replicas that the metric recommends."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behavior:
+class Behavior(msgspec.Struct, frozen=True, kw_only=True):
     pods: tuple[PodBehavior, ...] = ()
     load_balancers: Literal["ok", "pending"] = "ok"
     load_balancer_seconds: float = 5
@@ -88,5 +85,5 @@ class Behavior:
     metrics: tuple[Metric, ...] = ()
     stopped: frozenset[str] = frozenset()
     """Names of controllers that do not run."""
-    slow: Mapping[str, float] = field(default_factory=dict[str, float])
+    slow: Mapping[str, float] = msgspec.field(default_factory=dict[str, float])
     """Delay in seconds after which a controller receives events, by its name."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import garbage_collection_paused
 from whysync.kubernetes.apiserver.server import ApiServer
@@ -35,12 +36,9 @@ from whysync.kubernetes.kubelet.kubelet import Kubelet
 from whysync.kubernetes.kubelet.logs import ContainerLogs
 from whysync.kubernetes.kubelet.nodes import ensure_nodes
 from whysync.kubernetes.scheduler.scheduler import Scheduler
+from whysync.kubernetes.timeline import NeverSettles
 
 _MAX_ROUNDS: Final = 1_000
-
-
-class ControllersNeverSettle(Exception):
-    """The controllers of the cluster keep changing objects without time passing."""
 
 
 class ControllerManager:
@@ -77,7 +75,7 @@ class ControllerManager:
             for _ in range(_MAX_ROUNDS):
                 if not self.step():
                     return len(self.api_server.store.journal) > start
-        raise ControllersNeverSettle(f"no rest among the controllers at {self.api_server.clock.stamp()}")
+        raise NeverSettles(f"no rest among the controllers at {self.api_server.clock.stamp()}")
 
     def step(self) -> bool:
         """Reconcile the first controller that has work; false if none has.
@@ -154,8 +152,7 @@ _FIRST_CONTROLLERS: Final = frozenset({"serviceaccount", "resourcequota"})
 """Controllers whose objects the API server needs when a pod is created."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controllers:
+class Controllers(msgspec.Struct, frozen=True, kw_only=True):
     controllers: tuple[Controller, ...]
     logs: ContainerLogs
 

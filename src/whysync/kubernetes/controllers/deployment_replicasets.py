@@ -5,8 +5,9 @@ Mirrors `sync.go`, `rolling.go` and `recreate.go` of the Deployment controller, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.client import (
@@ -48,10 +49,9 @@ _MAX_NAME_LENGTH: Final = 253
 _MAX_HISTORY_LENGTH: Final = 2000
 
 
-@dataclass(slots=True)
-class ReplicaSets:
+class ReplicaSets(msgspec.Struct):
     new: Object | None
-    old: list[Object] = field(default_factory=list[Object])
+    old: list[Object] = msgspec.field(default_factory=list[Object])
     """Oldest first."""
 
     @property

@@ -7,9 +7,10 @@ minutes. The resourceVersion of the involved object is ignored when events are c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.storage import Store
@@ -35,24 +36,21 @@ _OBJECT_FIELDS: Final = ("kind", "namespace", "name", "uid", "apiVersion")
 _Key = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _AggregateRecord:
+class _AggregateRecord(msgspec.Struct):
     """Events that differ only in their message."""
 
-    messages: set[str] = field(default_factory=set[str])
+    messages: set[str] = msgspec.field(default_factory=set[str])
     last: datetime | None = None
 
 
-@dataclass(slots=True)
-class _RecordedEvent:
+class _RecordedEvent(msgspec.Struct):
     """An event and its count, which includes occurrences that the spam filter dropped."""
 
     name: str
     count: int = 0
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(msgspec.Struct):
     tokens: float
     filled: datetime
 

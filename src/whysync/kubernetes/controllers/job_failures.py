@@ -5,9 +5,10 @@ Mirrors `backoff_utils.go` and `pod_failure_policy.go` of the Job controller, Ku
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.client import name_of, namespace_of, uid_of
@@ -18,13 +19,12 @@ _INITIAL_BACKOFF: Final = 10.0
 _MAX_BACKOFF: Final = 600.0
 
 
-@dataclass(slots=True)
-class BackoffRecord:
+class BackoffRecord(msgspec.Struct):
     """Failures since the last success: each doubles the back-off before the next pod."""
 
     count: int = 0
     last: datetime | None = None
-    _counted: set[str] = field(default_factory=set[str])
+    _counted: set[str] = msgspec.field(default_factory=set[str])
 
     def add(self, succeeded: list[Object], failed: list[Object]) -> None:
         new_failures = [pod for pod in failed if uid_of(pod) not in self._counted]

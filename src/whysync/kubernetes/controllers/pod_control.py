@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.storage import Change
@@ -127,8 +128,7 @@ def pod_from_template(template: Object, owner: Object) -> Object:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec")}
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """The API server's message for a pod that could not be created or deleted."""
 
     message: str

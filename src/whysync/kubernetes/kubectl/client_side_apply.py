@@ -6,8 +6,9 @@ computes a three-way patch from it, the live object and the new manifest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.golang.fmt import sorted_json
 from whysync.json_tree import Json, Object, fields, text
@@ -20,8 +21,7 @@ from whysync.kubernetes.schema import Type, type_of
 MANAGER: Final = "kubectl-client-side-apply"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
     """`outcome` is `created`, `configured` or `unchanged`; empty if the server refused the request."""
 
     outcome: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Final, Literal
+
+from msgspec.structs import replace
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.behavior import PodBehavior

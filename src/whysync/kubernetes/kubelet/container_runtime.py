@@ -6,9 +6,10 @@ events. A container is a state machine (`Container.step`) that advances when `Co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.golang.duration import seconds_text
 from whysync.golang.quantity import milli_value
@@ -36,8 +37,7 @@ _SLOW_RETRY: Final = timedelta(seconds=_SLOW_RETRY_SECONDS)
 _MAX_TERMINATION_MESSAGE: Final = 2048
 
 
-@dataclass(slots=True)
-class PodContext:
+class PodContext(msgspec.Struct):
     """The pod of a container as it is now, with its node and address."""
 
     pod: Object

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal
+
+import msgspec
 
 from whysync.json_tree import Json, Object, text
 from whysync.kubernetes.controllers.behavior import PodBehavior
@@ -27,8 +28,7 @@ Step = Literal[
 ]
 
 
-@dataclass(slots=True)
-class Container:
+class Container(msgspec.Struct):
     name: str
     spec: Object
     role: Role
@@ -41,8 +41,8 @@ class Container:
     restart_count: int = 0
     started_at: str = ""
     running_since: datetime | None = None
-    terminated: Object = field(default_factory=dict[str, Json])
-    last_terminated: Object = field(default_factory=dict[str, Json])
+    terminated: Object = msgspec.field(default_factory=dict[str, Json])
+    last_terminated: Object = msgspec.field(default_factory=dict[str, Json])
     ready: bool = False
     started: bool = False
     behavior: PodBehavior = DEFAULT_BEHAVIOR

@@ -6,9 +6,10 @@ activeDeadlineSeconds, termination. `container_runtime` runs a single container.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+import msgspec
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.storage import Change
@@ -45,8 +46,7 @@ _TERMINAL_PHASES: Final = ("Succeeded", "Failed")
 _DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
 
 
-@dataclass(slots=True)
-class _PodState:
+class _PodState(msgspec.Struct):
     uid: str
     node: str
     host_ip: str

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
+
+import msgspec
 
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.clock import Clock
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """One run of a container. Lines may be added ahead of time; they are shown once they are printed."""
 
-    printed_at: list[tuple[datetime, str]] = field(default_factory=list[tuple[datetime, str]])
+    printed_at: list[tuple[datetime, str]] = msgspec.field(default_factory=list[tuple[datetime, str]])
     end: datetime | None = None
 
     def print(self, when: datetime, line: str) -> None:

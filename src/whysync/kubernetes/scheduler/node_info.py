@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+
+import msgspec
 
 from whysync.golang.quantity import milli_value
 from whysync.json_tree import Object, dig, fields, integer, items, text
@@ -60,8 +61,7 @@ def host_ports(pod: Object) -> tuple[Port, ...]:
     )
 
 
-@dataclass(slots=True)
-class NodeInfo:
+class NodeInfo(msgspec.Struct):
     """Mirrors the scheduler framework's `NodeInfo`."""
 
     name: str
@@ -69,11 +69,11 @@ class NodeInfo:
     taints: list[Object]
     unschedulable: bool
     allocatable: MilliAmounts
-    requested: MilliAmounts = field(default_factory=dict[str, int])
-    pods: dict[PodKey, Object] = field(default_factory=dict[PodKey, Object])
+    requested: MilliAmounts = msgspec.field(default_factory=dict[str, int])
+    pods: dict[PodKey, Object] = msgspec.field(default_factory=dict[PodKey, Object])
     """The labels of its pods, by namespace and name."""
-    used_ports: Counter[Port] = field(default_factory=Counter[Port])
-    pods_by_owner: Counter[str] = field(default_factory=Counter[str])
+    used_ports: Counter[Port] = msgspec.field(default_factory=Counter[Port])
+    pods_by_owner: Counter[str] = msgspec.field(default_factory=Counter[str])
     """The number of its pods, by the uid of their controller."""
 
     @classmethod

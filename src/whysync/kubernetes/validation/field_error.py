@@ -7,9 +7,10 @@ the server prints it: strings quoted as Go quotes them, everything else as Go's 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+import msgspec
 
 from whysync.golang.fmt import printed, quoted
 from whysync.json_tree import Json
@@ -47,8 +48,7 @@ _LABELS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FieldProblem:
+class FieldProblem(msgspec.Struct, frozen=True):
     """`path` is written as the server writes it (`spec.ports[0].name`), `value` as it prints it or `None`."""
 
     kind: Kind

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.diagnosis.finding import Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Annotation:
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     """One result: a finding in a file, or the verdict on an app."""
 
     message: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git import Tree, tree_of_folder
 from whysync.argocd.repo_server.render import RenderedSource, RenderOptions, render

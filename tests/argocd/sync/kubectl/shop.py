@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.sync.cluster_ops import Mode, Reason, Refused

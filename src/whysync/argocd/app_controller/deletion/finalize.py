@@ -8,10 +8,11 @@ resources directly follows the PreDelete hooks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.api.application import Condition
 from whysync.argocd.app_controller.deletion.finalizers import CLEANUP, Finalizers
@@ -35,8 +36,7 @@ class CannotDelete(Exception):
     """Live objects or manifests could not be read; the text becomes the condition's message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppDeletion:
+class AppDeletion(msgspec.Struct, frozen=True, kw_only=True):
     """Inputs of a pass; `application` is raw and has a `deletionTimestamp`.
 
     - `live` returns the current managed objects that the project permits;
@@ -53,8 +53,7 @@ class AppDeletion:
     mark: Callable[[Object], Object] = lambda obj: obj
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finalized:
+class Finalized(msgspec.Struct, frozen=True, kw_only=True):
     finalizers: tuple[str, ...]
     """The remaining finalizers; without any, the Application is removed."""
     error: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -208,15 +207,14 @@ def _up_to_date(environments: list[Json]) -> HealthVerdict:
     )
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(msgspec.Struct):
     """The commit statuses of one side, counted; those without a key are counted but not named."""
 
     pending: int = 0
     succeeded: int = 0
     failed: int = 0
-    pending_keys: list[Json] = field(default_factory=list[Json])
-    failed_keys: list[Json] = field(default_factory=list[Json])
+    pending_keys: list[Json] = msgspec.field(default_factory=list[Json])
+    failed_keys: list[Json] = msgspec.field(default_factory=list[Json])
 
     def is_settled(self) -> bool:
         return self.pending == self.failed == 0

@@ -12,9 +12,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.view import Setting, View, config_text
 from whysync.errors import SourceError, Unreadable

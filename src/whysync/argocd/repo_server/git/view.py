@@ -9,10 +9,11 @@ particular a view has no promisor remote: an object that a partial clone does no
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 # Keys without effect on what Git runs: upstream branches (`@{upstream}`), file names and storage formats.
 _INERT: Final = (
@@ -38,8 +39,7 @@ _OF_ONE_WORK_TREE: Final = ("index", "sharedindex.*", "*_HEAD", "logs/HEAD")
 Setting = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(msgspec.Struct, frozen=True, kw_only=True):
     git_dir: Path
     """Where HEAD and the index of this work tree are."""
     common_dir: Path

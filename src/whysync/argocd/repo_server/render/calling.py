@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.repo_server.render.options import RenderOptions
 from whysync.argocd.repo_server.render.problem import CannotRender
@@ -26,8 +27,7 @@ class CommandFailed(Exception):
         self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class ToolHome:
+class ToolHome(msgspec.Struct, frozen=True):
     """The temporary home directory of one rendering; `shown` replaces local paths in messages."""
 
     path: Path

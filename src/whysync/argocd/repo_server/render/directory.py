@@ -12,7 +12,6 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
@@ -36,8 +35,7 @@ _SKIPPED: Final = b"+argocd:skip-file-rendering"
 _MANIFEST_MARKERS: Final = (b"apiVersion:", b"kind:", b"metadata:")
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     path: Path
     data: bytes
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,8 +37,7 @@ _MISSING_DEPENDENCY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chart:
+class _Chart(msgspec.Struct, frozen=True, kw_only=True):
     """The inputs for rendering one chart."""
 
     source: Object

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import Tree
 from whysync.json_tree import Object, fields, text
@@ -18,8 +20,7 @@ _SWITCHES: Final = {"kustomize.enable": "Kustomize", "helm.enable": "Helm", "jso
 _BUILD: Final = "kustomize.buildOptions"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefSource:
+class RefSource(msgspec.Struct, frozen=True, kw_only=True):
     """Another source of the same Application, which values files refer to as `$ref/…`.
 
     Without `tree`, using it is an error with Argo CD's message.
@@ -31,14 +32,13 @@ class RefSource:
     tree: Tree | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions:
+class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     kube_version: str = ""
     """The version of the destination cluster; if empty, Helm uses its default."""
     api_versions: tuple[str, ...] = ()
     instance: str = ""
     """The instance name of the app: `namespace_name` outside of Argo CD's namespace."""
-    refs: Mapping[str, RefSource] = field(default_factory=dict[str, RefSource])
+    refs: Mapping[str, RefSource] = msgspec.field(default_factory=dict[str, RefSource])
     """By `$name`."""
     network: bool = False
     """May charts, bases and remote values be fetched?"""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from whysync.json_tree import Object
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the repository; `line` is the first line of the object, 0 if a tool generated the object."""
 
     path: str = ""
@@ -20,8 +19,7 @@ class Origin:
         return f"{self.path}:{self.line}" if self.line else self.path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedObject:
+class RenderedObject(msgspec.Struct, frozen=True, kw_only=True):
     """Contains the values of Secrets: never put it into a report without masking."""
 
     body: Object

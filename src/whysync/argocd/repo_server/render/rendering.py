@@ -7,8 +7,9 @@ Differences of the tools are documented in their modules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from whysync.argocd.repo_server.git.tree import Tree, missing_in_words
 from whysync.argocd.repo_server.render.cache import Cache, content_key
@@ -28,8 +29,7 @@ from whysync.json_tree import Object, dig, fields, items, text
 _DEFAULT_OPTIONS = RenderOptions()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderedSource:
+class RenderedSource(msgspec.Struct, frozen=True, kw_only=True):
     """The manifests of one source in the order of the tool, with unmasked Secrets."""
 
     objects: tuple[RenderedObject, ...]

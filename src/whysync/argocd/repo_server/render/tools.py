@@ -12,10 +12,11 @@ import re
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.repo_server.git.repo import cache_folder
 from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem, ToolMissing
@@ -33,8 +34,7 @@ _VERSION_BOUNDS: Final = Bounds(seconds=20.0, output=1 << 20)
 _MAX_LAYER_BYTES: Final = 400 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """The command and version of a program."""
 
     name: str

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.repo_server.render.environment import substituted
 from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
@@ -20,15 +21,13 @@ from whysync.golang.glob import BadPattern, name_matcher
 _MAX_ENTRIES: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
+class _Resolved(msgspec.Struct, frozen=True):
     path: str
     is_url: bool
     root: Path
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesFiles:
+class ValuesFiles(msgspec.Struct, frozen=True):
     """`folder` is the app's folder, `root` the root of its repository; both are real paths."""
 
     folder: Path

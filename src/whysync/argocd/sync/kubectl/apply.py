@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -28,8 +27,7 @@ _RETRIES: Final = 5
 TIMED_OUT: Final = "context deadline exceeded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Apply:
+class Apply(msgspec.Struct, frozen=True, kw_only=True):
     """One run of `kubectl apply`."""
 
     client: Client

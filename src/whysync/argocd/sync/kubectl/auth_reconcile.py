@@ -10,8 +10,9 @@ recreated with every sync.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from whysync.argocd.sync.cluster_ops import Refused
 from whysync.argocd.sync.kubectl.client import Client, delete_options, reason_of, refused
@@ -30,8 +31,7 @@ _AUTO_UPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 _ATTEMPTS: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     operation: str
     """`create`, `update`, `recreate`, or `none`."""
     obj: Object
@@ -199,8 +199,7 @@ def _go_subject(subject: tuple[str, ...]) -> str:
     return f"{{Kind:{kind} APIGroup:{group} Name:{name} Namespace:{namespace}}}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     verbs: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 from zlib import crc32
+
+import msgspec
 
 from whysync.argocd.sync.cluster_ops import Refused
 from whysync.argocd.sync.kubectl.client import Client
@@ -15,8 +16,7 @@ from whysync.kubernetes.apiserver.protocol import ServedKind
 _FOLDER: Final = "/dev/shm"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(msgspec.Struct, frozen=True, kw_only=True):
     """Mirrors cli-runtime `resource.Info`, Kubernetes 1.36."""
 
     obj: Object
