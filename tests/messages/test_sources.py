@@ -304,6 +304,12 @@ REVISIONS: list[Row] = [
     ),
     (UNKNOWN + "/: app path is absolute", PathNotFound, {"path": "/"}),
     (
+        UNKNOWN
+        + "failed to get index: failed to fetch https://charts.example.com/a/index.yaml : 404 Not Found",
+        RepoUnreachable,
+        {"url": "https://charts.example.com/a"},
+    ),
+    (
         UNKNOWN + "GIT/GPG: Failed verifying revision 4b825dc by policy: unsigned (key_id=)",
         SourceIntegrity,
         {"revision": "4b825dc"},

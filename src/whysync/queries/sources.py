@@ -99,9 +99,40 @@ def prune_risk(case: Case, loss: str) -> str:
 
 def repository_address(url: str, source: Source | None) -> str:
     """The repository of the source if `url` is empty, equal or below it; else `url` itself."""
-    if source is not None and (not url or _plain(url).startswith(_plain(source.repo_url))):
-        return source.repo_url
-    return url
+    return source.repo_url if source is not None and is_of_source(url, source) else url
+
+
+def is_of_source(url: str, source: Source) -> bool:
+    """Is `url` the repository of the source, or below it? An error without a URL counts as one.
+
+    A source also reads other repositories: dependencies of a chart, remote bases of a kustomization.
+    """
+    repository = _plain(source.repo_url)
+    return not url or _plain(url) == repository or _plain(url).startswith(f"{repository}/")
+
+
+def references_in_git(source: Source | None, url: str) -> tuple[str, ...]:
+    """The command that finds where the files of the source name another repository."""
+    if source is None or source.chart or not url:
+        return ()
+    address = url.rpartition("://")[2].rstrip("/").removesuffix(".git")
+    address = address.rpartition(":")[2] if "@" in address else address
+    checkout = f"in a checkout of {source.repo_url}: which file names it?"
+    return (with_comment(f"git grep -n -F {quote(address)}", checkout),)
+
+
+def changed_since_comparison(case: Case, source: Source | None) -> bool:
+    """Was the source changed since Argo CD last compared? False if unknown.
+
+    Mirrors `CompareAppState` of Argo CD 3.6: it writes `status.sync.comparedTo` also if the comparison fails,
+    so the error is about that source.
+    """
+    compared = case.app.status.sync.compared_to
+    if compared is None or source is None or source not in case.app.sources:
+        return False
+    then = compared.sources or ((compared.source,) if compared.source else ())
+    index = case.app.sources.index(source)
+    return index < len(then) and then[index] != source
 
 
 def is_oci(url: str) -> bool:

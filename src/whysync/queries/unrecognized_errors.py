@@ -15,6 +15,8 @@ from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failed_step import Family
 from whysync.messages.infer_family import Component, FamilyFailure
+from whysync.messages.network import url_in
+from whysync.messages.patterns.git import repository_url
 from whysync.queries.commands import (
     app_argument,
     argocd_namespace,
@@ -27,7 +29,14 @@ from whysync.queries.commands import (
 )
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import placed
-from whysync.queries.sources import failing_source, is_oci, oci_chart
+from whysync.queries.sources import (
+    failing_source,
+    is_oci,
+    is_of_source,
+    oci_chart,
+    references_in_git,
+    repository_address,
+)
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -149,8 +158,9 @@ def _family(group: Group) -> Family:
 
 
 def _repository(case: Case, group: Group) -> str:
-    source = failing_source(case, group.message)
-    return source.repo_url if source is not None else ""
+    """The repository in the text, else that of the source, which also reads others: dependencies."""
+    source, url = failing_source(case, group.message), repository_url(url_in(group.failure.text))
+    return repository_address(url, source) or (source.repo_url if source is not None else "")
 
 
 def _cluster(case: Case) -> str:
@@ -167,7 +177,9 @@ def _logs(case: Case, component: str) -> str:
 
 
 def _read_source(case: Case, group: Group) -> tuple[str, ...]:
-    source = failing_source(case, group.message)
+    source, repo = failing_source(case, group.message), _repository(case, group)
+    if source is not None and not is_of_source(repo, source):
+        return (*references_in_git(source, repo), _logs(case, "argocd-repo-server"), hard_refresh(case))
     probe = "git ls-remote URL"
     if source is not None and source.chart:
         probe = (

@@ -38,6 +38,11 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
         return "403" in self.detail
 
     @property
+    def is_chart_index(self) -> bool:
+        """Was the index of a chart repository requested?"""
+        return self.helm and self.url.startswith("http")
+
+    @property
     def may_not_exist(self) -> bool:
         """Hosts answer a request without access and a request for a wrong URL alike."""
         return "epository not found" in self.detail
@@ -50,6 +55,11 @@ class RepoUnreachable(Failure, frozen=True, kw_only=True):
     url: str = ""
     reason: Network = Network.UNKNOWN
     detail: str = ""
+
+    @property
+    def is_chart_index(self) -> bool:
+        """Was the index of a chart repository requested?"""
+        return "/index.yaml" in self.text
 
     @property
     def http_status(self) -> str:
@@ -265,6 +275,11 @@ def status_code(match: re.Match[str], context: Context) -> Failure | None:
     )
 
 
+def fetched(match: re.Match[str], context: Context) -> Failure | None:
+    """`failed to fetch URL : 404 Not Found`, of Helm's client."""
+    return status_code(match, context) if from_source(context) else None
+
+
 def path_missing(match: re.Match[str], context: Context) -> Failure:
     path = compiled(r"([^\s:]{1,300}): $").search(context.text[: match.start()][-310:])
     return PathNotFound(text=context.text, path=path[1] if path else "", detail=match[0].strip())
@@ -425,6 +440,11 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("error logging into OCI registry", r"error logging into OCI registry.*", by_https),
     Pattern("failed to login to registry", r"failed to login to registry.*", by_https),
     Pattern("403", r"(?:status code:? |: |\b)403:?(?: [Ff]orbidden|: denied.*)", registry_refused),
+    Pattern(
+        "failed to fetch",
+        r"failed to fetch (?P<url>https?://[^\s]{1,500}/index\.yaml) ?: (?P<code>[45]\d\d)\b.*",
+        fetched,
+    ),
     Pattern(
         "insufficient_scope",
         r"insufficient_scope: authorization failed|pull access denied.*",

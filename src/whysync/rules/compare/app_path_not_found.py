@@ -29,6 +29,7 @@ from whysync.queries.commands import app_argument, hard_refresh
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.revert import revert_commit
 from whysync.queries.sources import (
+    changed_since_comparison,
     commits_since_last_sync,
     failing_source,
     prune_risk,
@@ -47,7 +48,9 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             yield _outside_repository(case, group, failure.path)
             continue
         path = failure.path or (source.path if source else "")
-        pointer = f"{source_pointer(case, source)}/path" if source else None
+        differs = source is not None and bool(failure.path) and source.path != failure.path
+        corrected = differs and changed_since_comparison(case, source)
+        pointer = f"{source_pointer(case, source)}/path" if source and (corrected or not differs) else None
         where = f" at {source.target_revision or 'HEAD'} of {source.repo_url}" if source else ""
         yield Finding(
             about=case.application.ref,
@@ -61,12 +64,12 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
                 *group.cited(says="Argo CD cannot find the folder"),
                 *cite_if(case.application, pointer, says="path in the Application"),
             ),
-            fixes=tuple(_fixes(case, path, source)),
+            fixes=tuple(_in_git(case, path, source) if differs else _fixes(case, path, source)),
             already_fixed=render_again(
                 case,
                 "the Application already has another path",
                 "Hard refresh: the path has been corrected",
-                when=source is not None and bool(failure.path) and source.path != failure.path,
+                when=corrected,
             ),
         )
 
@@ -88,6 +91,20 @@ def _outside_repository(case: Case, group: FailureGroup[PathNotFound], path: str
             ),
         ),
     )
+
+
+def _in_git(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
+    """Not the path of the Application: a file or folder that others in the repository name."""
+    name = path.rstrip("/").rpartition("/")[2]
+    revision = quote(source.target_revision if source and source.target_revision else "HEAD")
+    yield Fix.run(
+        *commits_since_last_sync(case, source),
+        *renamed_since_last_sync(case, source, name),
+        f"git grep -n -F {quote(name)} {revision}   # what names it",
+        hard_refresh(case),
+        title="Restore it in Git, or correct what names it, then hard refresh",
+    )
+    yield from revert_commit(case, source)
 
 
 def _fixes(case: Case, path: str, source: Source | None) -> Iterator[Fix]:

@@ -32,6 +32,8 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
     is_oci,
+    is_of_source,
+    references_in_git,
     repository_address,
     repository_secret,
     source_flag,
@@ -53,24 +55,26 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RepoAuthFailed, by=lambda failure: failure.url):
         failure = group.failure
         source = failing_source(case, group.message, url=failure.url)
+        own = source if source is not None and is_of_source(failure.url, source) else None
         url = repository_address(failure.url, source)
         method = failure.method or _method_of(url)
         secret = repository_secret(case, url)
         yield Finding(
             about=case.application.ref,
-            field=source_pointer(case, source) + "/repoURL" if source else None,
+            field=source_pointer(case, own) + "/repoURL" if own else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(failure, url, method, secret),
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="error of the login"),
-                *_where(case, source if source is not None and url == source.repo_url else None, secret),
+                *group.cited(says=f"error of the {'repository' if failure.is_forbidden else 'login'}"),
+                *_where(case, own, secret),
             ),
             fixes=(
-                _fix(case, url, method, secret, _type_flags(failure, source), failure),
-                *_correct_url(case, url, source, failure),
+                *_unblock(case, url, secret, source, failure),
+                _fix(case, url, method, secret, _type_flags(failure, own), failure),
+                *_correct_url(case, url, own, failure),
             ),
         )
 
@@ -85,7 +89,11 @@ def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Mani
                 " the URL is wrong"
             )
         if secret is None and failure.is_forbidden:
-            return f"{repository} refuses access (403): Argo CD has no valid credential for it, or is blocked"
+            other = "it blocks Argo CD, has moved, or needs a credential"
+            reason = (
+                other if failure.is_chart_index else "Argo CD has no valid credential for it, or is blocked"
+            )
+            return f"{repository} refuses access (403): {reason}"
         if secret is None and method is AuthMethod.HTTPS:
             return f"{repository} rejects Argo CD's {credential}, or Argo CD has none for it"
         return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
@@ -143,21 +151,37 @@ def _fix(
         title = f"{renew} this repository, then hard refresh"
     unsure = anonymous or failure.may_not_exist
     look_for = "is there one, and does its URL match?" if unsure else "which credential is in use"
-    anonymous_test = (
-        with_comment(
-            f"kubectl -n {namespace} exec deploy/argocd-repo-server"
-            f" -- helm show chart CHART --repo {quote(url)}",
-            "works without a login? Then a proxy or rate limit refused it: hard refresh",
-        )
-        if failure.is_forbidden and secret is None and failure.helm and url.startswith("http")
-        else ""
-    )
+    if secret is None and failure.is_forbidden and failure.is_chart_index:
+        title = "Or, if it is private: add or renew its credential, then hard refresh"
     return Fix.run(
-        *((anonymous_test,) if anonymous_test else ()),
         with_comment(look, look_for),
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
         hard_refresh(case),
         title=title,
+    )
+
+
+def _unblock(
+    case: Case, url: str, secret: Manifest | None, source: Source | None, failure: RepoAuthFailed
+) -> Iterator[Fix]:
+    """A public index has no login: it answers 403 to addresses that it blocks, and where it has moved.
+
+    A server that wants a login answers 401 to a request without one.
+    """
+    if secret is not None or not failure.is_forbidden or not failure.is_chart_index:
+        return
+    inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server"
+    yield Fix.run(
+        with_comment(
+            f"curl -sI {quote(url)}/index.yaml", "from your machine; also 403: it has moved, or is private"
+        ),
+        with_comment(
+            f"{inside} -- helm show chart CHART --repo {quote(url)}",
+            "403 only here: a firewall, proxy or rate limit; works: the stored credential is refused",
+        ),
+        *references_in_git(None if source is None or is_of_source(url, source) else source, url),
+        hard_refresh(case),
+        title="If it is public: let the repo-server through, or use the new address or a mirror",
     )
 
 

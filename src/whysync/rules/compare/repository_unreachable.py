@@ -31,7 +31,9 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
     is_oci,
+    is_of_source,
     oci_chart,
+    references_in_git,
     repository_address,
     source_flag,
     source_pointer,
@@ -60,6 +62,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RepoUnreachable, by=lambda failure: failure.url or failure.host):
         failure = group.failure
         source = failing_source(case, group.message, url=failure.url)
+        own = source if source is not None and is_of_source(failure.url, source) else None
         url = repository_address(failure.url, source)
         where = url or failure.host or "the repository"
         hidden = failure.reason is Network.NOT_FOUND
@@ -67,7 +70,7 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
         reason = _reason(failure)
         yield Finding(
             about=case.application.ref,
-            field=f"{source_pointer(case, source)}/repoURL" if source else None,
+            field=f"{source_pointer(case, own)}/repoURL" if own else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM if hidden else Confidence.HIGH,
@@ -79,15 +82,15 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
                     (
                         cite(
                             case.application,
-                            f"{source_pointer(case, source)}/repoURL",
+                            f"{source_pointer(case, own)}/repoURL",
                             says="repository of the source",
                         ),
                     )
-                    if source and url == source.repo_url
+                    if own is not None
                     else ()
                 ),
             ),
-            fixes=tuple(_fixes(case, url, source, failure.reason)),
+            fixes=tuple(_fixes(case, url, own, failure, references_in_git(None if own else source, url))),
         )
 
 
@@ -101,7 +104,11 @@ def _reason(failure: RepoUnreachable) -> str:
     return why_unreachable(failure.reason)
 
 
-def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iterator[Fix]:
+def _fixes(
+    case: Case, url: str, source: Source | None, failure: RepoUnreachable, references: tuple[str, ...]
+) -> Iterator[Fix]:
+    """`source` is the one with this repository; `references` finds what else names it."""
+    reason = failure.reason
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     address = quote(url) if url else "URL"
     probe = f"env GIT_TERMINAL_PROMPT=0 git ls-remote {address} HEAD"
@@ -109,6 +116,8 @@ def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iter
         oci = is_oci(source.repo_url)
         probe = f"helm show chart --repo {address} {quote(source.chart)}"
         probe = f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}" if oci else probe
+    elif failure.is_chart_index:
+        probe = f"helm show chart --repo {address} CHART"
     same = with_comment(
         f"argocd repo get {address} --refresh hard", "with Argo CD's own credentials, if they are registered"
     )
@@ -120,7 +129,7 @@ def _fixes(case: Case, url: str, source: Source | None, reason: Network) -> Iter
     yield Fix.run(
         same,
         network,
-        *((move,) if reason is Network.NOT_FOUND else ()),
+        *(references or ((move,) if reason is Network.NOT_FOUND else ())),
         hard_refresh(case),
         title=f"{_TITLES.get(reason, _TEST)}, then hard refresh",
     )

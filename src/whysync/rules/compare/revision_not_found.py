@@ -25,11 +25,15 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cit
 from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh, with_comment
-from whysync.queries.group_failures import grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.sources import (
+    changed_since_comparison,
+    commits_since_last_sync,
     failing_source,
     is_oci,
+    is_of_source,
     oci_chart,
+    references_in_git,
     source_flag,
     source_pointer,
     synced_commit,
@@ -43,7 +47,11 @@ _LASTING = frozenset({"", "HEAD", "main", "master", "trunk", "develop"})
 def revision_not_found(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RevisionNotFound, by=lambda f: (f.revision or f.constraint, f.chart)):
         failure = group.failure
-        source = failing_source(case, group.message, url=failure.repo)
+        failing = failing_source(case, group.message, url=failure.repo)
+        if failing is not None and not is_of_source(failure.repo, failing):
+            yield _of_another_repository(case, group, failing)
+            continue
+        source = failing
         pointer = f"{source_pointer(case, source)}/targetRevision" if source else None
         yield Finding(
             about=case.application.ref,
@@ -61,9 +69,32 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
                 case,
                 "the Application already tracks another revision",
                 "Hard refresh: the revision has been corrected",
-                when=_tracks_another(failure, source),
+                when=_tracks_another(failure, source) and changed_since_comparison(case, source),
             ),
         )
+
+
+def _of_another_repository(case: Case, group: FailureGroup[RevisionNotFound], source: Source) -> Finding:
+    """A chart dependency or a remote base names it; the target revision is that of the source."""
+    failure = group.failure
+    origin = f"chart {source.chart}" if source.chart else f"files of {source.repo_url}"
+    return Finding(
+        about=case.application.ref,
+        explains=group.explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"{_verdict(failure, None)}; {origin} {'refers' if source.chart else 'refer'} to it",
+        evidence=tuple(group.cited(says="Argo CD cannot resolve it")),
+        fixes=(
+            Fix.run(
+                *references_in_git(source, failure.repo),
+                *commits_since_last_sync(case, source),
+                _existing_revisions(failure.repo, failure.chart),
+                hard_refresh(case),
+                title="Correct the reference in Git (or push the missing revision), then hard refresh",
+            ),
+        ),
+    )
 
 
 def _tracks_another(failure: RevisionNotFound, source: Source | None) -> bool:
@@ -120,28 +151,30 @@ def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
 
 def _fix(case: Case, failure: RevisionNotFound, source: Source | None) -> Fix:
     url = failure.repo or (source.repo_url if source else "")
-    repo = quote(url or "URL")
     chart = failure.chart or (source.chart if source else "")
-    if chart and is_oci(url):
-        address = oci_chart(url, chart)
-        look = with_comment(
-            f"helm show chart {quote(address)}",
-            f"the newest; oras repo tags {address.removeprefix('oci://')} lists all",
-        )
-    elif chart:
-        look = f"helm search repo {quote(chart)} --versions   # after: helm repo add NAME {repo}"
-    elif is_oci(url):
-        look = f"oras repo tags {quote(url.removeprefix('oci://'))}"
-    else:
-        look = f"git ls-remote --heads --tags {repo}"
     return Fix.run(
-        look,
+        _existing_revisions(url, chart),
         *_compared_first(case, source, chart),
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --revision REVISION",
         hard_refresh(case),
         title="Set an existing target revision (or push the missing one)",
         risk=_risk_of_other(case),
     )
+
+
+def _existing_revisions(url: str, chart: str) -> str:
+    if chart and is_oci(url):
+        address = oci_chart(url, chart)
+        return with_comment(
+            f"helm show chart {quote(address)}",
+            f"the newest; oras repo tags {address.removeprefix('oci://')} lists all",
+        )
+    repo = quote(url or "URL")
+    if chart:
+        return f"helm search repo {quote(chart)} --versions   # after: helm repo add NAME {repo}"
+    if is_oci(url):
+        return f"oras repo tags {quote(url.removeprefix('oci://'))}"
+    return f"git ls-remote --heads --tags {repo}"
 
 
 def _compared_first(case: Case, source: Source | None, chart: str) -> Iterator[str]:
