@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
+from whysync.diagnosis.fix import Fix, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
 from whysync.diagnosis.rule import VARIES, AnyRule, diagnosis_rules, registry
 from whysync.diagnosis.runner import diagnose as diagnose_case
@@ -18,6 +18,7 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.snapshot import Gap, Snapshot
+from whysync.fixes.generated_app import for_generated_app
 from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_deleting import not_while_deleting
 from whysync.fixes.while_syncing import not_into_a_running_sync
@@ -283,17 +284,7 @@ def _usable(fixes: Iterable[Fix], report: AppReport) -> Iterator[Fix]:
     for fix in fixes:
         possible = not_while_deleting(fix, report.case) if is_usable(fix, report.case) else None
         if possible is not None:
-            yield not_into_a_running_sync(_with_owner_warning(possible, report), report.case)
-
-
-def _with_owner_warning(fix: Fix, report: AppReport) -> Fix:
-    """Warn that the template of an ApplicationSet, where the change belongs, has other Applications too."""
-    owners = report.case.app.metadata.owner_references
-    owner = next((owner.name for owner in owners if owner.kind == "ApplicationSet"), None)
-    if owner is None or fix.kind is not FixKind.APPLICATION:
-        return fix
-    warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
-    return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning)
+            yield not_into_a_running_sync(for_generated_app(possible, report.case), report.case)
 
 
 def known_causes() -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.follow_up import following, is_in_git
+from whysync.fixes.generated_app import application_set_of
 from whysync.fixes.patches import (
     RESOURCES,
     cluster_patch,
@@ -22,7 +23,6 @@ from whysync.fixes.patches import (
     object_of,
     patch_text,
 )
-from whysync.fixes.places import application_set_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.yaml import dump
 from whysync.queries.commands import comment, kubectl
@@ -82,7 +82,7 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
         return (*_applied(fix.create), *following(fix, case))
     if fix.kind is FixKind.MANIFEST:
         return (*_in_git(fix, case), *following(fix, case))
-    generator = application_set_of(case) if fix.kind is FixKind.APPLICATION else ""
+    generator = application_set_of(case, fix) if fix.kind is FixKind.APPLICATION else ""
     if generator:
         place = f"spec.template of ApplicationSet {generator}"
         edits = (comment(f"in Git, in {place}: {_edit_text(edit)}") for edit in fix.edits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from whysync.argocd.api.application import Source
 from whysync.diagnosis.case import Case
-from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.ref import Ref
 
 _TOOLS = ("Directory", "Helm", "Kustomize", "Plugin")
@@ -35,12 +34,6 @@ def place_of(ref: Ref, case: Case) -> str:
             return f"{ref}, in the file below {path} that declares it"
         case _:
             return f"{ref}, declared in {path}" if source else f"{ref}, in the file that declares it"
-
-
-def application_set_of(case: Case) -> str:
-    """The name of the ApplicationSet that generates the Application; empty if none does."""
-    owners = map(fields, items(case.application.meta.get("ownerReferences")))
-    return next((text(owner.get("name")) for owner in owners if owner.get("kind") == "ApplicationSet"), "")
 
 
 def edited_sources(case: Case) -> tuple[Source, ...]:

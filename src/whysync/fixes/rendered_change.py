@@ -8,11 +8,11 @@ from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.fixes.edit import edited
 from whysync.fixes.files import FileChange, file_change, fitted_edit
+from whysync.fixes.generated_app import application_set_of
 from whysync.fixes.helm_values import FoundValue, InApplication, NoValue, Tracer, in_template
 from whysync.fixes.kustomize_edits import KustomizeEdits, kustomization_in, reached_folders
 from whysync.fixes.origin import Tool, folders_of
 from whysync.fixes.patches import object_of
-from whysync.fixes.places import application_set_of
 from whysync.fixes.rendered_files import FailsHere, NotInSource, Rendering
 from whysync.json_tree import Missing, Object, fields, items, same, text
 from whysync.kubernetes.api.manifest_places import ManifestPlace
