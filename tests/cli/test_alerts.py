@@ -140,6 +140,16 @@ def test_of_one_app_with_its_diagnosis(whysync: Whysync) -> None:
         assert "autoscaler" in book.lower()
 
 
+@pytest.mark.parametrize(
+    "flags", [["--bundle", "/nonexistent"], ["--bundle", "-"], ["--server", "x"], ["--core"]]
+)
+def test_a_source_of_facts_needs_an_app(whysync: Whysync, flags: list[str]) -> None:
+    result = whysync("alerts", *flags)
+    assert result.code == 2
+    assert "--for-app" in result.err
+    assert not result.out
+
+
 def test_words_of_a_cluster_are_no_template(whysync: Whysync) -> None:
     message = 'helm template failed: {{ template "x" . }} {{ $labels.name }}'
     odd = application(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whysync.cli.exits import Exit
 from whysync.cli.flag_types import Append, collapsed_group, seconds
 from whysync.cli.output_flags import add_output_flag
-from whysync.cli.source_flags import add_source_flags
+from whysync.cli.source_flags import add_source_flags, same_source_flags
 from whysync.errors import UsageError
 from whysync.reports.output import out
 
@@ -126,6 +126,12 @@ def run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> Report | None:
     """The diagnosis of the apps in `--for-app`; without them no facts are read."""
     if not options.apps:
+        if same_source_flags(options) != "":
+            raise UsageError(
+                what="the flags for the source of the facts need --for-app",
+                why="without it, the alerts are the same for every Argo CD, and no facts are read",
+                next="add --for-app APP, or leave these flags out",
+            )
         return None
     from whysync import app
     from whysync.cli.sources import facts
