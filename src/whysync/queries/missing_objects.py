@@ -8,7 +8,7 @@ from difflib import get_close_matches
 import msgspec
 from msgspec.structs import replace
 
-from whysync.argocd.hooks import DeletePolicy, delete_policies
+from whysync.argocd.hooks import DeletePolicy, SyncPhase, delete_policies
 from whysync.diagnosis import Case, Evidence, Fact, Fix, Set, cite
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.symptom import SymptomId
@@ -391,6 +391,12 @@ def _reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
             Set(pointer=WAVE, value=str(wave_of(user) - 1)),
             title=f"Move {source.ref} to an earlier sync wave",
         )
+    elif not is_hook(user):
+        yield Fix.change(
+            source.ref,
+            Set(pointer=HOOK, value="PreSync"),
+            title=f"Run {source.ref} in the PreSync phase, before {user.ref}",
+        )
     else:
         yield Fix.change(
             user.ref,
@@ -399,7 +405,8 @@ def _reorder_fixes(source: Manifest, user: Manifest) -> Iterator[Fix]:
             title=f"Run {user.ref} in the Sync phase, in the wave after {source.ref}",
             risk="it then runs after the objects of earlier waves are applied, not before",
         )
-    if is_hook(user):
+    # In the Sync phase, the prune of the old object would count as the run of the hook.
+    if is_hook(user) and first_phase(user) is not SyncPhase.SYNC:
         yield Fix.change(
             source.ref,
             Set(pointer=HOOK, value=first_phase(user).value),

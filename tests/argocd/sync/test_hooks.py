@@ -26,7 +26,7 @@ from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import Result, State
 from whysync.argocd.sync.step import step, terminate
 from whysync.argocd.sync.sync_task import SyncTask
-from whysync.json_tree import Object, dig
+from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
 
 
@@ -268,3 +268,27 @@ def test_the_finalizer_comes_and_goes_alone() -> None:
     assert without_hook_finalizer(with_hook_finalizer(hook)) == hook
     assert with_hook_finalizer(with_hook_finalizer(hook)) == with_hook_finalizer(hook)
     assert without_hook_finalizer(hook) is hook
+
+
+@pytest.mark.parametrize("prune", [False, True])
+@pytest.mark.parametrize(("phase", "created"), [("PreSync", True), ("Sync", False), ("PostSync", True)])
+def test_a_hook_that_replaces_an_object_of_its_phase_is_not_created(
+    phase: str, *, created: bool, prune: bool
+) -> None:
+    """The object is pruned in the Sync phase, and its result has the key of the hook's own.
+
+    Seen with gitops-engine of Argo CD 3.2.11.
+    """
+    ground = _ends("Complete")
+    old = thing("seed", "Job", api_version="batch/v1")
+    key = ref_of(old).key
+    ground.objects[key] = old
+    old["metadata"] = {**fields(old["metadata"]), "finalizers": ["foregroundDeletion"]}
+    hook = job("seed", hook=phase, policy="BeforeHookCreation")
+    state = step(State(), ground.request([thing("a")], [hook], SyncOptions(prune=prune)), ground)
+    for _ in range(6):
+        if dig(ground.objects.get(key, {}), "metadata", "deletionTimestamp"):
+            del ground.objects[key]  # the garbage collector has deleted its Pods
+        state = step(state, ground.request([thing("a")], [hook], SyncOptions(prune=prune)), ground)
+    assert state.phase == "Succeeded"
+    assert ("seed" in ground.names) is created

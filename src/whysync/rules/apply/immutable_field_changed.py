@@ -185,22 +185,32 @@ def _is_running(case: Case, ref: Ref) -> bool:
 
 
 def _as_a_hook(case: Case, ref: Ref) -> Iterator[Fix]:
-    desired = case.desired_of(ref.key)
-    if desired is None:
+    """A hook of PostSync: in the Sync phase, the sync that prunes the old Job counts the hook as done.
+
+    Mirrors `resultKey` of gitops-engine, Argo CD 3.6: the prune of the Job and a hook of its name in the same
+    phase have the same key.
+    """
+    title = "So that the next release does not fail: make it a PostSync hook, which each sync creates again"
+    risk = (
+        "it then runs at every sync, after the other objects, also without a change; the finished run is"
+        " deleted with its Pods and logs"
+    )
+    if case.desired_of(ref.key) is None:
         yield Fix.run(
-            comment("on the Job, as annotations: argocd.argoproj.io/hook: Sync"),
-            comment("and argocd.argoproj.io/hook-delete-policy: BeforeHookCreation; commit, then"),
+            comment("on the Job, as annotations: argocd.argoproj.io/hook: PostSync"),
+            comment("(PreSync, if the others need it first)"),
+            comment("and argocd.argoproj.io/hook-delete-policy: BeforeHookCreation; commit and push, then"),
             sync(case),
-            title="So that the next release does not fail: make it a hook, which each sync creates again",
-            risk="it then runs at every sync, also if it did not change",
+            title=title,
+            risk=risk,
         )
         return
     yield Fix.change(
         ref,
-        Set(pointer=HOOK, value="Sync"),
+        Set(pointer=HOOK, value="PostSync"),
         Set(pointer=HOOK_DELETE_POLICY, value="BeforeHookCreation"),
-        title="So that the next release does not fail: make it a hook, which each sync creates again",
-        risk="it then runs at every sync, also without a change; the finished run is deleted with its logs",
+        title=title,
+        risk=risk,
     )
 
 
