@@ -242,20 +242,24 @@ def shared_causes(apps: Sequence[AppReport]) -> tuple[Group, ...]:
     return groups_with_fixes(apps)
 
 
-def _with_usable_fixes(report: AppReport) -> AppReport:
+def _with_usable_fixes(report: AppReport, *, predicted: bool = False) -> AppReport:
     """Drop fixes that would commit a masked value or change nothing."""
     findings = tuple(
-        replace(finding, fixes=in_safe_order(_usable(finding.fixes, report))) for finding in report.findings
+        replace(finding, fixes=in_safe_order(_usable(finding.fixes, report)))
+        if finding.predicted is predicted
+        else finding
+        for finding in report.findings
     )
     return replace(report, findings=findings)
 
 
 def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
-    from whysync.proofs.sync_safety import safety_of
+    from whysync.proofs.sync_safety import safety_of, with_predicted_failure
 
     if deadline.is_over:
         return replace(report, safety=Safety.unknown(ReasonKind.NOT_TRIED, _OUT_OF_TIME))
-    return replace(report, safety=safety_of(report.case, report.findings))
+    judged = replace(report, safety=safety_of(report.case, report.findings))
+    return _with_usable_fixes(with_predicted_failure(judged), predicted=True)
 
 
 def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, few: bool) -> AppReport:

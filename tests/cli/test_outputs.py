@@ -31,7 +31,7 @@ APP = {
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",
-    "explains", "causedBy", "evidence", "fixes", "rejectedFixes", "key",
+    "explains", "causedBy", "evidence", "fixes", "rejectedFixes", "key", "predicted",
 }  # fmt: skip
 FIX = {"title", "kind", "patch", "risk", "destroys", "proof"}
 PROOF = {"status", "kind", "rounds", "why", "trace"}

@@ -115,7 +115,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     is also the cause of this finding (a stalled wave waits for a Deployment: the cause of that Deployment's
     health is the root cause). `key` is set by a rule that knows it; otherwise the runner derives it from the
     failures that the finding cites. A rule sets `already_fixed` if the cause no longer exists: the runner
-    then replaces the fixes.
+    then replaces the fixes. `predicted` is set by the simulation of a sync, not by a rule: the facts do not
+    show it, a sync would fail because of it.
     """
 
     about: Ref
@@ -139,6 +140,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     side: Side = Side.NONE
     caused_by: tuple[str, ...] = ()
     rejected_fixes: tuple[RejectedFix, ...] = ()
+    predicted: bool = False
 
     @property
     def path(self) -> str:

@@ -219,7 +219,7 @@ class FixVerifier:
                 trace=trace,
             )
         other_failure = self._other_failure(baseline.observer.world)
-        if other_failure:
+        if other_failure and not finding.predicted:
             return not_run(
                 ProofKind.OTHER_CAUSE,
                 f"without the fix, the simulated sync fails for another reason: {other_failure}",

@@ -16,14 +16,15 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
-from whysync.diagnosis.fix import FixKind
+from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.freshness import skips_reconcile
-from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
+from whysync.diagnosis.report import AppReport, Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
 from whysync.queries.attempts import CHANCE, attempts, pending_retry
+from whysync.queries.commands import is_sync
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
@@ -72,6 +73,39 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
             ReasonKind.SIMULATION_FAILED,
             f"the simulation failed ({type(problem).__name__}: {problem})",
         )
+
+
+def with_predicted_failure(report: AppReport) -> AppReport:
+    """Add the cause of a failure that only the simulation shows. Never raises."""
+    if report.safety.outcome is not SyncOutcome.FAILS:
+        return report
+    from whysync.proofs.predicted_failure import predicted_failure  # imports the simulation only if needed
+
+    try:
+        finding = predicted_failure(report)
+    except Exception:
+        log.debug("the failure of %s could not be predicted", report.name, exc_info=True)
+        return report
+    return _with_prediction(report, finding) if finding else report
+
+
+def _with_prediction(report: AppReport, predicted: Finding) -> AppReport:
+    """The verdict gives the predicted cause instead of Argo CD's message; fixes that only sync fail on it."""
+    reasons = tuple(
+        replace(reason, text=f"it would fail: {predicted.verdict}")
+        if reason.kind is ReasonKind.SYNC_FAILS
+        else reason
+        for reason in report.safety.reasons
+    )
+    findings = (replace(f, fixes=tuple(map(_with_failure_risk, f.fixes))) for f in report.findings)
+    return replace(report, safety=replace(report.safety, reasons=reasons), findings=(*findings, predicted))
+
+
+def _with_failure_risk(fix: Fix) -> Fix:
+    if not any(is_sync(command) for command in fix.commands) or fix.edits:
+        return fix
+    risk = "it would fail: see below"
+    return replace(fix, risk=f"{risk}; {fix.risk}" if fix.risk else risk)
 
 
 def _safety_from_facts(case: Case) -> Safety | None:

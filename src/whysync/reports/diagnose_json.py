@@ -105,6 +105,7 @@ class FindingV1(_Value, frozen=True):
     fixes: tuple[FixV1, ...]
     rejected_fixes: tuple[RejectedFixV1, ...]
     key: KeyV1 | None = None
+    predicted: bool = False
 
 
 class SymptomV1(_Value, frozen=True):
@@ -357,6 +358,7 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
             RejectedFixV1(title=rejected.title, why=rejected.why) for rejected in finding.rejected_fixes
         ),
         key=_key(finding.key),
+        predicted=finding.predicted,
     )
 
 

@@ -405,7 +405,8 @@ def _finding(
         finding.verdict, 2_000
     )
     if not first or (is_shortened(finding) and not root_follows):
-        yield from terminal.labeled("in full" if first else "why", one_line(finding.verdict, 2_000))
+        label = "would fail" if finding.predicted else "in full" if first else "why"
+        yield from terminal.labeled(label, one_line(finding.verdict, 2_000))
     if finding.root:
         yield from _chain(finding, terminal, wide=wide)
     if finding.writer is not None:

@@ -1,0 +1,76 @@
+"""A sync that would fail: its cause is a finding, although the facts show no failure yet."""
+
+from __future__ import annotations
+
+from tests.proofs.worlds import bundle, deployment, in_git, running, synced, there
+from tests.situations import case_of, row
+from whysync.app import diagnose
+from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.fix import ProofStatus
+from whysync.diagnosis.report import AppReport, ReasonKind, SyncOutcome
+from whysync.json_tree import Object, fields
+
+NEW_COMMIT = "b" * 40
+
+
+def selecting(**labels: str) -> Object:
+    matched: Object = dict(labels)
+    body = deployment("shop")
+    spec = fields(body["spec"])
+    template: Object = {**fields(spec["template"]), "metadata": {"labels": matched}}
+    return {**body, "spec": {**spec, "selector": {"matchLabels": matched}, "template": template}}
+
+
+def report(*, live: Object, desired: Object, phase: str = "Succeeded", complete: bool = True) -> AppReport:
+    app = synced(row("Deployment", "shop", "OutOfSync", group="apps"), sync="OutOfSync")
+    status = fields(app["status"])
+    fields(status["sync"])["revision"] = NEW_COMMIT
+    fields(status["operationState"])["phase"] = phase
+    case = case_of(bundle(), app, in_git(desired), there(running(live)) if complete else live)
+    return diagnose([case]).apps[0]
+
+
+def predicted(given: AppReport) -> list[Finding]:
+    return [finding for finding in given.findings if finding.predicted]
+
+
+def test_an_immutable_field_in_a_new_commit_is_found_before_the_sync() -> None:
+    given = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"))
+    [finding] = predicted(given)
+    assert (finding.cause, finding.field, finding.about.kind) == (
+        "immutable-field",
+        "/spec/selector",
+        "Deployment",
+    )
+    assert given.findings[0].cause == "new-commit"  # what the facts show comes first
+    assert finding.explains == ()
+    assert {evidence.source for evidence in finding.evidence} == {"desired", "live"}
+    assert finding.fixes[0].proof is not None
+    assert finding.fixes[0].proof.status is ProofStatus.PROVEN
+    assert given.safety.outcome is SyncOutcome.FAILS
+    assert given.safety.reasons[0].text == f"it would fail: {finding.verdict}"
+    [sync] = given.findings[0].fixes
+    assert sync.risk.startswith("it would fail")
+
+
+def test_a_sync_that_succeeds_has_no_such_finding() -> None:
+    new_image = fields(selecting(app="shop")["spec"])
+    fields(fields(fields(new_image)["template"])["spec"])["containers"] = [
+        {"name": "main", "image": "shop:2"}
+    ]
+    desired: Object = {**selecting(app="shop"), "spec": new_image}
+    given = report(live=selecting(app="shop"), desired=desired)
+    assert predicted(given) == []
+    assert given.safety.outcome is SyncOutcome.SUCCEEDS
+
+
+def test_nothing_is_predicted_if_the_simulation_does_not_show_the_present_state() -> None:
+    incomplete = there(selecting(app="shop"))  # without the defaults of the API server
+    given = report(live=incomplete, desired=selecting(app="shop"), complete=False)
+    assert ReasonKind.MODEL_DIFFERS in {reason.kind for reason in given.safety.reasons}
+    assert predicted(given) == []
+
+
+def test_a_failure_that_the_facts_show_is_not_predicted() -> None:
+    given = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"), phase="Failed")
+    assert predicted(given) == []
