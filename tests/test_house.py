@@ -94,7 +94,6 @@ _PRIVATE_WRITERS = {
     "argocd/repo_server/git/command.py",
     "argocd/repo_server/git/repo.py",
     "argocd/repo_server/git/tree.py",
-    "argocd/repo_server/git/view.py",
     "facts/http/tls.py",
     "argocd/repo_server/render/helm.py",
     "argocd/repo_server/render/helm_pull.py",

@@ -12,11 +12,10 @@ from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.diff.diff import diff
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
-from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions, Strategy
 from whysync.argocd.diff.remarshal import remarshal
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.server_side import without_owned_ancestors
-from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.diff.three_way import strip_namespace
 from whysync.argocd.ignore_differences.managed_fields_managers import atom_for
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text

@@ -8,7 +8,7 @@ from tests.conformance.checks import contains, failed_checks, mismatch
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
 from whysync.argocd.settings import ResourceOverride, Settings, known_type_fields, overrides_from_json
-from whysync.argocd.sync.ignore_differences import normalize_target
+from whysync.argocd.sync.sync_app_state import normalize_target
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of

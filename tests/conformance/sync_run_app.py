@@ -15,8 +15,8 @@ from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import Comparison, Inputs
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
+from whysync.argocd.sync.app_request import AppSync, SyncTarget
 from whysync.argocd.sync.sync_app_state import sync_app
-from whysync.argocd.sync.sync_app_types import AppSync, SyncTarget
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import ref_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from whysync.argocd.simulation.commands.merge import merged
+from whysync.argocd.simulation.commands.actor import merged
 from whysync.json_tree import Json, Object, copy, copy_object, dig, fields, items, text
 from whysync.kubernetes.admission.webhooks import Denied, Unreachable
 from whysync.kubernetes.admission.webhooks import Webhook as Answer

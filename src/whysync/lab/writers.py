@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from whysync.argocd.simulation.commands.kinds import patch_verb, served_kind
+from whysync.argocd.simulation.commands.actor import patch_verb, served_kind
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.json_tree import Object, fields, same
 from whysync.kubernetes.apiserver.protocol import Answer, Request

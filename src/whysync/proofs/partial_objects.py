@@ -17,7 +17,7 @@ from whysync.kubernetes.api.ref import Ref, group_of, ref_of, version_of
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
 from whysync.kubernetes.apiserver.status_errors import Refused
-from whysync.kubernetes.controllers.deployment_util import replicas_of
+from whysync.kubernetes.controllers.deployment import replicas_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.messages.patterns.apply import KindNotServed
 

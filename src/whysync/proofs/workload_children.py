@@ -11,7 +11,7 @@ from typing import Final
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.controllers.controller_revisions import REVISION_HASH, data_hash, revision_data
-from whysync.kubernetes.controllers.deployment_util import (
+from whysync.kubernetes.controllers.deployment import (
     DESIRED_REPLICAS,
     MAX_REPLICAS,
     POD_TEMPLATE_HASH,

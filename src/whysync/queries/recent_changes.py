@@ -25,7 +25,7 @@ from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind, phrase
-from whysync.kubernetes.field_writers.writer import writer_from
+from whysync.kubernetes.field_writers.ownership import writer_from
 from whysync.queries.introducing_commit import plain_template, versions
 from whysync.queries.sources import is_commit, repository_secret
 from whysync.queries.timestamps import instant

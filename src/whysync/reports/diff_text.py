@@ -10,7 +10,7 @@ import msgspec
 
 from whysync.argocd.compare.ignored_fields import IgnoredField
 from whysync.argocd.diff.changes import FieldChange
-from whysync.argocd.diff.strategy import Strategy
+from whysync.argocd.diff.options import Strategy
 from whysync.diagnosis.case import Case
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.field_writers import Ownership, OwnershipState, Writer, phrase

@@ -21,7 +21,7 @@ from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.argocd.compare.compare_app_state import NotComparedYet, compare, compare_with_grace
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.compare.live_objects import LiveStateProblem
-from whysync.argocd.diff.strategy import Strategy
+from whysync.argocd.diff.options import Strategy
 from whysync.json_tree import Json, Object, dig, fields, items
 
 SYNCED, OUT_OF_SYNC, UNKNOWN = SyncCode.SYNCED, SyncCode.OUT_OF_SYNC, SyncCode.UNKNOWN

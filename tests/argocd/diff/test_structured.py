@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.diff.diff import diff
-from whysync.argocd.diff.options import DiffOptions
-from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
+from whysync.argocd.diff.options import DiffOptions, Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured import Schemas

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.assess import health_of
-from whysync.argocd.health.go_types import conversion_problem
+from whysync.argocd.health.builtin import conversion_problem
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.json_tree import Json, Object
 

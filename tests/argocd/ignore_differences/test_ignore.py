@@ -19,7 +19,7 @@ from whysync.argocd.ignore_differences import (
     without_trusted_changes,
 )
 from whysync.argocd.settings import IgnoreRule, KnownTypeField, ResourceOverride
-from whysync.argocd.sync.ignore_differences import normalize_target
+from whysync.argocd.sync.sync_app_state import normalize_target
 from whysync.json_tree import MISSING, Json, Object, copy_object, dig
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.structured import DEDUCED

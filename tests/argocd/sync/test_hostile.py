@@ -13,12 +13,12 @@ from tests.argocd.sync.stub import StubClusterOps
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.settings import Settings
+from whysync.argocd.sync.app_request import AppSync, NotCompared, SyncTarget
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step, terminate
 from whysync.argocd.sync.sync_app_state import sync_app
-from whysync.argocd.sync.sync_app_types import AppSync, NotCompared, SyncTarget
 from whysync.json_tree import Json, Object
 
 KEYS = st.sampled_from(

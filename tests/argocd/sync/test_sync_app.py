@@ -14,15 +14,15 @@ from tests.argocd.sync.memory import MemoryGround
 from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller.operation_state import CompareWith, Start
-from whysync.argocd.app_controller.write_operation_state import process
+from whysync.argocd.app_controller.process_operation import process
 from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveIndex
 from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
+from whysync.argocd.sync.app_request import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.sync_app_state import sync_app
-from whysync.argocd.sync.sync_app_types import AppSync, NotCompared, SyncPass, SyncTarget
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Ref, ref_of

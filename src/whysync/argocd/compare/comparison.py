@@ -12,8 +12,8 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.diff_cache import Memory
 from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveState
+from whysync.argocd.diff.options import Strategy
 from whysync.argocd.diff.result import DiffResult
-from whysync.argocd.diff.strategy import Strategy
 from whysync.argocd.health.application import AppHealth
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.ignore_differences import Normalizer

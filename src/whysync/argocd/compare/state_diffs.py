@@ -16,9 +16,8 @@ from whysync.argocd.compare.app_normalizer import Normalization
 from whysync.argocd.compare.comparison import Inputs
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.diff.diff import diff
-from whysync.argocd.diff.options import DiffOptions
+from whysync.argocd.diff.options import DiffOptions, Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.argocd.diff.result import DiffResult
-from whysync.argocd.diff.strategy import Strategy, ignores_mutation_webhooks, strategy_for
 from whysync.argocd.hooks import SYNC_OPTIONS, has_option
 from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.tracking import MalformedMetadata

@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from whysync.argocd.diff.normalize import Normalizer, normalize
-from whysync.argocd.diff.options import DiffOptions, prepared, prepared_and_fits
+from whysync.argocd.diff.options import (
+    DiffOptions,
+    Strategy,
+    asks_for_server_side_apply,
+    prepared,
+    prepared_and_fits,
+)
 from whysync.argocd.diff.result import DiffResult, Sides
-from whysync.argocd.diff.strategy import Strategy, asks_for_server_side_apply
 from whysync.argocd.diff.three_way import Outcome, filled, three_way, two_way
 from whysync.json_tree import Json, Object, same, text
 from whysync.kubernetes.merge.errors import DiffError

@@ -21,8 +21,8 @@ from whysync.kubernetes.schema.scalars import (
     as_integer,
     as_quantity,
     as_time,
+    zero,
 )
-from whysync.kubernetes.schema.zero_values import zero
 
 
 class _Omitted:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.argocd.ignore_differences.json_pointers import PointerOutcome, path_of
+from whysync.argocd.ignore_differences.remove_ignored import PointerOutcome, path_of
 from whysync.argocd.ignore_differences.rules import Mismatch, Rule
 from whysync.argocd.scripts.jq import BadExpression, Deletion, DeletionFailed, plain
 from whysync.json_tree import Object, fields, items, text

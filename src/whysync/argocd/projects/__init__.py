@@ -1,7 +1,6 @@
 """AppProjects: permissions, inheritance and validation."""
 
 from whysync.argocd.projects.app_spec import NoCluster, destination_cluster, spec_problems
-from whysync.argocd.projects.impersonation import NoServiceAccount, service_account_for
 from whysync.argocd.projects.inherited import effective_project, global_projects_of, merged, selects
 from whysync.argocd.projects.permissions import (
     Cluster,
@@ -17,11 +16,13 @@ from whysync.argocd.projects.permissions import (
     sync_problem,
 )
 from whysync.argocd.projects.validation import (
+    NoServiceAccount,
     group_problem,
     is_policy_object,
     is_role_action,
     policy_problem,
     project_problem,
+    service_account_for,
 )
 from whysync.argocd.repo_server.git_url import normalize_git_url, repository_key
 

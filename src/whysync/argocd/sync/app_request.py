@@ -9,19 +9,63 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+import msgspec
+
 from whysync.argocd.api.application import SelectedResource
+from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.comparison import Comparison
 from whysync.argocd.compare.deletion_confirmation import is_confirmed
 from whysync.argocd.compare.managed_namespace import managed_namespace
 from whysync.argocd.compare.reconcile_pairs import Pair
 from whysync.argocd.projects import Cluster, ProjectClustersUnknown, sync_problem
-from whysync.argocd.sync.cluster_ops import ApiResource
+from whysync.argocd.settings import Settings
+from whysync.argocd.sync.cluster_ops import ApiResource, ClusterOps
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
-from whysync.argocd.sync.sync_app_types import AppSync
-from whysync.json_tree import Object, dig, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
+
+# Inputs and result of one pass of the controller over a sync operation.
+
+
+class SyncTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """What a sync compares with: raw sources and their revisions, or local manifests instead."""
+
+    sources: tuple[Object, ...]
+    revisions: tuple[str, ...]
+    manifests: tuple[str, ...] = ()
+
+
+class NotCompared(Exception):
+    """The comparison failed; the text becomes the message of the operation."""
+
+
+class AppSync(msgspec.Struct, frozen=True, kw_only=True):
+    """The inputs of a pass.
+
+    `compare` compares the Application with a target and may raise `NotCompared`; `cluster_ops` returns the
+    destination for an impersonated user (empty means Argo CD itself).
+    """
+
+    application: Object
+    project: AppProject
+    settings: Settings
+    clusters: Sequence[Cluster]
+    compare: Callable[[SyncTarget], Comparison]
+    cluster_ops: Callable[[str], ClusterOps]
+    now: datetime
+    project_clusters: Sequence[Cluster] | None = ()
+
+
+class SyncPass(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a pass, as Argo CD writes it to the status of the Application."""
+
+    operation_state: Object
+    history: list[Json] | None = None
+    """The new history, if the sync has succeeded and is recorded."""
+    comparison: Comparison | None = None
+
 
 APPROVED: Final = "argocd.argoproj.io/deletion-approved"
 

@@ -16,9 +16,8 @@ import msgspec
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.compare.ignored_fields import IgnoredFields
-from whysync.argocd.diff.strategy import Strategy
-from whysync.argocd.tracking.method import TRACKING_ID_POINTER, truncated_label
-from whysync.argocd.tracking.tracking_id import TrackingId
+from whysync.argocd.diff.options import Strategy
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER, TrackingId, truncated_label
 from whysync.diagnosis.drift.raw_difference import Difference, differences
 from whysync.diagnosis.evidence import Evidence, shortened
 from whysync.diagnosis.symptom import SymptomId

@@ -21,7 +21,7 @@ import re
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from whysync.argocd.diff.strategy import (
+from whysync.argocd.diff.options import (
     Strategy,
     asks_for_server_side_apply,
     ignores_mutation_webhooks,

@@ -25,9 +25,9 @@ from whysync.kubernetes.schema.scalars import (
     as_quantity,
     as_time,
     number_text,
+    zero,
 )
 from whysync.kubernetes.schema.types import struct_named
-from whysync.kubernetes.schema.zero_values import zero
 
 _FORM: Final = re.compile(r"([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)")
 _MICRO: Final = re.compile(r".*\.\d{6}(?:Z|[+-]\d\d:\d\d)")

@@ -7,10 +7,10 @@ from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.custom_resources import CustomResource, custom_resources_of
 from whysync.kubernetes.apiserver.protocol import ServedKind
+from whysync.kubernetes.apiserver.request import UrlPath
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn, Served
 from whysync.kubernetes.apiserver.status_errors import NoSuchPath, no_such_resource
 from whysync.kubernetes.apiserver.storage import Store
-from whysync.kubernetes.apiserver.url_paths import UrlPath
 
 _DEFINITIONS = ("apiextensions.k8s.io", "customresourcedefinitions")
 

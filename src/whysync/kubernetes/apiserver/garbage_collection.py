@@ -13,8 +13,8 @@ from whysync.kubernetes.admission.builtin_plugins import namespace_conditions
 from whysync.kubernetes.apiserver.deletion import DeleteHandler
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import Writing, after_update, managed_or_empty, with_managed
+from whysync.kubernetes.apiserver.request import UrlPath
 from whysync.kubernetes.apiserver.storage import Change, ObjectKey, Store, owners_of, uid_of
-from whysync.kubernetes.apiserver.url_paths import UrlPath
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.structured import FieldSet
 

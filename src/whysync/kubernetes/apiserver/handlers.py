@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import Final
 
-from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.builtin_plugins import check_account, check_resize, require_namespace
 from whysync.kubernetes.admission.limit_range import check_limits, with_limits
 from whysync.kubernetes.admission.pod_security import check_pod_security
 from whysync.kubernetes.admission.policies import check_policies
 from whysync.kubernetes.admission.resource_quota import charge, new_quota_usage
 from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutated
-from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
+from whysync.kubernetes.apiserver.builtin_kinds import Resource
+from whysync.kubernetes.apiserver.crd_expressions import definition_problems
 from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import (
@@ -22,18 +25,8 @@ from whysync.kubernetes.apiserver.managed_fields import (
     managed_or_empty,
     with_managed,
 )
-from whysync.kubernetes.apiserver.object_metadata import (
-    before_update,
-    check_same_object,
-    equal_except_managed_times,
-    is_ready_to_delete,
-    require_name,
-    uid_precondition_message,
-    with_status_only,
-)
 from whysync.kubernetes.apiserver.patches import patched, unconvertible, undecodable, with_sorted_keys
-from whysync.kubernetes.apiserver.rbac_escalation import confirm_no_escalation
-from whysync.kubernetes.apiserver.registry import RegistryContext
+from whysync.kubernetes.apiserver.rbac_authorizer import confirm_no_escalation
 from whysync.kubernetes.apiserver.registry_strategies import (
     prepare_for_create,
     prepare_for_update,
@@ -49,25 +42,21 @@ from whysync.kubernetes.apiserver.request_body import (
 )
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
 from whysync.kubernetes.apiserver.server_side_apply import apply_config
+from whysync.kubernetes.apiserver.service_allocation import AddressAllocator, RegistryContext
 from whysync.kubernetes.apiserver.status_errors import (
     Cause,
     Refused,
     already_exists,
+    bad_request,
     forbidden,
     internal,
     invalid,
 )
 from whysync.kubernetes.apiserver.storage import ObjectKey, Store
-from whysync.kubernetes.apiserver.validate import (
-    check_create,
-    check_priority_class,
-    check_runtime_class,
-    check_update,
-    require_resource_version,
-)
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.structured import FieldSet
+from whysync.kubernetes.validation import FieldProblem, problems_on_create, problems_on_update
 
 _STATUS = FieldSet.of([("f:status",)])
 _NO_FIELDS = FieldSet()
@@ -379,3 +368,181 @@ def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple
     if len(unknown_fields) > 1:
         unknown_fields = call.served.decode(fields(with_sorted_keys(body)))[1]
     return obj, unknown_fields
+
+
+# Metadata that the API server manages itself, and when a terminating object can be deleted.
+
+
+def before_update(meta: Object, live_meta: Object) -> Object:
+    """The metadata of an update with the fields that the server sets. Mirrors `rest.BeforeUpdate`."""
+    new = dict(meta)
+    new.pop("selfLink", None)
+    for key in ("uid", "deletionGracePeriodSeconds"):
+        if new.get(key) is None and key in live_meta:
+            new[key] = live_meta[key]
+    for key in ("generation", "creationTimestamp", "deletionTimestamp", "resourceVersion"):
+        if key in live_meta:
+            new[key] = live_meta[key]
+        elif key != "deletionTimestamp":
+            new.pop(key, None)
+    return new
+
+
+def uid_precondition_message(call: RequestContext, required_uid: str, current: str) -> str:
+    plural = {"services": "services/specs", "ingresses": "ingress"}.get(
+        call.resource.plural, call.resource.plural
+    )
+    storage_key = "/".join(
+        segment for segment in (plural, call.address.namespace, call.address.name) if segment
+    )
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{storage_key}, ResourceVersion: 0, "
+        "AdditionalErrorMsg: Precondition failed: "
+        f"UID in precondition: {required_uid}, UID in object meta: {current}"
+    )
+
+
+def with_status_only(obj: Object, live: Object) -> Object:
+    """A write to the `status` subresource changes only the status and some metadata."""
+    new = {key: value for key, value in live.items() if key not in {"status", "metadata"}}
+    if "status" in obj:
+        new["status"] = obj["status"]
+    meta = dict(fields(obj.get("metadata")))
+    labels = fields(live.get("metadata")).get("labels")
+    if labels is None:
+        meta.pop("labels", None)
+    else:
+        meta["labels"] = labels
+    return {**new, "metadata": meta}
+
+
+def is_ready_to_delete(obj: Object, resource: Resource) -> bool:
+    """Is the object terminating without finalizers and grace period?"""
+    meta = fields(obj.get("metadata"))
+    if "deletionTimestamp" not in meta or items(meta.get("finalizers")):
+        return False
+    if resource.kind == "Namespace" and not resource.group:
+        return not items(dig(obj, "spec", "finalizers"))
+    return not integer(meta.get("deletionGracePeriodSeconds"))
+
+
+def equal_except_managed_times(new: Object, old: Object) -> bool:
+    """Are the objects equal apart from the times in managedFields? Such a write is not stored."""
+    if new == old:
+        return True
+    return _timeless(new) == _timeless(old)
+
+
+def _timeless(obj: Object) -> Object:
+    meta = fields(obj.get("metadata"))
+    entries: list[Json] = [
+        {key: value for key, value in fields(entry).items() if key != "time"}
+        for entry in items(meta.get("managedFields"))
+    ]
+    return {**obj, "metadata": {**meta, "managedFields": entries}}
+
+
+def require_name(obj: Object, call: RequestContext) -> None:
+    name, expected = text(dig(obj, "metadata", "name")), call.address.name
+    if not name:
+        raise bad_request(
+            f"the name of the object ({expected} based on URL) was undeterminable: name must be provided"
+        )
+    if name != expected:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({expected})")
+
+
+def check_same_object(obj: Object, live: Object, call: RequestContext) -> None:
+    require_name(obj, call)
+    space = text(dig(obj, "metadata", "namespace"))
+    if space and space != text(dig(live, "metadata", "namespace")):
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+# Validation of an object on create and update: code 422, with the API server's messages.
+#
+# Built-in kinds are checked by `kubernetes.validation`, custom resources by their schemas.
+
+
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_CONDITIONAL: Final = frozenset(
+    {
+        "APIService", "CSIDriver", "CSINode", "CSIStorageCapacity", "CustomResourceDefinition", "Lease",
+        "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+        "PodDisruptionBudget", "RuntimeClass", "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration", "VolumeAttachment",
+    }
+)  # fmt: skip
+
+
+def check_create(obj: Object, call: RequestContext) -> None:
+    """Raises `Refused` if a new object is invalid."""
+    causes = list(_causes(problems_on_create(obj)))
+    if isinstance(call.served, CustomResource):
+        causes.extend(call.served.problems(obj, None))
+    elif call.resource.kind == "CustomResourceDefinition" and not causes:
+        causes.extend(definition_problems(obj))
+    causes.extend(_policy_reason_causes(obj, call.resource))
+    if causes:
+        raise call.invalid(text(fields(obj.get("metadata")).get("name")), causes)
+
+
+def check_runtime_class(obj: Object, resource: Resource, store: Store) -> None:
+    """The RuntimeClass of a Pod must exist."""
+    name = text(dig(obj, "spec", "runtimeClassName")) if resource.kind == "Pod" else ""
+    if name and store.get((("node.k8s.io", "runtimeclasses"), "", name)) is None:
+        pod = text(dig(obj, "metadata", "name"))
+        raise forbidden("pods", "", pod, f'pod rejected: RuntimeClass "{name}" not found')
+
+
+def check_priority_class(obj: Object, resource: Resource, store: Store) -> None:
+    """The PriorityClass of a Pod must exist; the system classes always do."""
+    name = text(dig(obj, "spec", "priorityClassName")) if resource.kind == "Pod" else ""
+    if not name or name in {"system-cluster-critical", "system-node-critical"}:
+        return
+    if store.get((("scheduling.k8s.io", "priorityclasses"), "", name)) is None:
+        pod = text(dig(obj, "metadata", "name"))
+        raise forbidden("pods", "", pod, f"no PriorityClass with name {name} was found")
+
+
+def require_resource_version(call: RequestContext, version: str) -> None:
+    """Some kinds require `resourceVersion` in an update. Mirrors `AllowUnconditionalUpdate`."""
+    if version or call.request.verb != "update":
+        return
+    if call.resource.custom or call.resource.kind in _CONDITIONAL:
+        cause = Cause("metadata.resourceVersion", "Invalid value: 0: must be specified for an update")
+        raise invalid(call.resource.plural, call.resource.group, call.address.name, [cause])
+
+
+def check_update(obj: Object, live: Object, call: RequestContext) -> None:
+    if call.address.subresource == "status":
+        return
+    causes = list(_causes(problems_on_update(live, obj)))
+    if isinstance(call.served, CustomResource):
+        causes.extend(call.served.problems(obj, live))
+    elif call.resource.kind == "CustomResourceDefinition" and not causes and _are_versions_changed(obj, live):
+        causes.extend(definition_problems(obj))
+    if causes:
+        raise call.invalid(call.address.name, causes)
+
+
+def _policy_reason_causes(obj: Object, resource: Resource) -> Iterable[Cause]:
+    """Unsupported reasons in the validations of a ValidatingAdmissionPolicy."""
+    if resource.kind != "ValidatingAdmissionPolicy":
+        return
+    for index, raw in enumerate(items(dig(obj, "spec", "validations"))):
+        reason = fields(raw).get("reason")
+        if reason is not None and reason not in _REASONS:
+            supported = ", ".join(f'"{known_reason}"' for known_reason in _REASONS)
+            message = f'Unsupported value: "{text(reason)}": supported values: {supported}'
+            yield Cause(f"spec.validations[{index}].reason", message)
+
+
+def _are_versions_changed(definition: Object, live: Object) -> bool:
+    return dig(definition, "spec", "versions") != dig(live, "spec", "versions")
+
+
+def _causes(problems: Iterable[FieldProblem]) -> Iterable[Cause]:
+    return (Cause(problem.path, problem.body, str(problem.kind)) for problem in problems)

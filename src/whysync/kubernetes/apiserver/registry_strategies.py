@@ -12,10 +12,11 @@ from typing import Final
 from whysync.json_tree import MISSING, Json, Object, copy, copy_object, dig, fields, items, text
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.conversion import TEMPLATE_GENERATION
-from whysync.kubernetes.apiserver.registry import RegistryContext, spec_of
 from whysync.kubernetes.apiserver.service_allocation import (
+    RegistryContext,
     prepare_service_for_create,
     prepare_service_for_update,
+    spec_of,
 )
 
 

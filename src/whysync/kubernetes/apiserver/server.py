@@ -22,7 +22,13 @@ from whysync.kubernetes.apiserver.rbac_authorizer import (
     forbidden_path,
     known_user,
 )
-from whysync.kubernetes.apiserver.request import Reply, RequestContext
+from whysync.kubernetes.apiserver.request import (
+    Reply,
+    RequestContext,
+    check_method,
+    parse_url_path,
+    with_effective_verb,
+)
 from whysync.kubernetes.apiserver.request_body import MAX_REQUEST_BYTES, is_request_too_large
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import (
@@ -34,11 +40,6 @@ from whysync.kubernetes.apiserver.status_errors import (
     no_such_resource,
 )
 from whysync.kubernetes.apiserver.storage import ObjectKey, Store, owners_of, uid_of
-from whysync.kubernetes.apiserver.url_paths import (
-    check_method,
-    parse_url_path,
-    with_effective_verb,
-)
 from whysync.kubernetes.clock import Clock
 
 _UNMODELED_SUBRESOURCES = {

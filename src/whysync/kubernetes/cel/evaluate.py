@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.cel.syntax_tree import Node, tree_of
-from whysync.kubernetes.cel.tokens import unescaped, unquoted
+from whysync.kubernetes.cel.syntax_tree import Node, tree_of, unescaped, unquoted
 from whysync.kubernetes.cel.values import (
     FUNCTIONS,
     TYPE_MARK,

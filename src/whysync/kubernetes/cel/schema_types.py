@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from whysync.json_tree import Object, fields, integer, items, text
-from whysync.kubernetes.cel.tokens import escaped
+from whysync.kubernetes.cel.syntax_tree import escaped
 
 LARGEST: Final = 3 * 2**20
 """The limit of a request in bytes, which is also the limit of every value in it."""

@@ -10,8 +10,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from whysync.kubernetes.cel.schema_types import BOOL, DOUBLE, DYN, INT, KEY, NULL, Shape
-from whysync.kubernetes.cel.syntax_tree import Node, tree_of
-from whysync.kubernetes.cel.tokens import unquoted
+from whysync.kubernetes.cel.syntax_tree import Node, tree_of, unquoted
 from whysync.kubernetes.cel.values import UnknownValue
 
 MOST: Final = 2**64 - 1

@@ -12,7 +12,6 @@ from typing import Final
 from whysync.golang.cron import BadSchedule, parse_schedule, time_zone
 from whysync.golang.duration import BadDuration, parse_nanoseconds
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
-from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     CRON_JOBS,
     JOBS,
@@ -25,7 +24,7 @@ from whysync.kubernetes.controllers.client import (
     uid_of,
 )
 from whysync.kubernetes.controllers.conditions import add_seconds, format_time, is_true, parse_time
-from whysync.kubernetes.controllers.controller import Key, QueueController
+from whysync.kubernetes.controllers.controller import Backoff, Key, QueueController
 from whysync.kubernetes.controllers.object_index import controller_of
 
 _COMPONENT: Final = "cronjob-controller"

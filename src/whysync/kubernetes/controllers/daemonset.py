@@ -10,7 +10,6 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.storage import Change
-from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     DAEMON_SETS,
     NODES,
@@ -24,13 +23,13 @@ from whysync.kubernetes.controllers.client import (
     name_of,
     namespace_of,
 )
-from whysync.kubernetes.controllers.controller import Key, QueueController
+from whysync.kubernetes.controllers.controller import Backoff, Key, QueueController
 from whysync.kubernetes.controllers.controller_revisions import (
     REVISION_HASH,
     RevisionHistory,
     revision_hash_of,
 )
-from whysync.kubernetes.controllers.deployment_util import scaled_value_from_int_or_percent
+from whysync.kubernetes.controllers.deployment import scaled_value_from_int_or_percent
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
     claim_objects,

@@ -20,7 +20,7 @@ from whysync.kubernetes.controllers.client import (
     namespace_of,
 )
 from whysync.kubernetes.controllers.controller import Key, QueueController
-from whysync.kubernetes.controllers.deployment_util import scaled_value_from_int_or_percent
+from whysync.kubernetes.controllers.deployment import scaled_value_from_int_or_percent
 from whysync.kubernetes.controllers.object_index import Kind, controller_of
 from whysync.kubernetes.controllers.service_pods import PodSummary, pod_summary
 from whysync.kubernetes.validation.selectors import selects

@@ -10,7 +10,6 @@ from typing import Final
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items
 from whysync.kubernetes.apiserver.storage import Change, ObjectKey
-from whysync.kubernetes.controllers.backoff import Backoff
 from whysync.kubernetes.controllers.client import (
     PODS,
     REPLICA_SETS,
@@ -21,8 +20,8 @@ from whysync.kubernetes.controllers.client import (
     namespace_of,
 )
 from whysync.kubernetes.controllers.conditions import condition, conditions_of, without
-from whysync.kubernetes.controllers.controller import Key, QueueController
-from whysync.kubernetes.controllers.deployment_util import replicas_of
+from whysync.kubernetes.controllers.controller import Backoff, Key, QueueController
+from whysync.kubernetes.controllers.deployment import replicas_of
 from whysync.kubernetes.controllers.pod_control import (
     Failure,
     active_pods_with_ranks,

@@ -8,10 +8,11 @@ from whysync.kubernetes.field_writers.ownership import (
     ManagedFieldsIndex,
     Ownership,
     OwnershipState,
+    Writer,
+    phrase,
     writer_of,
     writers_of,
 )
-from whysync.kubernetes.field_writers.writer import Writer, phrase
 
 __all__ = [
     "ManagedFieldsIndex",

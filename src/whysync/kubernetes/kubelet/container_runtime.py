@@ -18,8 +18,7 @@ from whysync.kubernetes.controllers.client import Client, name_of, namespace_of
 from whysync.kubernetes.controllers.conditions import format_time
 from whysync.kubernetes.kubelet import probes
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, connection_error
-from whysync.kubernetes.kubelet.container_status import Container
-from whysync.kubernetes.kubelet.formatting import full_image_name, is_image_name, pod_title
+from whysync.kubernetes.kubelet.container_status import Container, full_image_name, is_image_name, pod_title
 from whysync.kubernetes.kubelet.logs import ContainerLogs
 from whysync.kubernetes.kubelet.pod_dependencies import missing_env_source
 from whysync.kubernetes.kubelet.pod_status import should_restart

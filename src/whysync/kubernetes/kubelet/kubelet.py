@@ -11,7 +11,8 @@ from typing import Final
 
 import msgspec
 
-from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Object, dig, fields, integer, items, same, text
+from whysync.kubernetes.apiserver.request import UrlPath
 from whysync.kubernetes.apiserver.storage import Change
 from whysync.kubernetes.controllers.client import (
     NODES,
@@ -23,8 +24,9 @@ from whysync.kubernetes.controllers.client import (
     namespace_of,
     uid_of,
 )
-from whysync.kubernetes.controllers.conditions import format_time
+from whysync.kubernetes.controllers.conditions import format_time, parse_time
 from whysync.kubernetes.controllers.controller import Key, QueueController
+from whysync.kubernetes.controllers.field_ownership import FieldOwnership
 from whysync.kubernetes.controllers.object_index import Kind
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior, Role
 from whysync.kubernetes.kubelet.container_runtime import SYNC_SECONDS, ContainerRuntime, PodContext
@@ -36,9 +38,7 @@ from whysync.kubernetes.kubelet.pod_dependencies import (
     missing_pull_secrets,
     missing_volume_sources,
 )
-from whysync.kubernetes.kubelet.pod_status import is_sidecar, pod_conditions, pod_phase
-from whysync.kubernetes.kubelet.restore import restore_containers
-from whysync.kubernetes.kubelet.status_writer import PodStatusWriter
+from whysync.kubernetes.kubelet.pod_status import is_sidecar, pod_conditions, pod_phase, should_restart
 
 _FIRST_MOUNT_BACKOFF: Final = 0.5
 _MAX_MOUNT_BACKOFF: Final = 122.0
@@ -340,3 +340,134 @@ def _init_container_failed(containers: list[Container]) -> bool:
         container.role == "init" and container.step == "done" and container.terminated.get("exitCode") != 0
         for container in containers
     )
+
+
+# Restores the state of containers from the status of a pod that was loaded with the cluster.
+#
+# A container in CrashLoopBackOff or ImagePullBackOff stays in it, because its cause is unknown here, unless a
+# `PodBehavior` matches the container. A container that waits for a Secret or ConfigMap is retried.
+
+
+_STUCK: Final = frozenset({"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "RunContainerError"})
+
+
+def restore_containers(
+    containers: list[Container], pod: Object, behavior: ContainerBehavior, now: datetime
+) -> None:
+    statuses: dict[str, Object] = {}
+    for group in ("initContainerStatuses", "containerStatuses"):
+        for raw in items(dig(pod, "status", group)):
+            statuses[text(fields(raw).get("name"))] = fields(raw)
+    for container in containers:
+        if container.name in statuses:
+            _restore(container, statuses[container.name], pod, behavior, now)
+
+
+def _restore(
+    container: Container, status: Object, pod: Object, behavior: ContainerBehavior, now: datetime
+) -> None:
+    state = fields(status.get("state"))
+    container.restart_count = integer(status.get("restartCount"))
+    container.last_terminated = fields(dig(status, "lastState", "terminated"))
+    container.ready = status.get("ready") is True
+    container.started = status.get("started") is True
+    if "running" in state:
+        _restore_running(container, fields(state.get("running")), pod, behavior, now)
+    elif "terminated" in state:
+        container.terminated = fields(state.get("terminated"))
+        code = integer(container.terminated.get("exitCode"))
+        policy = text(dig(pod, "spec", "restartPolicy"), "Always")
+        if container.role == "init" and code == 0:
+            container.step = "done"
+        elif should_restart(container.spec, policy, code):
+            container.step, container.due = "restarting", now + timedelta(seconds=1)
+        else:
+            container.step = "done"
+    else:
+        waiting = fields(state.get("waiting"))
+        container.reason, container.message = text(waiting.get("reason")), text(waiting.get("message"))
+        if container.reason in _STUCK:
+            container.step = "crash-loop-back-off"
+            if behavior.is_scripted(pod, container.spec, container.role):
+                container.due = now + timedelta(seconds=10)
+
+
+def _restore_running(
+    container: Container, running: Object, pod: Object, behavior: ContainerBehavior, now: datetime
+) -> None:
+    container.step = "running"
+    container.started_at = text(running.get("startedAt"))
+    container.running_since = container.connected_at = parse_time(container.started_at) or now
+    if container.role != "main":
+        return
+    container.behavior = behavior.of_next_run(pod, container.spec, "main")
+    if container.behavior.runs_seconds is not None:
+        container.exit_at = container.due = now + timedelta(seconds=container.behavior.runs_seconds)
+        container.exit_code, container.exit_reason = container.behavior.exit_code, container.behavior.reason
+
+
+# Writes pod status, computing managedFields once for all pods with the same shape of status.
+#
+# The only value specific to a pod in its managedFields is its IP, the key of the list `podIPs`. A placeholder
+# replaces it while the managedFields are looked up.
+
+
+_PLACEHOLDER_IP: Final = "0.0.0.0"
+
+
+class PodStatusWriter:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._ownership = FieldOwnership()
+        self._served = client.api_server.discovery.served(UrlPath("v1", "pods"))
+
+    def write(self, pod: Object, status: Object) -> Object:
+        """Write the status unless it is unchanged; returns the stored pod."""
+        live = self._client.live(pod)
+        old = fields(pod.get("status")) if live is None else fields(live.get("status"))
+        if live is None or same(old, status):
+            return pod if live is None else live
+        meta = fields(live.get("metadata"))
+        address = text(status.get("podIP"))
+        entries = [
+            _with_ip_key(managed_field, _ip_key(address), _ip_key(_PLACEHOLDER_IP))
+            for managed_field in items(meta.get("managedFields"))
+        ]
+        stand_in: Object = {
+            **live,
+            "metadata": {"managedFields": entries},
+            "status": _with_placeholder_ip(old),
+        }
+        managed = self._ownership.after_status_write(
+            stand_in, _with_placeholder_ip(status), self._client.manager, self._client.stamp(), self._served
+        )
+        if managed:
+            managed = [_with_ip_key(entry, _ip_key(_PLACEHOLDER_IP), _ip_key(address)) for entry in managed]
+            meta = {**meta, "managedFields": managed}
+        new: Object = {**live, "metadata": meta, "status": status}
+        return self._client.api_server.store.put(self._client.object_key(live), new)
+
+
+def _ip_key(address: str) -> str:
+    return f'k:{{"ip":"{address}"}}'
+
+
+def _with_placeholder_ip(status: Object) -> Object:
+    addresses = items(status.get("podIPs"))
+    if len(addresses) != 1:
+        return status
+    stand_in: list[Json] = [{"ip": _PLACEHOLDER_IP}]
+    return {**status, "podIPs": stand_in}
+
+
+def _with_ip_key(entry: Json, key: str, new_key: str) -> Json:
+    """The entry of managedFields with one key of `podIPs` replaced."""
+    entry_fields = fields(entry)
+    owned = fields(entry_fields.get("fieldsV1"))
+    status = fields(owned.get("f:status"))
+    addresses = fields(status.get("f:podIPs"))
+    if key not in addresses:
+        return entry
+    renamed: Object = {(new_key if item == key else item): value for item, value in addresses.items()}
+    new_status: Object = {**status, "f:podIPs": renamed}
+    return {**entry_fields, "fieldsV1": {**owned, "f:status": new_status}}

@@ -12,7 +12,8 @@ from typing import Final
 
 from whysync.golang.duration import BadDuration, nanoseconds_text, parse_nanoseconds
 from whysync.golang.quantity import BadQuantity, canonical_quantity
-from whysync.json_tree import Json
+from whysync.json_tree import Json, Object
+from whysync.kubernetes.schema import Struct, Type
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d?:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)")
 _PLAIN_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -108,3 +109,37 @@ def as_duration(value: Json) -> str:
         return nanoseconds_text(parse_nanoseconds(value))
     except BadDuration:
         raise NotOfType from None
+
+
+# The zero values of Go types, which a decoder writes for null and for absent fields.
+
+
+def zero(kind: Type) -> Json:
+    """The value that Go writes for null."""
+    if kind.pointer or kind.kind in {"list", "map", "bytes", "raw", "time", "microtime"}:
+        return None
+    match kind.kind:
+        case "string":
+            return ""
+        case "bool":
+            return False
+        case "quantity":
+            return "0"
+        case "duration":
+            raise NotOfType
+        case "struct":
+            return _zero_struct(kind.struct)
+        case _:
+            return 0
+
+
+def _zero_struct(struct: Struct) -> Object:
+    return {
+        name: "0s" if field.type.kind == "duration" and not field.type.pointer else zero(field.type)
+        for name, field in struct.fields.items()
+        if not field.omit_zero and not (field.omit_empty and _goes_when_zero(field.type))
+    }
+
+
+def _goes_when_zero(kind: Type) -> bool:
+    return kind.pointer or kind.kind in {"string", "bool", "int", "float", "list", "map", "bytes"}

@@ -8,7 +8,11 @@ from __future__ import annotations
 from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.containers import validate_containers, validate_init_containers
+from whysync.kubernetes.validation.containers import (
+    validate_containers,
+    validate_init_containers,
+    validate_pod_security_context,
+)
 from whysync.kubernetes.validation.equality import same
 from whysync.kubernetes.validation.field_error import Problems, duplicate, each, forbidden, invalid, required
 from whysync.kubernetes.validation.internal_types import difference, internal
@@ -22,7 +26,6 @@ from whysync.kubernetes.validation.resources import (
     validate_pod_resource_requirements,
 )
 from whysync.kubernetes.validation.scalars import validate_enum, validate_ip_for_legacy_field
-from whysync.kubernetes.validation.security import validate_pod_security_context
 from whysync.kubernetes.validation.volumes import validate_volumes
 
 _MAX_INT32 = 2**31 - 1

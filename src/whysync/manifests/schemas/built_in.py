@@ -9,11 +9,10 @@ from functools import cache
 from typing import Final
 
 from whysync.json_tree import Object, fields
-from whysync.kubernetes.apiserver.address_allocator import AddressAllocator
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
-from whysync.kubernetes.apiserver.registry import RegistryContext
 from whysync.kubernetes.apiserver.registry_strategies import prepare_for_create
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
+from whysync.kubernetes.apiserver.service_allocation import AddressAllocator, RegistryContext
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.apiserver.storage import Store
 from whysync.kubernetes.schema import type_of

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.argocd.repo_server.git.revisions import RevisionUnknown, commit_of, refs_in
-from whysync.argocd.repo_server.git.semver import compare, is_range, newest, version_of
+from whysync.argocd.repo_server.git.revisions import (
+    RevisionUnknown,
+    commit_of,
+    compare,
+    is_range,
+    newest,
+    refs_in,
+    version_of,
+)
 
 A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
 REFS = {

@@ -14,8 +14,13 @@ from whysync.argocd.repo_server.render import CannotRender, RefSource, RenderOpt
 from whysync.argocd.repo_server.render.detect import detected_type, source_type, with_overrides
 from whysync.argocd.repo_server.render.environment import build_environment, substituted
 from whysync.argocd.repo_server.render.helm import escaped, inline_values
-from whysync.argocd.repo_server.render.kustomization import EditFailed, edited, split_image
-from whysync.argocd.repo_server.render.kustomize import as_kustomize_error, check_reach
+from whysync.argocd.repo_server.render.kustomize import (
+    EditFailed,
+    as_kustomize_error,
+    check_reach,
+    edited,
+    split_image,
+)
 from whysync.argocd.repo_server.render.options import with_settings
 from whysync.argocd.repo_server.render.tools import kube_version
 from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs, expanded

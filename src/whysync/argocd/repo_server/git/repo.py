@@ -15,10 +15,18 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from whysync.argocd.repo_server.git.command import FETCHING, Git, GitFailed, without_credentials
+from whysync.argocd.repo_server.git.command import (
+    FETCHING,
+    Git,
+    GitFailed,
+    Setting,
+    View,
+    git_dir_files,
+    settings_in,
+    without_credentials,
+)
 from whysync.argocd.repo_server.git.revisions import RevisionUnknown, commit_of, is_commit, refs_in
 from whysync.argocd.repo_server.git.tree import Tree, tree_of_commit, tree_of_folder
-from whysync.argocd.repo_server.git.view import Setting, View, git_dir_files, settings_in
 from whysync.errors import NotFound, Refused, Unreadable
 
 _LOCAL: Final = "file://"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from whysync.argocd.app_controller.controller import ApplicationController
 from whysync.argocd.compare.app_status import go_time
 from whysync.argocd.server.server import Denied
-from whysync.argocd.simulation.commands.actor import Actor, Outcome
+from whysync.argocd.simulation.commands.actor import Actor, Outcome, merged
 from whysync.argocd.simulation.commands.command_line import Command
-from whysync.argocd.simulation.commands.merge import merged
 from whysync.argocd.sync.app_request import APPROVED
 from whysync.json_tree import Json, Object, fields, items
 
