@@ -34,6 +34,10 @@ def test_a_cut_message_that_several_rows_match_names_none() -> None:
     assert awaited == Key("argoproj.io", "", "shop", "")
 
 
+def test_a_cluster_scoped_kind_has_no_namespace() -> None:
+    assert _awaited("waiting for healthy state of /Namespace/core") == Key("", "Namespace", "", "core")
+
+
 def _awaited(message: str, *rows: Object) -> Key:
     status: Object = {
         "operationState": {"phase": "Running", "startedAt": "2026-01-05T11:00:00Z", "message": message},

@@ -8,6 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.argocd import hooks
+from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.json_tree import Object, dig, integer, text
 from whysync.kubernetes.api import pointer as pointers
@@ -158,9 +159,9 @@ def _by_key(objects: Iterable[Object], namespace: str) -> dict[Key, Object]:
 
 
 def key_of(obj: Object, namespace: str) -> Key:
-    """The key with the app's namespace if the manifest has none, whatever the scope of its kind."""
+    """The key with the app's namespace if the manifest has none, unless its kind is cluster-scoped."""
     key = ref_of(obj).key
-    return key if key.namespace or key.kind in _CLUSTER_SCOPED else key._replace(namespace=namespace)
+    return key if key.namespace or is_cluster_scoped_kind(key.kind) else key._replace(namespace=namespace)
 
 
 def _ref_of(obj: Object, key: Key) -> Ref:
@@ -168,26 +169,3 @@ def _ref_of(obj: Object, key: Key) -> Ref:
     prefix = text(dig(obj, "metadata", "generateName"))
     name = ref.name or (f"{prefix}…" if prefix else "")
     return Ref(group=ref.group, version=ref.version, kind=ref.kind, namespace=key.namespace, name=name)
-
-
-_CLUSTER_SCOPED: Final = frozenset(
-    {
-        "Namespace",
-        "CustomResourceDefinition",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "PersistentVolume",
-        "StorageClass",
-        "PriorityClass",
-        "IngressClass",
-        "RuntimeClass",
-        "ValidatingWebhookConfiguration",
-        "MutatingWebhookConfiguration",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "APIService",
-        "CSIDriver",
-        "ClusterIssuer",
-        "Node",
-    }
-)

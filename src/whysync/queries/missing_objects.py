@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from difflib import get_close_matches
+from shlex import quote
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import is_namespaced
 from whysync.queries.producers import Producer, creates_object, producer_of
 from whysync.queries.references import Reference, is_absent, referenced_keys, references_of
 from whysync.queries.sync_position import (
@@ -34,6 +36,12 @@ from whysync.queries.sync_position import (
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 _CREATABLE = ("ConfigMap", "Secret", "ServiceAccount")
+_CLASS_FIELDS = {
+    "IngressClass": "ingressClassName",
+    "PriorityClass": "priorityClassName",
+    "RuntimeClass": "runtimeClassName",
+    "StorageClass": "storageClassName",
+}
 
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +87,7 @@ def _reported(case: Case) -> Iterator[MissingObject]:
         yield MissingObject(
             kind=failure.kind or "object",
             name=failure.name,
-            namespace=namespace,
+            namespace=namespace if is_namespaced(case, failure.kind) else "",
             key=failure.key,
             needed_by=above,
             explains=tuple(dict.fromkeys((*group.explains, *(symptoms_about(case, above) if above else ())))),
@@ -99,7 +107,9 @@ def _of_waiting_containers(case: Case) -> Iterator[MissingObject]:
                         yield MissingObject(
                             kind=failure.kind,
                             name=failure.name,
-                            namespace=failure.namespace or history.pod.ref.namespace,
+                            namespace=(failure.namespace or history.pod.ref.namespace)
+                            if is_namespaced(case, failure.kind)
+                            else "",
                             key=failure.key,
                             needed_by=row,
                             explains=symptoms_about(case, row),
@@ -339,7 +349,21 @@ def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None)
         *((sync(case),) if again else ()),
         title=f"{action}, then sync" if again else f"{action}; no sync is needed",
     )
+    yield from _another_class(case, need, again=again, corrected=bool(similar))
     yield from _in_an_earlier_hook(case, need)
+
+
+def _another_class(case: Case, need: MissingObject, *, again: bool, corrected: bool) -> Iterator[Fix]:
+    """A class of the cluster is often only misspelled; other apps share it, so it is not created lightly."""
+    field = _CLASS_FIELDS.get(need.kind)
+    if field is None or corrected:
+        return
+    yield Fix.run(
+        with_comment(kubectl("get", need.kind.lower()), "the classes that exist"),
+        with_comment(f"git grep -n -F {quote(need.name)}", "in the checkout: where it is set"),
+        *((sync(case),) if again else ()),
+        title=f"Or, if another class is meant: correct {field} in Git",
+    )
 
 
 def _waits_for_it_alone(case: Case) -> bool:
@@ -432,6 +456,8 @@ def _creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
             yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
         case "ConfigMap":
             yield kubectl("create", "configmap", need.name, *values, namespace=place)
+        case "PriorityClass":
+            yield kubectl("create", "priorityclass", need.name, "--value=VALUE")
         case "ServiceAccount":
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:

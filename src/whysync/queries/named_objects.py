@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.failure import ObjectName
@@ -14,32 +15,6 @@ if TYPE_CHECKING:
 
 _CREATORS = frozenset(
     {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "ReplicationController", "Rollout"}
-)
-_CLUSTER_SCOPED = frozenset(
-    {
-        "APIService",
-        "CSIDriver",
-        "CertificateSigningRequest",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "CustomResourceDefinition",
-        "FlowSchema",
-        "GatewayClass",
-        "IngressClass",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "Node",
-        "PersistentVolume",
-        "PodSecurityPolicy",
-        "PriorityClass",
-        "PriorityLevelConfiguration",
-        "RuntimeClass",
-        "StorageClass",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-        "VolumeSnapshotClass",
-    }
 )
 _OF_ARGOCD = frozenset({"Application", "ApplicationSet", "AppProject"})
 UNKNOWN_NAMESPACE = "NAMESPACE"
@@ -65,10 +40,11 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
         and "Pod" in (named.kind, _PODS.get(named.resource))
     ):
         return owning_row_of(case, reported_on) or reported_on  # a Pod that its controller could not create
+    kind = named.kind or named.resource or "object"
     return Ref(
         group=named.group,
-        kind=named.kind or named.resource or "object",
-        namespace=named.namespace,
+        kind=kind,
+        namespace=named.namespace if is_namespaced(case, kind) else "",
         name=named.name,
     )
 
@@ -98,8 +74,8 @@ def _namespace(case: Case, key: Key) -> str:
 
 
 def is_namespaced(case: Case, kind: str) -> bool:
-    """Is the kind namespaced? From its live CRD, else from the list of built-in cluster-scoped kinds."""
+    """Is the kind namespaced? From its live CRD, else from the table of cluster-scoped kinds."""
     for crd in case.index.snapshot.live:
         if crd.ref.kind == "CustomResourceDefinition" and crd.at("/spec/names/kind") == kind:
             return crd.at("/spec/scope") != "Cluster"
-    return kind not in _CLUSTER_SCOPED
+    return not is_cluster_scoped_kind(kind)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.json_tree import Json, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -37,7 +38,7 @@ class Reference(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_namespaced(self) -> bool:
-        return self.kind != "IngressClass"
+        return not is_cluster_scoped_kind(self.kind)
 
 
 def references_of(manifest: Manifest) -> Iterator[Reference]:

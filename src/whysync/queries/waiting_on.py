@@ -18,6 +18,7 @@ from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, Waiting
 from whysync.queries.group_failures import grouped
+from whysync.queries.named_objects import is_namespaced
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -116,5 +117,5 @@ def _completed(case: Case, failure: Waiting) -> Ref:
             similar[candidate.key] = candidate.ref
     if len(similar) == 1:
         return next(iter(similar.values()))
-    namespace = case.destination_namespace
+    namespace = case.destination_namespace if is_namespaced(case, failure.kind) else ""
     return Ref(group=failure.group, version="v1", kind=failure.kind, namespace=namespace, name=failure.name)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.argocd.compare.kind_scopes import Scopes
+from whysync.argocd.compare.kind_scopes import Scopes, is_cluster_scoped_kind
 from whysync.json_tree import Object
 
 
@@ -62,3 +62,15 @@ def test_an_object_does_not_overrule_what_is_built_in() -> None:
 
 def test_what_nobody_knows_is_as_the_caller_says() -> None:
     assert Scopes(otherwise=True).is_namespaced("x.io", "Widget") is True
+
+
+@pytest.mark.parametrize(
+    "kind", ["PriorityClass", "StorageClass", "ClusterIssuer", "GatewayClass", "CSINode"]
+)
+def test_a_text_without_a_group_still_names_a_cluster_scoped_kind(kind: str) -> None:
+    assert is_cluster_scoped_kind(kind)
+
+
+@pytest.mark.parametrize("kind", ["Secret", "Issuer", "Cluster", ""])
+def test_other_kinds_are_not_cluster_scoped(kind: str) -> None:
+    assert not is_cluster_scoped_kind(kind)

@@ -48,6 +48,19 @@ _CLUSTER_SCOPED: Final = {
     ),
     "storagemigration.k8s.io": ("StorageVersionMigration",),
 }
+_CLUSTER_SCOPED_CUSTOM: Final = frozenset(
+    {
+        "ClusterExternalSecret",
+        "ClusterIssuer",
+        "ClusterPolicy",
+        "ClusterSecretStore",
+        "GatewayClass",
+        "VolumeGroupSnapshotClass",
+        "VolumeSnapshotClass",
+        "VolumeSnapshotContent",
+    }
+)
+"""Well-known kinds of other groups, for texts that name no group."""
 _CRD_GROUP, _CRD = "apiextensions.k8s.io", "CustomResourceDefinition"
 
 
@@ -87,6 +100,11 @@ class Scopes:
         if namespaced is None:
             namespaced = _builtin(group, kind)
         return self._otherwise if namespaced is None else namespaced
+
+
+def is_cluster_scoped_kind(kind: str) -> bool:
+    """Is a kind of this name cluster-scoped? For texts and references that name no group."""
+    return kind in _CLUSTER_SCOPED_CUSTOM or any(kind in names for names in _CLUSTER_SCOPED.values())
 
 
 def _builtin(group: str, kind: str) -> bool | None:

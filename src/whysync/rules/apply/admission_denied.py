@@ -30,7 +30,7 @@ from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref, placed
+from whysync.queries.named_objects import is_namespaced, named_ref, placed
 from whysync.queries.pod_security import demanded_edits, demanded_fields, forbidden_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
@@ -239,4 +239,4 @@ def _other(case: Case, failure: AdmissionDenied, ref: Ref) -> Ref:
         if (key.kind.lower(), key.namespace, key.name) == (named.kind.lower(), namespace, named.name):
             return Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
     kind = named.kind.capitalize() if named.kind.islower() else named.kind
-    return Ref(kind=kind, namespace=namespace, name=named.name)
+    return Ref(kind=kind, namespace=namespace if is_namespaced(case, kind) else "", name=named.name)
