@@ -116,3 +116,5 @@ def test_a_granted_permission_is_asked_for(scope: str, namespace: str, question:
     }
     steps = following(Fix.new(grant, title="t"), the_case("Failed"))
     assert steps == (f"{question}   # must print yes", LOOK, SYNC)
+    in_source = following(Fix.new(grant, title="t", in_source=True), the_case("Failed"))
+    assert in_source == (LOOK, "argocd app wait shop --sync", f"{question}   # must print yes")

@@ -95,7 +95,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
 
     `edits` change the object `target`; `drops` deletes its manifest from Git; `create` is a new object for
     Git; `line` is added to `policy.csv`. `afterwards` are commands to run after the sync, without which the
-    change has no effect. A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it.
+    change has no effect. `in_source`: a new object belongs in the app's source, also if it is a permission.
+    A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it.
     """
 
     title: str
@@ -104,6 +105,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     edits: tuple[Edit, ...] = ()
     drops: bool = False
     create: Object | None = None
+    in_source: bool = False
     line: str = ""
     commands: tuple[str, ...] = ()
     afterwards: tuple[str, ...] = ()
@@ -152,9 +154,9 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
         return Fix(title=title, kind=FixKind.PROJECT, target=ref, edits=edits, risk=risk)
 
     @staticmethod
-    def new(manifest: Object, *, title: str, risk: str = "") -> Fix:
+    def new(manifest: Object, *, title: str, risk: str = "", in_source: bool = False) -> Fix:
         """Add a new object to Git."""
-        return Fix(title=title, kind=FixKind.MANIFEST, create=manifest, risk=risk)
+        return Fix(title=title, kind=FixKind.MANIFEST, create=manifest, risk=risk, in_source=in_source)
 
     @staticmethod
     def policy(line: str, *, title: str, risk: str = "") -> Fix:

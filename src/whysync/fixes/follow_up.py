@@ -45,14 +45,16 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
         yield _end_running_sync(fix, case)
     if fix.kind is FixKind.SETTINGS and fix.target is not None and fix.target.name == _READ_AT_STARTUP:
         yield with_comment(restart(case, CONTROLLER), "it reads these settings only at startup")
-    if fix.create is not None:
-        yield from _check_of_permission(fix.create)
+    check = tuple(_check_of_permission(fix.create)) if fix.create is not None else ()
+    if not is_in_git(fix):
+        yield from check
     yield refresh(case)
     if _needs_sync(fix, case):
         yield sync(case)
-    if fix.afterwards:
+    afterwards = (*(check if is_in_git(fix) else ()), *fix.afterwards)
+    if afterwards:
         yield f"argocd app wait {app_argument(case)} --sync"
-    yield from fix.afterwards
+    yield from afterwards
 
 
 def _check_of_permission(manifest: Object) -> Iterator[str]:
@@ -109,7 +111,9 @@ def is_in_git(fix: Fix) -> bool:
     """
     if fix.kind is not FixKind.MANIFEST:
         return False
-    return fix.create is None or not any(ref.group in _NOT_IN_APP for ref in made_by(fix.create))
+    if fix.create is None or fix.in_source:
+        return True
+    return not any(ref.group in _NOT_IN_APP for ref in made_by(fix.create))
 
 
 def made_by(manifest: Object) -> tuple[Ref, ...]:

@@ -1,9 +1,10 @@
-"""Kubernetes RBAC does not permit a request of Argo CD's account.
+"""Kubernetes RBAC does not permit a request of Argo CD's account, or of an account of the app.
 
 ## What happens
 Argo CD uses an account of the destination cluster: its own service account, the one in the cluster Secret,
 or one that the project impersonates. That account lacks a permission, so the object cannot be read, listed
-or applied. If it cannot list a kind, every Application of that cluster is affected.
+or applied. If it cannot list a kind, every Application of that cluster is affected. A controller that is part
+of the app has an account of its own, and its log reports what that account lacks.
 
 ## How whysync knows
 `is forbidden: User … cannot <verb> resource …` from the API server.
@@ -11,8 +12,9 @@ or applied. If it cannot list a kind, every Application of that cluster is affec
 ## Fix
 If Argo CD's own controller cannot list a kind, its ClusterRoleBinding is missing or has another subject:
 repair the binding, because the next kind fails too. Otherwise create a Role (or ClusterRole) and binding that
-permits what Argo CD does with this kind. A Role that grants more than the account has: narrow its rules, or
-give the account these permissions. The API server checks all rules at each write, not only new ones.
+permits what Argo CD does with this kind. For an account of the app, the Role belongs in the app's source;
+many charts have a value for it. A Role that grants more than the account has: narrow its rules, or give the
+account these permissions. The API server checks all rules at each write, not only new ones.
 
 ## When it is something else
 `permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and admission
@@ -21,14 +23,23 @@ policies also report forbidden: they are quota and admission-denied.
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
+from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
+from whysync.queries.already_fixed import sync_again
 from whysync.queries.attempts import sync_or_retry
 from whysync.queries.commands import comment, kubectl, refresh, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.rbac import ROLE_NAME, binding_for, role_for, service_account
+from whysync.queries.rbac import (
+    ROLE_NAME,
+    bound_role,
+    is_account_of_app,
+    missing_rules,
+    role_and_binding,
+    service_account,
+)
 
 LISTING = ("list", "watch", "deletecollection")
 CONTROLLERS = ("argocd-application-controller", "openshift-gitops-argocd-application-controller")
@@ -49,7 +60,20 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server denies the request"),
             fixes=(*_own_binding(case, group), *_fixes(case, group)),
+            already_fixed=_already_permitted(case, group),
         )
+
+
+def _already_permitted(case: Case, group: FailureGroup[Forbidden]) -> AlreadyFixed | None:
+    """A log keeps the refusals from before the Role was changed."""
+    role = bound_role(case, group) if is_account_of_app(group) else None
+    if role is None or group.failure.escalation or missing_rules(role, group):
+        return None
+    return sync_again(
+        case,
+        f"{role.ref} in Git permits it",
+        "Sync the app, so that the cluster has this Role: the controller tries again by itself",
+    )
 
 
 def _user(failure: Forbidden) -> str:
@@ -98,13 +122,34 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
             title="List the account's permissions, and grant what the message names",
         )
         return
+    if is_account_of_app(group):
+        yield _in_source(case, group)
+        return
     yield Fix.new(
-        {"apiVersion": "v1", "kind": "List", "items": [role_for(group), binding_for(failure)]},
+        role_and_binding(case, group),
         title=f"Permit {_user(failure)} to manage this kind"
         if group.applied
         else f"Permit exactly this for {_user(failure)}",
         risk="it covers only what was refused: the next kind may be refused too; apply it in the destination"
         " cluster, with an account that may grant permissions",
+    )
+
+
+def _in_source(case: Case, group: FailureGroup[Forbidden]) -> Fix:
+    """The app's source has to declare what its own Pods need: many charts have a value for it."""
+    risk = (
+        "it covers only what was refused: the next kind may be refused too; Argo CD can only grant what its"
+        " own account is permitted"
+    )
+    role = bound_role(case, group)
+    if role is not None:
+        edits = (Add(pointer="/rules", value=rule) for rule in missing_rules(role, group))
+        return Fix.change(role.ref, *edits, title=f"Permit it in {role.ref}, in the app's source", risk=risk)
+    return Fix.new(
+        role_and_binding(case, group),
+        title=f"Permit it for {_user(group.failure)} in the app's source: a value of its chart, or this Role",
+        risk=risk,
+        in_source=True,
     )
 
 
