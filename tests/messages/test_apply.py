@@ -226,7 +226,26 @@ PLACES: list[Row] = [
     (
         'pods "web-1" is forbidden: [maximum memory usage per Container is 1Gi, but limit is 2Gi]',
         LimitRange,
-        {"bound": "maximum", "amount": "memory", "per": "Container", "limit": "1Gi", "got": "2Gi"},
+        {
+            "bound": "maximum",
+            "amount": "memory",
+            "per": "Container",
+            "limit": "1Gi",
+            "got": "2Gi",
+            "side": "limit",
+        },
+    ),
+    (
+        'pods "web-1" is forbidden: minimum cpu usage per Container is 100m.  No request is specified',
+        LimitRange,
+        {
+            "bound": "minimum",
+            "amount": "cpu",
+            "per": "Container",
+            "limit": "100m",
+            "got": "",
+            "side": "request",
+        },
     ),
     ('deployments.apps "web" already exists', AlreadyExists, {"being_deleted": False}),
     (

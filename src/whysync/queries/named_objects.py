@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.kubernetes.api.ref import Key, Ref
+from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.messages.failure import ObjectName
-from whysync.queries.commands import argocd_namespace
+from whysync.queries.commands import app_argument, argocd_namespace, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -24,7 +25,8 @@ _PODS = {"pods": "Pod", "pod": "Pod"}
 def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> Ref:
     """The object that a message names, completed from the facts; else the one it was reported for.
 
-    A message without any object is about the Application.
+    A message without any object is reported on the Application, which is not what was applied: a text about
+    it uses `object_text`, and its commands come from `find_object`.
     """
     reported_on = case.as_in_row(reported_on) if reported_on is not None else None
     if reported_on is not None and (not named.name or named.name == reported_on.name):
@@ -40,12 +42,47 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
         and "Pod" in (named.kind, _PODS.get(named.resource))
     ):
         return owning_row_of(case, reported_on) or reported_on  # a Pod that its controller could not create
-    kind = named.kind or named.resource or "object"
+    kind = named.kind or _kind_of(named.resource) or "object"
     return Ref(
         group=named.group,
         kind=kind,
         namespace=named.namespace if is_namespaced(case, kind) else "",
         name=named.name,
+    )
+
+
+def _kind_of(resource: str) -> str:
+    """`pods` is Pod; a resource that is not built in stays as it is."""
+    return next((kind.kind for kind in built_in().values() if kind.plural == resource), resource)
+
+
+def is_unnamed(case: Case, ref: Ref) -> bool:
+    """Does the message name no object, so that only the Application is known that reports it?
+
+    An Application that manages itself is one of its own resources.
+    """
+    return ref.key == case.application.ref.key and ref.key not in case.rows
+
+
+def object_text(case: Case, ref: Ref, kind: str = "") -> str:
+    """The object in a sentence: not the Application, if the message names no object."""
+    if not is_unnamed(case, ref):
+        return str(ref)
+    article = "an" if kind[:1] in "AEIOU" else "a"
+    return f"{f'{article} {kind}' if kind else 'an object'} of this app that the message does not name"
+
+
+def find_object(case: Case, ref: Ref) -> tuple[str, ...]:
+    """Commands that show which object a message means, if it names none."""
+    if not is_unnamed(case, ref):
+        return ()
+    app = app_argument(case)
+    return (
+        with_comment(f"argocd app get {app}", "the object is the row with SyncFailed"),
+        with_comment(
+            f"argocd app manifests {app} | kubectl apply --dry-run=server -f -",
+            "else: the API server names it",
+        ),
     )
 
 

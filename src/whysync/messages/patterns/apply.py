@@ -58,13 +58,18 @@ class QuotaExceeded(Failure, frozen=True, kw_only=True):
 
 
 class LimitRange(Failure, frozen=True, kw_only=True):
-    """`bound` is minimum or maximum (or a ratio), `per` Container, Pod or PersistentVolumeClaim."""
+    """`bound` is minimum or maximum (or a ratio), `per` Container, Pod or PersistentVolumeClaim.
+
+    `got` is the amount that violates it, and `side` says of what: its `limit` or its `request`. Without
+    `got`, that side is not specified.
+    """
 
     bound: str = ""
     amount: str = ""
     per: str = ""
     limit: str = ""
     got: str = ""
+    side: str = ""
     resource: ObjectName = NO_OBJECT_NAME
 
 
@@ -156,6 +161,7 @@ limit_range = fill(
     LimitRange,
     limit=lambda match, _: group_text(match, "limit").rstrip("."),
     got=lambda match, _: group_text(match, "got").rstrip("."),
+    side=lambda match, _: group_text(match, "side") or group_text(match, "unset"),
     resource=forbidden_object,
 )
 
@@ -252,13 +258,13 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         " usage per ",
         r"(?P<bound>minimum|maximum) (?P<amount>[\w./-]{1,100}) usage per "
-        r"(?P<per>\w{1,60}) is (?P<limit>[\w.]{1,60})(?:, but (?:request|limit|"
-        r"lower limit|upper limit) is (?P<got>[\w.]{1,60}))?",
+        r"(?P<per>\w{1,60}) is (?P<limit>[\w.]{1,60})(?:, but (?:lower |upper )?(?P<side>request|limit) is "
+        r"(?P<got>[\w.]{1,60})|\s{1,3}No (?P<unset>request|limit) is specified)?",
         limit_range,
     ),
     Pattern(
         " usage per ",
-        r"No (?:limit|request) is specified",
+        r"No (?P<unset>limit|request) is specified",
         limit_range,
     ),
     Pattern(

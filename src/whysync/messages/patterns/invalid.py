@@ -22,7 +22,7 @@ from whysync.messages.patterns.apply import (
     TooLarge,
 )
 from whysync.messages.patterns.pods import DependencyMissing
-from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem, yaml_type
 
 _TYPES = (
     r"Required value|Invalid value|Unsupported value|Forbidden|Duplicate value|Too long|Too many|Too few|"
@@ -124,6 +124,17 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
         # Go names the struct, then the path without indexes.
         inside = compiled(r"Go struct field \w{0,100}\.([\w.]{1,300}) of type").search(rest)
         path = inside[1] if inside and is_patch else path
+        if converted := compiled(r"cannot convert (\w{1,20}) to (\w{1,20})").search(rest):
+            return SchemaInvalid(
+                text=text,
+                resource=resource,
+                field=path,
+                pointer="" if is_patch else pointer_of(path),
+                problem=problem,
+                value=yaml_type(converted[1]),
+                want=converted[2],
+                detail=detail,
+            )
     elif path == "metadata.name" or "RFC 1123" in rest or "RFC 1035" in rest:
         problem = SchemaProblem.NAME
     return SchemaInvalid(

@@ -95,6 +95,11 @@ def _validation(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+def yaml_type(go_type: str) -> str:
+    """`int64` is a number in YAML; other types of Go have the same names."""
+    return "number" if go_type.startswith(("int", "uint", "float")) else go_type
+
+
 def invalid(problem: SchemaProblem = SchemaProblem.OTHER) -> Builder:
     return fill(
         SchemaInvalid,
@@ -166,7 +171,17 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern("error validating data", r"error validating data: .*", invalid()),
     Pattern("expects string or", r"expects string or .*", invalid(SchemaProblem.TYPE)),
-    Pattern("cannot convert", r"cannot convert \w{1,20} to \w{1,20}", invalid(SchemaProblem.TYPE)),
+    Pattern(
+        "cannot convert",
+        r"cannot convert (?P<value>\w{1,20}) to (?P<want>\w{1,20})",
+        fill(
+            SchemaInvalid,
+            whole="detail",
+            problem=SchemaProblem.TYPE,
+            value=lambda match, _: yaml_type(group_text(match, "value")),
+            resource=_subject,
+        ),
+    ),
     Pattern(
         "quantities must match the regular expression",
         r"quantities must match .*",

@@ -30,7 +30,7 @@ from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import is_namespaced, named_ref, placed
+from whysync.queries.named_objects import find_object, is_namespaced, is_unnamed, named_ref, placed
 from whysync.queries.pod_security import demanded_edits, demanded_fields, forbidden_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
@@ -105,7 +105,7 @@ def _lower_level(failure: AdmissionDenied) -> str:
 
 def _what(case: Case, ref: Ref) -> str:
     """A message without an object is about one that the sync applies, not about the Application."""
-    return "an object of this sync" if ref.key == case.application.ref.key else str(ref)
+    return "an object of this sync" if is_unnamed(case, ref) else str(ref)
 
 
 def denier(failure: AdmissionDenied) -> str:
@@ -138,18 +138,20 @@ def _secured(case: Case, ref: Ref, reason: str) -> Fix:
         forbidden = listed(forbidden_fields(reason)) or one_line(reason)
         return Fix.run(
             *(comment(f"{line}; commit") for line in demanded_fields(reason)),
-            comment(f"remove from the Pod template of {ref}: {forbidden}; commit"),
+            *find_object(case, ref),
+            comment(f"remove from the Pod template of {_what(case, ref)}: {forbidden}; commit"),
             sync(case),
-            title=f"Remove from {ref} in Git what the level forbids: {forbidden}",
+            title=f"Remove from {_what(case, ref)} in Git what the level forbids: {forbidden}",
             risk="a program that needs it fails without it: test it first",
         )
     edits = demanded_edits(desired, reason) if desired is not None else ()
     if edits:
         return Fix.change(ref, *edits, title="Set the securityContext that the level demands", risk=risk)
     return Fix.run(
+        *find_object(case, ref),
         *(comment(f"{line}; commit") for line in demanded_fields(reason)),
         sync(case),
-        title=f"Set the securityContext that the level demands, in the manifest of {ref}",
+        title=f"Set the securityContext that the level demands, in the manifest of {_what(case, ref)}",
         risk=risk,
     )
 
@@ -165,7 +167,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     failure = group.failure
     sync_command = sync(case)
     if failure.engine is PolicyEngine.POD_SECURITY:
-        namespace = ref.namespace or case.destination_namespace
+        namespace = ("" if is_unnamed(case, ref) else ref.namespace) or case.destination_namespace
         yield _secured(case, ref, failure.reason)
         yield Fix.run(
             kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
@@ -184,8 +186,8 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
         *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
             (on_object("get", placed(case, ref), "-o", "yaml") + "   # the live object, if any",)
-            if ref.key != case.application.ref.key
-            else ()
+            if not is_unnamed(case, ref)
+            else find_object(case, ref)
         ),
         comment(
             f"change {listed(fields)} of {_what(case, ref)} in Git; commit" if fields else _read(failure)

@@ -29,7 +29,7 @@ from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import comment, sync, with_comment
 from whysync.queries.crds import SKIP_DRY_RUN, CrdDefinition, crd_definition, is_applied_first
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import is_unnamed, named_ref
 from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
@@ -45,7 +45,9 @@ def crd_missing(case: Case) -> Iterator[Finding]:
         ref = named_ref(case, failure.resource, group.ref)
         if ref.key == case.application.ref.key:  # the message names only an API group
             ref = next((m.ref for m in case.desired if m.ref.group == failure.group), ref)
-        kind, api_group = failure.kind or ref.kind, failure.group or ref.group
+        known = None if is_unnamed(case, ref) else ref
+        kind = failure.kind or (known.kind if known else "")
+        api_group = failure.group or (known.group if known else "")
         definition = crd_definition(case, kind, api_group)
         fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(
@@ -79,7 +81,11 @@ def _with_group_only_symptoms(
 
 
 def _kind_text(kind: str, api_group: str) -> str:
-    return f"{kind} ({api_group})" if api_group else kind or "this kind"
+    return (
+        f"{kind} ({api_group})"
+        if api_group
+        else kind or "the kind of an object that the message does not name"
+    )
 
 
 def _verdict(called: str, definition: CrdDefinition) -> str:

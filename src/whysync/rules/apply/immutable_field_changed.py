@@ -40,7 +40,7 @@ from whysync.queries.commands import app_argument, comment, on_object, sync, wit
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref, placed
+from whysync.queries.named_objects import is_unnamed, named_ref, object_text, placed
 from whysync.queries.rejected_changes import rejected_changes
 from whysync.queries.sync_options import with_options
 from whysync.queries.sync_position import keeps_old_run
@@ -64,7 +64,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
         immutable = _fixed_fields(case, ref, failure)
         yield Finding(
             about=ref,
-            field=immutable[0] if immutable else None,
+            field=immutable[0] if immutable and not is_unnamed(case, ref) else None,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -74,7 +74,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
                 *_sides(immutable, desired, live),
             ),
             fixes=tuple(_fixes_of_unnamed(case))
-            if _is_unnamed(case, ref)
+            if is_unnamed(case, ref)
             else tuple(_fixes(case, ref, immutable)),
             already_fixed=sync_again(
                 case,
@@ -126,15 +126,8 @@ def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, .
     )
 
 
-def _is_unnamed(case: Case, ref: Ref) -> bool:
-    """The message does not name the rejected object, so only the Application that it is about is known."""
-    return ref.key == case.application.ref.key
-
-
 def _verdict(case: Case, ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> str:
-    rejected: Ref | str = ref
-    if _is_unnamed(case, ref):
-        rejected = "an object of this app, which the message does not name"
+    rejected = object_text(case, ref)
     values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
     if failure.allowed and not immutable:
         mutable = ", ".join(failure.allowed)

@@ -24,9 +24,9 @@ from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, cit
 from whysync.json_tree import text
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED, LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import ConflictModified
-from whysync.queries.commands import on_object, sync
+from whysync.queries.commands import kubectl, on_object, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref, placed
+from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text, placed
 
 SERVER_SIDE = "ServerSideApply=true"
 
@@ -42,12 +42,13 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
         server_side = case.has_sync_option(SERVER_SIDE)
         yield Finding(
             about=case.application.ref if server_side else ref,
-            field=LAST_APPLIED_POINTER,
+            field=None if is_unnamed(case, ref) else LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if is_recorded else Confidence.MEDIUM,
-            verdict=f"{ref}: its last-applied annotation {'contains' if is_recorded else 'seems to contain'}"
-            " a resourceVersion, so every update would remove it and is rejected",
+            verdict=f"{object_text(case, ref)}: its last-applied annotation"
+            f" {'contains' if is_recorded else 'seems to contain'} a resourceVersion, so every update would"
+            " remove it and is rejected",
             evidence=(
                 *group.cited(says="an update without a version is rejected"),
                 *(
@@ -58,7 +59,12 @@ def last_applied_has_resource_version(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 Fix.run(
-                    on_object("annotate", placed(case, ref), f"{LAST_APPLIED}-"),
+                    *find_object(case, ref),
+                    kubectl(
+                        "annotate", "KIND", "NAME", f"{LAST_APPLIED}-", namespace=case.destination_namespace
+                    )
+                    if is_unnamed(case, ref)
+                    else on_object("annotate", placed(case, ref), f"{LAST_APPLIED}-"),
                     sync(case),
                     title="Remove the annotation from the live object; the next sync writes a clean one",
                     risk="fields removed from Git since the last apply stay in the live object",

@@ -25,7 +25,7 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import AnnotationTooLong
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import is_unnamed, named_ref, object_text
 from whysync.queries.sync_options import has_option, with_options
 
 SERVER_SIDE = "ServerSideApply=true"
@@ -39,13 +39,13 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
         more = and_more(len(refs) - 1)
         yield Finding(
             about=ref,
-            field=LAST_APPLIED_POINTER,
+            field=None if is_unnamed(case, ref) else LAST_APPLIED_POINTER,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=(
-                f"{ref}{more} is too large for client-side apply: the last-applied annotation "
-                f"exceeds {group.failure.limit} bytes"
+                f"{object_text(case, ref)}{more} is too large for client-side apply: the last-applied"
+                f" annotation exceeds {group.failure.limit} bytes"
             ),
             evidence=group.cited(says="the API server limits the size of all annotations"),
             fixes=tuple(_fixes(case, refs)),

@@ -31,7 +31,7 @@ from whysync.messages.patterns.apply import LimitRange
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import is_unnamed, named_ref, object_text
 from whysync.queries.previous_revision import with_revert
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
@@ -47,20 +47,27 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
     for group in grouped(case, LimitRange, by=lambda f: (f.bound, f.amount, f.per, f.limit)):
         failure = group.failure
         ref = _affected_row(case, group)
-        namespace = ref.namespace or case.destination_namespace
+        namespace = ("" if is_unnamed(case, ref) else ref.namespace) or case.destination_namespace
         bound_kind = failure.bound or "maximum limit/request ratio of"
         bound = f"the {bound_kind} {failure.amount} per {failure.per} in namespace {namespace}"
-        requested = f", but {failure.got} is requested" if failure.got else ""
+        requested = _violation(failure)
         finding = Finding(
             about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}{_others(case, group)}: {bound} is {failure.limit}{requested}",
+            verdict=f"{object_text(case, ref)}{_others(case, group)}: {bound} is {failure.limit}{requested}",
             evidence=(*group.cited(says="the LimitRange rejects it"), *_ranges(case, namespace)),
             fixes=tuple(_fixes(case, namespace, failure)),
         )
         yield _within_bounds(case, finding, failure)
+
+
+def _violation(failure: LimitRange) -> str:
+    """`, but its limit is 4Gi`: the limit and the request have bounds of the same name."""
+    if failure.got:
+        return f", but its {failure.side or 'limit/request ratio'} is {failure.got}"
+    return f", but no {failure.side} is set" if failure.side else ""
 
 
 def _affected_row(case: Case, group: FailureGroup[LimitRange]) -> Ref:
@@ -73,7 +80,7 @@ def _affected_row(case: Case, group: FailureGroup[LimitRange]) -> Ref:
 
 
 def _others(case: Case, group: FailureGroup[LimitRange]) -> str:
-    rows = {owning_row_of(case, ref) or ref for ref in group.resources if ref.kind != "pods"}
+    rows = {owning_row_of(case, ref) or ref for ref in group.resources if ref.kind not in ("pods", "Pod")}
     return and_more(len(rows) - 1)
 
 
@@ -103,7 +110,7 @@ def _within_bounds(case: Case, finding: Finding, failure: LimitRange) -> Finding
             finding,
             already_fixed=sync_again(
                 case,
-                f"Git requests {failure.limit} now",
+                f"Git has {failure.limit} now",
                 "Sync: Git is within the bounds now",
                 *finding.fixes,
             ),
@@ -115,7 +122,7 @@ def _amounts(declared: Manifest, failure: LimitRange) -> Iterator[str]:
     """Pointers to the requests and limits of the resource that the bound is about."""
     for containers in _CONTAINERS:
         for index in range(len(items(declared.at(containers)))):
-            for side in ("limits", "requests"):
+            for side in (f"{failure.side}s",) if failure.side else ("limits", "requests"):
                 pointer = f"{containers}/{index}/resources/{side}/{failure.amount}"
                 if not isinstance(declared.at(pointer), Missing):
                     yield pointer

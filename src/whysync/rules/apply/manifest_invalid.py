@@ -28,9 +28,9 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import comment, kubectl, on_object, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 from whysync.queries.schema_errors import (
     Mistyped,
@@ -83,11 +83,13 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         if not corrected and _is_node_port(failure) and _has_another_port(failure, desired):
             corrected = f"Git no longer declares node port {failure.value}"
         verdict = (
-            _of_type(ref, group, desired, mistyped) if mistyped and desired else _verdict(ref, group, desired)
+            _of_type(ref, group, desired, mistyped)
+            if mistyped and desired
+            else _verdict(case, ref, group, desired)
         )
         yield Finding(
             about=ref,
-            field=field,
+            field=None if is_unnamed(case, ref) else field,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -103,19 +105,20 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
         )
 
 
-def _verdict(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
+def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
+    what = object_text(case, ref, failure.resource.kind)
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     reason = other_release_text(failure, desired) or WORDS[failure.problem]
     if failure.problem is SchemaProblem.TYPE and failure.want and failure.value:
         quoted = ": quote it" if failure.want == "string" and failure.value in ("number", "bool") else ""
         return (
-            f"{ref}{group.others}: {failure.field or 'a field'} has type {failure.value}, but must have type"
+            f"{what}{group.others}: {failure.field or 'a field'} has type {failure.value}, but must have type"
             f" {failure.want}{quoted}"
         )
     if failure.detail and (failure.problem in REASONED or not failure.field):
         reason = f"{reason}: {one_line(failure.detail)}"
-    return f"{ref}{group.others}: {failure.field or 'a field'}{value}: {reason}"
+    return f"{what}{group.others}: {failure.field or 'a field'}{value}: {reason}"
 
 
 def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, mistyped: Mistyped) -> str:
@@ -183,6 +186,21 @@ def _other_node_port(case: Case, ref: Ref, failure: SchemaInvalid, desired: Mani
     )
 
 
+def _explain(path: str, version: str) -> str:
+    return with_comment(
+        kubectl("explain", path, *((version,) if version else ())), "what the cluster expects there"
+    )
+
+
+def _quote_it(failure: SchemaInvalid) -> Iterator[str]:
+    """A number or boolean where a string belongs; the message does not name the field."""
+    if failure.problem is SchemaProblem.TYPE and failure.want == "string" and not failure.field:
+        yield comment(
+            "quote the value; typical places: data and stringData of a Secret, data of a ConfigMap, labels,"
+        )
+        yield comment("annotations, and the values of environment variables; commit")
+
+
 def _fixes(
     case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, mistyped: Mistyped | None
 ) -> Iterator[Fix]:
@@ -203,12 +221,17 @@ def _fixes(
     field = dotted_path(mistyped.pointer) if mistyped else failure.field
     parts = [part for part in field.replace("[", ".").split(".") if part and "]" not in part]
     parent = parts[:-1] if unknown else parts
-    path = ".".join((ref.kind.lower(), *parent))
+    kind = failure.resource.kind if is_unnamed(case, ref) else ref.kind
+    path = ".".join((kind.lower(), *parent))
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
     yield Fix.run(
-        kubectl("explain", path, *((version,) if version else ())) + "   # what the cluster expects there",
+        *find_object(case, ref),
+        *((_explain(path, version),) if kind else ()),
+        *_quote_it(failure),
         sync(case),
-        title=f"Correct {field or 'the field'} of {ref} in Git, then sync",
+        title=f"Find the object, and correct {field or 'the field'} in Git, then sync"
+        if is_unnamed(case, ref)
+        else f"Correct {field or 'the field'} of {ref} in Git, then sync",
     )
     revert = revert_in_git(case, ref)
     if revert is not None:

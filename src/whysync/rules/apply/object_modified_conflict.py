@@ -28,7 +28,7 @@ from whysync.messages.patterns.apply import ConflictModified
 from whysync.queries.attempts import CHANCE, attempts, retries_set
 from whysync.queries.commands import app_argument, comment, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref, placed
+from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text, placed
 from whysync.queries.sync_options import has_option
 
 VERSION = "/metadata/resourceVersion"
@@ -64,12 +64,18 @@ def object_modified_conflict(case: Case) -> Iterator[Finding]:
 
 def _what(case: Case, ref: Ref) -> str:
     """Some messages name no object; the Application is not what was applied."""
-    unnamed = ref.key == case.application.ref.key
-    return "an object of this sync, which the message does not name," if unnamed else str(ref)
+    return object_text(case, ref)
 
 
 def _pinned(desired: Manifest | None) -> Manifest | None:
     return desired if desired is not None and not isinstance(desired.at(VERSION), Missing) else None
+
+
+def _managers(case: Case, ref: Ref) -> str:
+    return with_comment(
+        on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml"),
+        "a manager with a new time in each output writes all the time",
+    )
 
 
 def _how_often(case: Case) -> str:
@@ -87,10 +93,8 @@ def _fixes(case: Case, ref: Ref, pinned: Manifest | None, *, retries: bool) -> I
                 f"argocd app manifests {app_argument(case)} --source git | grep -n resourceVersion",
                 "must print nothing: remove it from Git",
             ),
-            with_comment(
-                on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml"),
-                "a manager with a new time in each output writes all the time",
-            ),
+            *find_object(case, ref),
+            *(() if is_unnamed(case, ref) else (_managers(case, ref),)),
             *_replaced(case, ref),
             sync(case),
             title="Find what writes it all the time, or a resourceVersion in Git, then sync",

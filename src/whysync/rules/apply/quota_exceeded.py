@@ -32,7 +32,7 @@ from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import is_unnamed, named_ref, object_text
 from whysync.queries.quotas import ready_and_desired, required_hard_limits
 
 _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Rollout")
@@ -43,7 +43,8 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
     for group in grouped(case, QuotaExceeded, by=lambda f: (f.quota, bool(f.must_specify))):
         failure = group.failure
         ref = _affected_row(case, group)
-        namespace = ref.namespace or case.destination_namespace
+        namespace = "" if is_unnamed(case, ref) else ref.namespace
+        namespace = namespace or case.destination_namespace
         if proof_of_fix(case, failure, namespace) is not None and fixed_since_autosync_gave_up(case):
             continue  # the quota has room now: autosync_gave_up reports why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
@@ -52,7 +53,7 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(ref, namespace, failure),
+            verdict=_verdict(object_text(case, ref), namespace, failure),
             evidence=(
                 *group.cited(says="the quota rejects it"),
                 *cite_if(quota, "/status", says="hard limits and current use"),
@@ -78,7 +79,7 @@ def _affected_row(case: Case, group: FailureGroup[QuotaExceeded]) -> Ref:
     )
 
 
-def _verdict(ref: Ref, namespace: str, failure: QuotaExceeded) -> str:
+def _verdict(ref: str, namespace: str, failure: QuotaExceeded) -> str:
     quota = f"quota {failure.quota} of namespace {namespace}"
     if failure.must_specify:
         return f"{ref}: {quota} requires every container to set {', '.join(failure.must_specify)}"

@@ -26,7 +26,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SecretEncoding
 from whysync.queries.commands import comment, sync
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
 
 MOST_KEYS = 6
 
@@ -38,10 +38,10 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
         keys = _keys(case, ref)
         name = " or ".join(keys) if 0 < len(keys) <= MOST_KEYS else "the plain value"
         name += ", whichever is plain text," if 1 < len(keys) <= MOST_KEYS else ""
-        what = "a Secret" if ref == case.application.ref else str(ref)
+        what = object_text(case, ref, "Secret")
         yield Finding(
             about=ref,
-            field=child("/data", keys[0]) if len(keys) == 1 else "/data",
+            field=None if is_unnamed(case, ref) else child("/data", keys[0]) if len(keys) == 1 else "/data",
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
@@ -50,6 +50,7 @@ def secret_value_not_base64(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="the API server cannot decode it"),
             fixes=(
                 Fix.run(
+                    *find_object(case, ref),
                     comment(f"in Git: move {name} from data to stringData as it is, or encode it:"),
                     "printf %s 'VALUE' | base64 -w0",
                     comment("commit and push; if the value is a placeholder, run the tool that replaces it"),

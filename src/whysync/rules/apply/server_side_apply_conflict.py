@@ -23,9 +23,9 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import listed
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import SsaConflict
-from whysync.queries.commands import kubectl, on_object, sync
+from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import placed
+from whysync.queries.named_objects import find_object, is_unnamed, object_text, placed
 
 LEFT_OVER = "kubectl-client-side-apply"
 
@@ -38,9 +38,25 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         owners = " and ".join(failure.managers) or "another manager"
         fields = listed(failure.fields, 4) or "some fields"
         is_left_over = set(failure.managers) == {LEFT_OVER}
-        of = f" of {ref}" if group.ref is not None else ""
-        take_over = _take_over(case, placed(case, ref), owners, fields, is_left_over=is_left_over)
-        show_command = on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml")
+        of = f" of {object_text(case, ref)}"
+        take_over = _take_over(case, _namespace(case, ref), owners, fields, is_left_over=is_left_over)
+        show_commands = (
+            *find_object(case, ref),
+            with_comment(
+                kubectl(
+                    "get",
+                    "KIND",
+                    "NAME",
+                    "--show-managed-fields",
+                    "-o",
+                    "yaml",
+                    namespace=case.destination_namespace,
+                )
+                if is_unnamed(case, ref)
+                else on_object("get", placed(case, ref), "--show-managed-fields", "-o", "yaml"),
+                "the owner of each field",
+            ),
+        )
         yield Finding(
             about=ref,
             field=None,
@@ -51,7 +67,7 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
             evidence=group.cited(says="who owns which fields"),
             fixes=(
                 Fix.run(
-                    show_command + "   # the owner of each field",
+                    *show_commands,
                     "# a recent time: stop the script that runs kubectl apply; else take the fields over"
                     if is_left_over
                     else "# remove these fields from the manifests of whoever should not own them",
@@ -64,7 +80,11 @@ def server_side_apply_conflict(case: Case) -> Iterator[Finding]:
         )
 
 
-def _take_over(case: Case, ref: Ref, owners: str, fields: str, *, is_left_over: bool) -> Fix:
+def _namespace(case: Case, ref: Ref) -> str:
+    return case.destination_namespace if is_unnamed(case, ref) else placed(case, ref).namespace
+
+
+def _take_over(case: Case, namespace: str, owners: str, fields: str, *, is_left_over: bool) -> Fix:
     """Git keeps its value, and one apply with force takes the fields over."""
     return Fix.run(
         kubectl(
@@ -74,7 +94,7 @@ def _take_over(case: Case, ref: Ref, owners: str, fields: str, *, is_left_over: 
             f"--field-manager={ARGOCD_MANAGER}",
             "-f",
             "MANIFEST",
-            namespace=ref.namespace,
+            namespace=namespace,
         ),
         sync(case),
         title="Then take the fields over once: they belong to an earlier kubectl apply"

@@ -13,15 +13,18 @@ ports or variables have the same name.
 that has the field. If the API server rejected a server-side diff, its own error is the cause.
 
 ## Fix
-Correct the field in Git. If the live object has it, use server-side diff (`ServerSideDiff=true`). A schema
-that is out of date: upgrade Argo CD for a built-in kind, restart the controller for a custom resource. If an
-ignore rule with `managedFieldsManagers` fails, name the fields instead (`jsonPointers`).
+Correct the field in Git. A schema that is out of date: upgrade Argo CD for a built-in kind, restart the
+controller for a custom resource. If the live object has the field, use server-side diff: for built-in kinds
+`ServerSideDiff=true` is enough, because it uses the cluster's schema; for custom resources it needs no schema
+only with `IncludeMutationWebhook=true` in addition. If an ignore rule with `managedFieldsManagers` fails,
+name the fields instead (`jsonPointers`).
 
 ## When it is something else
 If the API server rejects the object during a sync: schema-invalid.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.argocd import hooks
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
@@ -29,15 +32,17 @@ from whysync.diagnosis.drift.schemas import builtin_has_field
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.schema import kinds, type_of
 from whysync.messages.patterns.diffs import DiffProblem, DiffSchemaError, DiffSide
-from whysync.queries.commands import CONTROLLER, comment, hard_refresh, restart, with_comment
+from whysync.queries.commands import CONTROLLER, app_argument, comment, hard_refresh, restart, with_comment
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import is_unnamed, named_ref
 
 COMPARE = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 SERVER_SIDE = "ServerSideDiff=true"
+INCLUDE_WEBHOOKS = "IncludeMutationWebhook=true"
 PROBLEMS = {
     DiffProblem.UNDECLARED: "the schema does not declare it",
     DiffProblem.DUPLICATE_KEY: "two elements of the list have the same key",
@@ -60,7 +65,7 @@ def diff_schema_error(case: Case) -> Iterator[Finding]:
         is_removed = failure.side is DiffSide.CONFIG and manifest is None and bool(case.desired)
         yield Finding(
             about=case.application.ref if server_side or is_removed else ref,
-            field=None if server_side or is_removed else pointer or COMPARE,
+            field=None if server_side or is_removed or is_unnamed(case, ref) else pointer or COMPARE,
             explains=group.explains,
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
@@ -68,13 +73,19 @@ def diff_schema_error(case: Case) -> Iterator[Finding]:
             verdict=_verdict(failure, manifest),
             root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="error of the comparison"), *_cited(manifest, pointer)),
-            fixes=tuple(_fixes(case, failure, manifest, pointer, server_side=server_side)),
+            fixes=tuple(_fixes(case, failure, manifest, pointer)),
         )
 
 
 def _verdict(failure: DiffSchemaError, manifest: Manifest | None) -> str:
-    side = {DiffSide.LIVE: "live", DiffSide.CONFIG: "Git's", DiffSide.UNKNOWN: "an"}[failure.side]
-    where = f"{side} {manifest.ref}" if manifest else f"{side} object"
+    side = {DiffSide.LIVE: "live ", DiffSide.CONFIG: "Git's ", DiffSide.UNKNOWN: ""}[failure.side]
+    unnamed = {
+        DiffSide.LIVE: "a live object that the message does not name",
+        DiffSide.CONFIG: "an object in Git that the message does not name",
+        DiffSide.UNKNOWN: "an object that the message does not name",
+    }[failure.side]
+    named = f"{failure.resource.kind} {failure.resource.name}" if failure.resource.name else ""
+    where = f"{side}{manifest.ref if manifest else named}" if manifest or named else unnamed
     if failure.problem is DiffProblem.REJECTED:
         resource = f" of {failure.resource.kind} {failure.resource.name}" if failure.resource.name else ""
         detail = one_line(failure.detail)
@@ -113,38 +124,37 @@ def _cited(manifest: Manifest | None, pointer: str | None) -> Iterator[Evidence]
 
 
 def _fixes(
-    case: Case, failure: DiffSchemaError, manifest: Manifest | None, pointer: str | None, *, server_side: bool
+    case: Case, failure: DiffSchemaError, manifest: Manifest | None, pointer: str | None
 ) -> Iterator[Fix]:
     again = hard_refresh(case)
-    is_fixable = failure.problem in (DiffProblem.UNDECLARED, DiffProblem.TYPE)
     if failure.side is DiffSide.CONFIG and failure.problem is DiffProblem.UNDECLARED and manifest and pointer:
         yield Fix.remove(
             manifest.ref, pointer, title="Remove the field from Git: it is not in the cluster's schema"
         )
         if builtin_has_field(manifest.ref, pointer) is False:
             return  # no Kubernetes release has the field, so no schema is out of date
-    elif failure.side is DiffSide.CONFIG and failure.problem in (
-        DiffProblem.DUPLICATE_KEY,
-        DiffProblem.OMITS_KEY,
-    ):
+    elif _is_list_in_git(failure):
         yield Fix.run(
+            *_find(case, failure, manifest),
             comment(f"{', '.join(failure.fields)}: give each element of the list a unique key, and commit"),
             again,
             title="Correct the list in Git",
         )
-    if (
-        not server_side
-        and not failure.before_diff
-        and (is_fixable or failure.problem is not DiffProblem.REJECTED)
-        and failure.inner is None
-    ):
-        known = hooks.options(case.application.body, hooks.COMPARE_OPTIONS)
-        yield Fix.application(
-            case.application.ref,
-            Set(pointer=COMPARE, value=",".join((*known, SERVER_SIDE))),
-            title="Use server-side diff, which needs no schema in Argo CD",
-            risk="each comparison sends a dry-run request per object to the API server",
-        )
+    is_builtin = False if failure.problem is DiffProblem.REJECTED else _is_builtin(failure, manifest)
+    restarted = Fix.run(
+        *_find(case, failure, manifest),
+        restart(case, CONTROLLER),
+        again,
+        title="Restart the controller, which reads the cluster's APIs again"
+        if failure.problem is DiffProblem.REJECTED
+        else "Restart the controller, which reads the schema of the CRD again"
+        if is_builtin is False
+        else "If it is a custom resource: restart the controller, which reads the schema of its CRD again",
+        risk="Applications are not reconciled for a minute or two",
+    )
+    if not is_builtin:
+        yield restarted
+    yield from _server_side_diff(case, failure, is_builtin=is_builtin)
     if failure.before_diff:
         yield Fix.run(
             comment("in the Application's ignoreDifferences, or in resource.customizations of argocd-cm"),
@@ -152,7 +162,6 @@ def _fixes(
             title="Replace managedFieldsManagers in the ignore rules by jsonPointers or jqPathExpressions,"
             " which need no schema",
         )
-    is_builtin = False if failure.problem is DiffProblem.REJECTED else _is_builtin(failure, manifest)
     if is_builtin is not False:
         yield Fix.run(
             with_comment("argocd version", "the server; compare its supported Kubernetes versions"),
@@ -160,15 +169,53 @@ def _fixes(
             if is_builtin
             else "If it is a built-in kind: upgrade Argo CD, whose own schemas are older than the cluster",
         )
-    if not is_builtin:
-        yield Fix.run(
-            restart(case, CONTROLLER),
-            again,
-            title="Restart the controller, which reads the cluster's APIs again"
-            if failure.problem is DiffProblem.REJECTED
-            else "If its CRD was changed: restart the controller, which reads the schemas again",
-            risk="Applications are not reconciled for a minute or two",
-        )
+
+
+def _is_list_in_git(failure: DiffSchemaError) -> bool:
+    """A list that the API server rejects too, in a dry run as well."""
+    return failure.side is DiffSide.CONFIG and failure.problem in (
+        DiffProblem.DUPLICATE_KEY,
+        DiffProblem.OMITS_KEY,
+    )
+
+
+def _server_side_diff(case: Case, failure: DiffSchemaError, *, is_builtin: bool | None) -> Iterator[Fix]:
+    """The API server compares by its own schema; Argo CD still needs one to remove webhooks' changes.
+
+    That schema is the cluster's, also for built-in kinds, as the controller read it. With
+    `IncludeMutationWebhook=true` it is not used. Mirrors gitops-engine `removeWebhookMutation`, Argo CD 3.6.
+    """
+    if failure.before_diff or failure.inner is not None or failure.problem is DiffProblem.REJECTED:
+        return
+    known = hooks.options(case.application.body, hooks.COMPARE_OPTIONS)
+    cluster_schema_is_enough = bool(is_builtin) and failure.problem is DiffProblem.UNDECLARED
+    wanted = (SERVER_SIDE,) if cluster_schema_is_enough else (SERVER_SIDE, INCLUDE_WEBHOOKS)
+    options = tuple(dict.fromkeys((*known, *wanted)))
+    if _is_list_in_git(failure) or options == tuple(known):
+        return
+    yield Fix.application(
+        case.application.ref,
+        Set(pointer=COMPARE, value=",".join(options)),
+        title="Use server-side diff, which compares built-in kinds by the cluster's schema"
+        if cluster_schema_is_enough
+        else "Use server-side diff with mutation webhooks: only then Argo CD needs no schema",
+        risk="each comparison sends a dry-run request per object to the API server"
+        + (
+            "" if cluster_schema_is_enough else "; a webhook that writes another value each time then differs"
+        ),
+    )
+
+
+def _find(case: Case, failure: DiffSchemaError, manifest: Manifest | None) -> Iterator[str]:
+    """The command that finds the object, if the message does not name it: only its field is known."""
+    if manifest is not None or failure.resource.name or not failure.pointers:
+        return
+    source = "live" if failure.side is DiffSide.LIVE else "git"
+    names = [part for part in split(failure.pointers[0]) if not part.isdecimal()]
+    yield with_comment(
+        f"argocd app manifests {app_argument(case)} --source {source} | grep -n {quote(f'{names[-1]}:')}",
+        "the object that has the field",
+    )
 
 
 def _is_builtin(failure: DiffSchemaError, manifest: Manifest | None) -> bool | None:

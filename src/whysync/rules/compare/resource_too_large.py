@@ -37,7 +37,7 @@ from whysync.queries.commands import (
     with_comment,
 )
 from whysync.queries.group_failures import grouped
-from whysync.queries.named_objects import named_ref
+from whysync.queries.named_objects import named_ref, object_text
 from whysync.queries.revert import revert_commit
 
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
@@ -58,6 +58,7 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
     for group in grouped(case, TooLarge, by=lambda failure: (failure.limit_of, failure.resource)):
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
+        what = object_text(case, ref) if failure.limit_of in OBJECT_LIMITS else str(ref)
         numbers = f" ({failure.size} of {failure.limit} bytes)" if failure.size and failure.limit else ""
         desired = case.desired_of(ref.key) if failure.limit_of in OBJECT_LIMITS else None
         largest = _largest(desired.body) if desired is not None else None
@@ -71,7 +72,7 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{ref}: {PROBLEMS[failure.limit_of]}{numbers}",
+            verdict=f"{what}: {PROBLEMS[failure.limit_of]}{numbers}",
             evidence=group.cited(says="the exceeded limit"),
             fixes=(
                 _fix(case, failure.limit_of, largest.pointer if largest is not None else ""),
