@@ -8,7 +8,7 @@ from typing import Final
 
 from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import Finding
+from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
@@ -30,6 +30,7 @@ from whysync.proofs.sync_safety import running_text
 _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6
 _IGNORE_RULE: Final = "ignore-rule-miss"
+_STALE: Final = "stale-state"
 _FAILING: Final = frozenset({ReasonKind.SYNC_FAILS, ReasonKind.SYNC_HANGS})
 _DOUBTS: Final = frozenset(
     {
@@ -50,6 +51,12 @@ def simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
         return Safety.unknown(ReasonKind.SIMULATION_FAILED, f"the simulation does not settle ({problem})")
 
 
+def _explains_equal(finding: Finding) -> bool:
+    """Does it explain a resource that is OutOfSync although nothing differs?"""
+    stale = finding.cause == _STALE and finding.confidence is not Confidence.LOW
+    return stale or finding.cause == _IGNORE_RULE
+
+
 def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     world = simulated(case, disable_auto_sync=not is_running(case), assume_repeats=False)
     since = len(world.simulation.api_server.store.journal)
@@ -59,7 +66,7 @@ def _simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
             ReasonKind.MODEL_DIFFERS,
             "the objects in the facts are not complete enough to compare them",
         )
-    remnants = {finding.about.key for finding in findings if finding.cause == _IGNORE_RULE}
+    remnants = {finding.about.key for finding in findings if _explains_equal(finding)}
     disagreements = disagreement(world, remnants)
     equal = without_effect(world)
     reasons: list[RankedReason] = []

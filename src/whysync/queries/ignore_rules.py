@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from whysync.diagnosis.drift.drifts import Drift
 from whysync.diagnosis.drift.raw_difference import LIST_KEYS
 from whysync.diagnosis.fix import Add, Edit, Fix
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields
@@ -206,3 +207,8 @@ def _key(part: str, *, first: bool) -> str:
     if re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", part):
         return f".{part}"
     return f"{'.' if first else ''}[{json.dumps(part)}]"
+
+
+def risk_of_ignoring(drift: Drift, none: str) -> str:
+    """`none` if only the cluster has the field; what Git declares is otherwise no longer applied."""
+    return none if drift.only_live else "Git's value is then only used when the object is created"

@@ -205,11 +205,10 @@ def _conditions(manifest: Manifest) -> Iterator[Reason]:
         if manifest.ref.kind == "Pod" and text(condition.get("reason")) == "ContainersNotReady":
             continue  # the containers have more detail
         message, code = text(condition.get("message")), text(condition.get("reason"))
+        state = f"{text(condition.get('type'))} is {text(condition.get('status'))}"
         yield Reason(
-            text=message or code or f"{text(condition.get('type'))} is {text(condition.get('status'))}",
-            evidence=cite(
-                manifest, f"/status/conditions/{index}", says=f"condition {text(condition.get('type'))}"
-            ),
+            text=message or code or state,
+            evidence=cite(manifest, f"/status/conditions/{index}", says=f"condition {state}"),
             rank=2 if message else 1,
         )
 

@@ -21,7 +21,7 @@ from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
-from whysync.json_tree import Json, Missing
+from whysync.json_tree import Json, Missing, text
 from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
@@ -521,7 +521,7 @@ def _evidence(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     """The statement, its value if that is short or `wide`, and the location."""
     value = _brief(evidence.value, 2_000)
     if not wide and isinstance(evidence.value, dict):
-        value = _summary(evidence.value)
+        value = _summary(evidence.value, evidence.says)
     root = one_line(finding.root or "")
     is_repeated = len(root) >= _LONG_REASON and root in value  # a short one needs its context
     if not wide and len(value) > _LONGEST_VALUE:
@@ -547,9 +547,11 @@ def _location(evidence: Evidence) -> str:
     return f"{evidence.source} {evidence.ref} {evidence.pointer}"
 
 
-def _summary(value: dict[str, Json]) -> str:
-    """Type, reason, exit code and message of a condition or of a terminated container."""
-    head = [one_line(str(value[name])) for name in ("type", "reason") if isinstance(value.get(name), str)]
+def _summary(value: dict[str, Json], says: str) -> str:
+    """Type, status, reason, exit code and message of a condition or of a terminated container."""
+    kind, status, reason = (one_line(text(value.get(name))) for name in ("type", "status", "reason"))
+    state = f"{kind} is {status}" if kind and status not in ("", "True") else kind
+    head = [part for part in ("" if state and state in says else state, reason) if part]
     code = value.get("exitCode")
     if isinstance(code, int):
         head.append(f"exit code {code}")

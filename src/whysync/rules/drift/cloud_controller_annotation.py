@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.drift import drift_finding
-from whysync.queries.ignore_rules import ignore_field
+from whysync.queries.ignore_rules import ignore_field, risk_of_ignoring
 
 
 @rule(cause="cloud-annotation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -32,7 +32,8 @@ def cloud_controller_annotation(case: Case) -> Iterator[Finding]:
         who = phrase(writer) if writer else "a cloud or load-balancer controller"
         name = drift.last_key
         drop = Fix.remove(drift.ref, drift.pointer, title="Delete the annotation from Git")
-        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: the controller owns the annotation")
+        risk = risk_of_ignoring(drift, "none: the controller owns the annotation")
+        ignore = ignore_field(case, drift.ref, drift.pointer, risk=risk)
         yield drift_finding(
             drift,
             writer=writer,

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Mechanism, rule
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.drift import drift_finding
-from whysync.queries.ignore_rules import ignore_field
+from whysync.queries.ignore_rules import ignore_field, risk_of_ignoring
 
 
 @rule(cause="timestamp", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -30,7 +30,8 @@ def controller_timestamp(case: Case) -> Iterator[Finding]:
         writer = drift.writer
         who = phrase(writer) if writer else "a program in the cluster"
         drop = Fix.remove(drift.ref, drift.pointer, title="Delete the annotation from Git")
-        ignore = ignore_field(case, drift.ref, drift.pointer, risk="none: Git does not set the timestamp")
+        risk = risk_of_ignoring(drift, "none: Git does not set the timestamp")
+        ignore = ignore_field(case, drift.ref, drift.pointer, risk=risk)
         yield drift_finding(
             drift,
             writer=writer,

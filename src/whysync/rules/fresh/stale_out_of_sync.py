@@ -10,7 +10,8 @@ It compares the desired and the live object as Argo CD does, and then field by f
 other rule explains the row.
 
 ## Fix
-Refresh. If the row stays OutOfSync, let Argo CD show its own difference: `argocd app diff`.
+If the change is minutes old, the application controller is down or behind: check it first. Refresh. If the
+row stays OutOfSync, let Argo CD show its own difference: `argocd app diff`.
 
 ## When it is something else
 The values of a Secret are masked here, so a difference in them is not visible. Rows that an ignore rule
@@ -18,14 +19,18 @@ should hide: ignore-rule-miss.
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import items
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.queries.commands import app_argument, refresh
-from whysync.queries.timestamps import instant
+from whysync.queries.commands import app_argument, argocd_namespace, kubectl, refresh, with_comment
+from whysync.queries.timestamps import age_at, age_text, instant
 from whysync.queries.waiting_on import is_running
+
+_COMPARED_WITHIN = timedelta(minutes=3)
+"""Argo CD is behind if a change is older than that and not compared: its default period is 2 to 3 minutes."""
 
 
 @rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
@@ -46,7 +51,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM if written_at else Confidence.LOW,
             verdict=f"{row.ref} is reported as OutOfSync, but nothing differs:"
             + (
-                " it was changed after Argo CD compared it"
+                f" it was changed {age_text(age_at(case, live, written_at))} ago, after Argo CD compared it"
                 if written_at
                 else " the comparison is stale, or this Argo CD compares differently"
             ),
@@ -56,6 +61,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
                 *cite_if(live, written_at, says="when it was last written"),
             ),
             fixes=(
+                *_check_controller(case, live, written_at),
                 Fix.run(
                     refresh(case),
                     f"argocd app diff {app_argument(case)}",
@@ -66,11 +72,26 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
 
 
 def _written_since(case: Case, live: Manifest) -> str:
-    """The time of a write after Argo CD compared, as a pointer into managedFields; empty if there is none."""
+    """The time of the last write after Argo CD compared, as a pointer into managedFields; empty if none."""
     compared = case.app.status.reconciled_at
-    for index, _ in enumerate(items(live.meta.get("managedFields"))):
-        pointer = f"/metadata/managedFields/{index}/time"
-        written = instant(live.at(pointer))
-        if compared is not None and written is not None and written > compared:
-            return pointer
-    return ""
+    pointers = [
+        f"/metadata/managedFields/{index}/time"
+        for index, _ in enumerate(items(live.meta.get("managedFields")))
+    ]
+    times = [(time, pointer) for pointer in pointers if (time := instant(live.at(pointer))) is not None]
+    last, pointer = max(times, default=(None, ""))
+    return pointer if compared is not None and last is not None and last > compared else ""
+
+
+def _check_controller(case: Case, live: Manifest, written_at: str) -> Iterator[Fix]:
+    """Argo CD compares seconds after a change in the cluster. If it has not, no refresh is answered, too."""
+    age = age_at(case, live, written_at) if written_at else None
+    if age is None or age < _COMPARED_WITHIN:
+        return
+    namespace = argocd_namespace(case)
+    selector = "app.kubernetes.io/name=argocd-application-controller"
+    yield Fix.run(
+        with_comment(kubectl("get", "pods", "-l", selector, namespace=namespace), "do they run?"),
+        with_comment(kubectl("logs", "-l", selector, "--tail=50", namespace=namespace), "what it does"),
+        title=f"Check the application controller: it has not compared since the change {age_text(age)} ago",
+    )
