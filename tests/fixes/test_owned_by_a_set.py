@@ -129,3 +129,40 @@ def test_a_change_of_an_app_that_a_set_makes_says_who_will_revert_it(owned: bool
             assert all(("spec.template of ApplicationSet shops" in text) is owned for text in texts)
             assert all(("kubectl" in text) is not owned for text in texts)
     assert not any("ApplicationSet" in fix.risk for fix in fixes if fix.kind is not FixKind.APPLICATION)
+
+
+GENERATED: Object = {
+    "generators": [{"list": {"elements": [{"name": "cart", "ref": "v1"}, {"name": "shop", "ref": "v2"}]}}],
+    "template": {
+        "metadata": {"name": "{{.name}}"},
+        "spec": {"project": "default", "source": {"targetRevision": "{{ .ref }}", "path": "app"}},
+    },
+}
+BY_CLUSTER: Object = {**GENERATED, "generators": [{"clusters": {}}]}
+
+
+@pytest.mark.parametrize(
+    ("pointer", "spec", "place"),
+    [
+        (
+            "/spec/source/targetRevision",
+            GENERATED,
+            "spec.generators[0].list.elements[1] of ApplicationSet shops, value ref"
+            " (spec.template of ApplicationSet shops inserts it)",
+        ),
+        (
+            "/spec/source/targetRevision",
+            BY_CLUSTER,
+            "the generator of ApplicationSet shops, value ref"
+            " (spec.template of ApplicationSet shops inserts it)",
+        ),
+        ("/spec/source/path", GENERATED, "spec.template of ApplicationSet shops"),
+        ("/spec/project", GENERATED, "spec.template of ApplicationSet shops"),
+        ("/spec/revisionHistoryLimit", GENERATED, "spec.template of ApplicationSet shops"),
+    ],
+)
+def test_a_value_that_a_generator_inserts_is_changed_there(pointer: str, spec: Object, place: str) -> None:
+    case = owned_by_set(case_of(application()), application_set(spec))
+    fix = Fix.application(case.application.ref, Set(pointer=pointer, value="new"), title="Change it")
+    assert place in patch_text(fix, case)
+    assert all(place in line for line in as_commands(fix, case)[:1])

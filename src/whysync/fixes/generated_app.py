@@ -6,11 +6,13 @@ Application become those of the template again, unless the policy does not updat
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.json_tree import fields, items, text
+from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import within
 from whysync.queries.commands import comment, words_of
@@ -23,6 +25,8 @@ _CHANGING_KUBECTL_VERBS = frozenset({"patch", "edit", "annotate", "label"})
 _APPLICATION_NAMES = frozenset({"application", "applications", "app", "apps"})
 # Not part of the template: requests to Argo CD, and finalizers of an Application that is being deleted.
 _NOT_REVERTED = ("argocd.argoproj.io/refresh", '"operation"', '"finalizers"')
+_PARAMETER = re.compile(r"{{-?\s*\.?([\w.-]+)\s*(?:\|[^}]*)?-?}}")
+"""A parameter in a template, as `{{.name}}`, `{{name}}` or `{{ .name | quote }}`."""
 
 
 def application_set_of(case: Case, fix: Fix | None = None) -> str:
@@ -50,6 +54,35 @@ def _is_ignored(fix: Fix, case: Case, generator: Manifest) -> bool:
     mine = (rule for rule in rules if text(rule.get("name")) in ("", case.app.name))
     ignored = [text(pointer) for rule in mine for pointer in items(rule.get("jsonPointers"))]
     return bool(fix.edits) and all(any(within(e.pointer, place) for place in ignored) for e in fix.edits)
+
+
+def place_in_set(case: Case, fix: Fix, owner: str) -> str:
+    """Where the set declares the changed fields: its template, or a value of a generator that it inserts."""
+    template = f"spec.template of ApplicationSet {owner}"
+    generator = case.live_named("ApplicationSet", case.app.namespace, owner)
+    if generator is None:
+        return template
+    declared = (generator.at(f"/spec/template{edit.pointer}") for edit in fix.edits)
+    inserted = [name for value in declared if isinstance(value, str) for name in _PARAMETER.findall(value)]
+    if not inserted:
+        return template
+    names = " and ".join(dict.fromkeys(inserted))
+    element = _element(generator, case.app.name)
+    return f"{element or 'the generator'} of ApplicationSet {owner}, value {names} ({template} inserts it)"
+
+
+def _element(generator: Manifest, name: str) -> str:
+    """The element of a list generator that generates the app of this name; empty if none is known to."""
+    template = text(generator.at("/spec/template/metadata/name"))
+    for number, source in enumerate(map(fields, items(generator.spec.get("generators")))):
+        for index, element in enumerate(map(fields, items(fields(source.get("list")).get("elements")))):
+            if _inserted(template, element) == name:
+                return f"spec.generators[{number}].list.elements[{index}]"
+    return ""
+
+
+def _inserted(template: str, element: Object) -> str:
+    return _PARAMETER.sub(lambda match: text(element.get(match[1])), template)
 
 
 def for_generated_app(fix: Fix, case: Case) -> Fix:
