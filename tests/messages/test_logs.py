@@ -194,3 +194,26 @@ def test_requests_that_the_api_server_refuses(line: str, kinds: tuple[type, ...]
 def test_a_repeated_refusal_is_the_same_request() -> None:
     first, later = (f"E0302 03:1{n}:00.123456       1 reflector.go:147] {FORBIDDEN}" for n in range(2))
     assert refused_requests(first) == refused_requests(later)
+
+
+@pytest.mark.parametrize(
+    ("line", "server", "is_wrong_password"),
+    [
+        (
+            'connection to server at "db.shop.svc", port 5432 failed: FATAL: password authentication failed'
+            ' for user "shop"',
+            "db.shop.svc",
+            True,
+        ),
+        ('FATAL: role "shop" does not exist', "", False),
+        ('FATAL: no pg_hba.conf entry for host "10.0.0.3", user "shop"', "10.0.0.3", False),
+        ("request to api.example.com: 401 unauthorized", "api.example.com", False),
+        ("ERROR 1045 (28000): Access denied for user 'shop'@'10.0.0.3' (using password: YES)", "", True),
+        ("ERROR 1045 (28000): Access denied for user 'shop'@'10.0.0.3' (using password: NO)", "", False),
+    ],
+)
+def test_what_a_rejected_login_names(line: str, server: str, *, is_wrong_password: bool) -> None:
+    failure = log_failure([line])
+    assert failure is not None
+    assert failure.reason is LogReason.AUTH_FAILED
+    assert (failure.server, failure.is_wrong_password) == (server, is_wrong_password)

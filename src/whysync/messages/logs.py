@@ -41,6 +41,17 @@ class LogFailure(msgspec.Struct, frozen=True, kw_only=True):
     reason: LogReason
     subject: str = ""
 
+    @property
+    def is_wrong_password(self) -> bool:
+        """Does the server name the password? It also refuses a missing user, a network, a token."""
+        return _regex(_WRONG_PASSWORD).search(self.text) is not None
+
+    @property
+    def server(self) -> str:
+        """The host name of the server that refused, if the line names it."""
+        match = _regex(_SERVER).search(self.text)
+        return match["host"] if match is not None else ""
+
 
 _GENERIC = (
     r"exit(?:ing|ed)?(?: with)?(?: code| status)?:? ?\d{0,4}\.?$|npm err! (?:code|errno|"
@@ -55,6 +66,11 @@ _SOLVED = (
     r"available|reachable|up)|"
     r"accepting connections|database (?:is )?ready|connection succeeded)\b"
 )
+_WRONG_PASSWORD = (
+    r"password authentication failed|access denied for user .*using password: yes|wrongpass|"
+    r"invalid (?:username or )?password|password (?:is )?incorrect|login failed for user"
+)
+_SERVER = r"(?:server at|host|to) [\"'`]?(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,10})[\"'`,: ]"
 _TRANSIENT = {LogReason.CONNECTION_REFUSED, LogReason.DNS, LogReason.TIMEOUT, LogReason.AUTH_FAILED}
 _LEVEL_WORDS = (
     (r"\b(?:fatal|panic|critical|emerg|crit)\b|level=fatal", 4),

@@ -14,7 +14,6 @@ from whysync.diagnosis.pods import LogRootCause
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.log_patterns import LogReason
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
 from whysync.messages.patterns.apply import (
@@ -171,7 +170,7 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
     log_command = kubectl("logs", logs, "--all-containers", "--tail=-1", namespace=ref.namespace)
     instruction = (
         f"Correct the password that the {ref.kind} reads, or the one set on the server, so that they match"
-        if root_cause is not None and root_cause.failure.reason is LogReason.AUTH_FAILED
+        if root_cause is not None and root_cause.failure.is_wrong_password
         else f"Correct what the log shows ({root_cause_text(root_cause.failure)})"
         if root_cause is not None
         else "Read the log, correct the error it shows"
@@ -251,13 +250,18 @@ class MissingSafeguards(msgspec.Struct, frozen=True, kw_only=True):
             yield cite(self.job, DEADLINE_POINTER, says="no deadline")
 
     def fix(self) -> Fix:
-        remove_ttl = " and remove ttlSecondsAfterFinished" if self.has_ttl else ""
+        steps = (
+            *(("set a deadline",) if self.has_no_deadline else ()),
+            *(("remove ttlSecondsAfterFinished",) if self.has_ttl else ()),
+        )
         return Fix.change(
             self.ref,
             *((Remove(pointer=TTL_POINTER),) if self.has_ttl else ()),
             *((Set(pointer=DEADLINE_POINTER, value=600),) if self.has_no_deadline else ()),
-            title=f"Prevention: set a deadline{remove_ttl}",
-            risk="the deadline must be longer than its slowest successful run",
+            title=f"Prevention: {' and '.join(steps)}",
+            risk="the deadline must be longer than its slowest successful run"
+            if self.has_no_deadline
+            else "",
         )
 
 

@@ -26,7 +26,6 @@ _PREFIXES = {
 }
 
 
-_SERVER = re.compile(r"(?:server at|host|to) [\"'`]?(?P<host>[\w-]{1,63}(?:\.[\w-]{1,63}){1,10})[\"'`,: ]")
 _HOST_REASONS = (LogReason.CONNECTION_REFUSED, LogReason.TIMEOUT, LogReason.DNS)
 
 
@@ -37,8 +36,7 @@ def root_cause_text(failure: LogFailure) -> str:
     if not is_informative or not failure.subject:
         return log_line_text(failure.text)
     if failure.reason is LogReason.AUTH_FAILED:
-        server = _SERVER.search(failure.text)
-        by = f" by {server['host']}{_port(failure)}" if server else ""
+        by = f" by {failure.server}{_port(failure)}" if failure.server else ""
         return f"{prefix} {failure.subject}{by}"
     return f"{prefix} {failure.subject}{_port(failure)}"
 

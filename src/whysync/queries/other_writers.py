@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.field_writers import WriterKind
+from whysync.kubernetes.field_writers.known_managers import is_part_of_kubernetes
 from whysync.queries.commands import comment, on_object, sync, with_comment
 from whysync.queries.ignore_rules import changes_with_releases
 
@@ -25,6 +26,8 @@ WRITES_AGAIN: Final = (
 def stop_writer(case: Case, ref: Ref, writer: Writer | None, pointer: str) -> tuple[Fix, ...]:
     """The fix if Git is right; none for parts of Kubernetes itself, which nobody stops."""
     if writer is None or not writer.manager or writer.kind not in _MAY_BE_STOPPED:
+        return ()
+    if is_part_of_kubernetes(writer.manager):
         return ()
     settings = _settings_of(case, ref, writer)
     releases = ", or let it write to Git" if changes_with_releases(case, ref, pointer) else ""

@@ -63,6 +63,12 @@ _QUIT = {
 }
 
 
+# What these requests need: by default, the program does not serve them.
+_QUIT_NEEDS = {
+    "linkerd-proxy": "Linkerd 2.16+: only with annotation config.linkerd.io/proxy-admin-shutdown: enabled",
+    "cloud-sql-proxy": "only with its flag --quitquitquit",
+    "vault-agent": "only with agent_api and enable_quit in a listener of its configuration",
+}
 # How to make it a native sidecar, where its injector decides that.
 _NATIVE = {
     "istio-proxy": "ENABLE_NATIVE_SIDECARS=true in the environment of istiod (Istio 1.19+, Kubernetes 1.29+)",
@@ -86,6 +92,11 @@ class RunningSidecar(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def quit_command(self) -> str:
         return _QUIT.get(self.name, "")
+
+    @property
+    def quit_needs(self) -> str:
+        """What the Pod must have so that `quit_command` works; empty if nothing."""
+        return _QUIT_NEEDS.get(self.name, "")
 
 
 def sidecar_of_finished_job(case: Case, ref: Ref) -> RunningSidecar | None:
@@ -180,6 +191,7 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
             title=f"Run the hook without {sidecar.name}: {switch.text}",
             risk="the hook then lacks what the sidecar provides, and it runs a second time",
         )
+    needs = f" ({sidecar.quit_needs})" if sidecar.quit_needs else ""
     native = _NATIVE.get(sidecar.name, "") if sidecar.injected or sidecar.name in _SWITCHES else ""
     yield Fix.run(
         comment(
@@ -188,7 +200,7 @@ def fixes_without_sidecar(case: Case, hook: Ref, sidecar: RunningSidecar) -> Ite
             " the kubelet stops it with the Job"
         ),
         *(
-            (comment(f"or stop it at the end of the hook: {sidecar.quit_command}"),)
+            (comment(f"or stop it at the end of the hook: {sidecar.quit_command}{needs}"),)
             if sidecar.quit_command
             else ()
         ),
@@ -208,9 +220,11 @@ def _stop_now(sidecar: RunningSidecar) -> Iterator[Fix]:
         )
         commands: tuple[str, ...] = (stop,)
     elif sidecar.quit_command:
+        needs = sidecar.quit_needs
+        quit_now = with_comment(sidecar.quit_command, needs) if needs else sidecar.quit_command
         port = sidecar.quit_command.rpartition("localhost:")[2].partition("/")[0]
         forward = kubectl("port-forward", f"pod/{pod.name}", port, namespace=pod.namespace)
-        commands = (with_comment(forward, "in another terminal"), sidecar.quit_command)
+        commands = (with_comment(forward, "in another terminal"), quit_now)
     else:
         return
     yield Fix.run(

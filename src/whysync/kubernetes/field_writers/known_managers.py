@@ -199,6 +199,14 @@ _KNOWN: dict[WriterKind, tuple[str, ...]] = {
     ),
 }
 
+# Controllers that are part of Kubernetes, or that a cloud runs for its clusters.
+_OF_KUBERNETES = frozenset(
+    {
+        "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kube-addon-manager", "eks",
+        "cloud-controller-manager", "aws-cloud-controller-manager", "azure-cloud-controller-manager",
+        "gcp-cloud-controller-manager", "glbc", "ingress-gce", "gke-ingress", "service-lb",
+    }
+)  # fmt: skip
 _KIND_BY_NAME = {name: kind for kind, names in _KNOWN.items() for name in names}
 
 # Read in this order: the first shape that fits decides.
@@ -231,6 +239,10 @@ _SUFFIXES = (
     ("controller", WriterKind.CONTROLLER),
     ("operator", WriterKind.OPERATOR),
 )
+
+
+def is_part_of_kubernetes(manager: str) -> bool:
+    return manager.lower() in _OF_KUBERNETES
 
 
 def kind_of(manager: str, *, operation: str = "", subresource: str = "") -> WriterKind:
