@@ -275,6 +275,12 @@ def test_a_generated_secret_is_replaced_for_those_who_use_it() -> None:
     generated = change(secret, "/data/password", writer=ARGOCD, mechanism=Mechanism.GENERATED)
     (reason,) = damage(Effects(overwritten=(generated,)))
     assert reason.text == "it replaces /data/password of Secret shop/db with a newly generated value"
+    user = change(secret, "/data/user", writer=ARGOCD, mechanism=Mechanism.GENERATED)
+    (reason,) = damage(Effects(overwritten=(generated, user)))  # one sentence per object
+    assert (
+        reason.text
+        == "it replaces /data/password and /data/user of Secret shop/db with newly generated values"
+    )
     assert (reason.kind, reason.unsafe, reason.weight) == (ReasonKind.REPLACES_GENERATED_VALUE, True, 80)
     for other in (
         change(secret, "/metadata/labels/a", writer=ARGOCD, mechanism=Mechanism.GENERATED),

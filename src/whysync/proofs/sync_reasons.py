@@ -53,7 +53,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(refs: Sequence[Ref], most: int = 2) -> str:
+def listed(refs: Sequence[object], most: int = 2) -> str:
     shown = [str(ref) for ref in refs[:most]]
     if len(refs) > most:
         return f"{', '.join(shown)} and {len(refs) - most} more"
@@ -658,13 +658,16 @@ def _is_generated_secret(change: FieldChange) -> bool:
 
 def _generated(effects: Effects) -> Iterator[RankedReason]:
     """Secret values that rendering generates each time: clients that use the old value lose access."""
+    generated: dict[Ref, list[str]] = {}
     for change in effects.overwritten:
         if _is_generated_secret(change):
-            text = f"it replaces {change.pointer} of {change.ref} with a newly generated value"
-            yield RankedReason(
-                kind=ReasonKind.REPLACES_GENERATED_VALUE,
-                text=text,
-                refs=(change.ref,),
-                weight=80,
-                unsafe=True,
-            )
+            generated.setdefault(change.ref, []).append(change.pointer)
+    for ref, changed in generated.items():
+        value = "a newly generated value" if len(changed) == 1 else "newly generated values"
+        yield RankedReason(
+            kind=ReasonKind.REPLACES_GENERATED_VALUE,
+            text=f"it replaces {listed(changed)} of {ref} with {value}",
+            refs=(ref,),
+            weight=80,
+            unsafe=True,
+        )

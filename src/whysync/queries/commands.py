@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 CONTROLLER = "statefulset/argocd-application-controller"
+CLUSTERS = "argocd.argoproj.io/secret-type=cluster"
 REPO_SERVER = "deployment/argocd-repo-server"
 API_SERVER = "deployment/argocd-server"
 _CONTROL_PLANES = ("", "argocd", "openshift-gitops")

@@ -12,7 +12,8 @@ credentials: exec: …`.
 ## Fix
 Register the cluster again under the same name, with the labels, annotations, namespaces, project and shard
 that its Secret has now: `--upsert` drops what is not given. `argocd cluster rotate-auth` does not help: it
-uses the rejected token. For cloud logins, fix the role of the controller's service account.
+uses the rejected token. In its own cluster Argo CD uses the service account of its Pods: restart them. For
+cloud logins, fix the role of the controller's service account.
 
 ## When it is something else
 If the login works but one action is forbidden: k8s-rbac. If the cluster does not answer: cluster-unreachable.
@@ -20,12 +21,22 @@ If the login works but one action is forbidden: k8s-rbac. If the cluster does no
 
 from collections.abc import Iterator
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.rbac import ClusterAuth
 from whysync.queries.cluster_registration import DROPPED, register_again
-from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
+from whysync.queries.commands import (
+    CLUSTERS,
+    CONTROLLER,
+    argocd_namespace,
+    kubectl,
+    refresh,
+    restart,
+    with_comment,
+)
+from whysync.queries.gone_cluster import is_own_cluster
 from whysync.queries.group_failures import grouped
 
 
@@ -67,6 +78,10 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
             title="Give Argo CD's service accounts a role that may log in to the cluster, then refresh",
         )
     destination = case.app.spec.destination
+    elsewhere = failure.server and failure.server.rstrip("/") != IN_CLUSTER
+    if is_own_cluster(case) and not elsewhere and not failure.uses_exec_plugin:
+        yield _own_token(case)
+        return
     is_destination = failure.server in ("", destination.server) or not destination.server
     known = cluster_for(destination, known_clusters(case.index.snapshot.settings))
     name = known.name if is_destination else ""
@@ -80,4 +95,20 @@ def _fixes(case: Case, failure: ClusterAuth) -> Iterator[Fix]:
         title=("Or register" if failure.uses_exec_plugin else "Register")
         + " the cluster again, with a kubeconfig context that has admin access",
         risk="creates the service account argocd-manager with permissions on the whole cluster; " + DROPPED,
+    )
+
+
+def _own_token(case: Case) -> Fix:
+    """Argo CD logs in to its own cluster with its service account, unless a cluster Secret has a token."""
+    namespace = argocd_namespace(case)
+    secrets = kubectl("get", "secret", "-l", CLUSTERS, namespace=namespace)
+    return Fix.run(
+        with_comment(secrets, f"one for {IN_CLUSTER} replaces the service account: renew its token"),
+        with_comment(
+            restart(case, CONTROLLER),
+            "otherwise: its Pods get a new token of their service account",
+        ),
+        refresh(case),
+        title="Renew the token with which Argo CD logs in to its own cluster",
+        risk="a restarted controller reads all clusters again: comparisons wait for some minutes",
     )

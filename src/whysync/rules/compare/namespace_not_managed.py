@@ -26,11 +26,10 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.cluster import NamespaceNotManaged
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import argocd_namespace, comment, kubectl, refresh
+from whysync.queries.commands import CLUSTERS, argocd_namespace, comment, kubectl, refresh
 from whysync.queries.group_failures import grouped
 
 PLAIN = "/stringData/namespaces"
-CLUSTERS = "argocd.argoproj.io/secret-type=cluster"
 ALL_KINDS = '{"stringData":{"clusterResources":"true"}}'
 
 
