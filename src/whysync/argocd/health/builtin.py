@@ -13,7 +13,15 @@ from typing import Final, TypeAlias, cast
 import msgspec
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.verdict import CannotJudge, HealthVerdict
+from whysync.argocd.health.verdict import (
+    DEGRADED,
+    HEALTHY,
+    PROGRESSING,
+    SUSPENDED,
+    UNKNOWN,
+    CannotJudge,
+    HealthVerdict,
+)
 from whysync.argocd.hooks import is_hook
 from whysync.argocd.hooks.annotations import annotations_of
 from whysync.golang.fmt import quoted
@@ -29,30 +37,22 @@ from whysync.kubernetes.api.ref import group_of, version_of
 
 Shape: TypeAlias = "str | list[Shape] | dict[str, Shape]"
 
-METADATA: Final[Shape] = {
-    "name": "string",
-    "namespace": "string",
-    "generation": "int64",
-    "labels": {"*": "string"},
-    "annotations": {"*": "string"},
-    "finalizers": ["string"],
-}
 
-
-class GoCheck(msgspec.Struct, frozen=True, kw_only=True):
+class GoCheck(msgspec.Struct, frozen=True):
     name: str
     """The kind in upstream's error messages."""
     judge: Callable[[Object], HealthVerdict]
-    versions: tuple[str, ...] = ()
-    """Empty if upstream reads the raw object of any version."""
-    shape: Shape | None = None
+    shape: dict[str, Shape] = {}
+    """Without the metadata. Empty if upstream reads the raw object of any version."""
+    versions: tuple[str, ...] = ("v1",)
 
     def __call__(self, obj: Object) -> HealthVerdict:
-        if self.versions and version_of(text(obj.get("apiVersion"))) not in self.versions:
-            raise CannotJudge(f"unsupported {self.name} GVK: {_gvk(obj)}")
-        problem = conversion_problem(obj, self.shape) if self.shape is not None else None
-        if problem is not None:
-            raise CannotJudge(f"failed to convert unstructured {self.name} to typed: {problem}")
+        if self.shape:
+            if version_of(text(obj.get("apiVersion"))) not in self.versions:
+                raise CannotJudge(f"unsupported {self.name} GVK: {_gvk(obj)}")
+            problem = conversion_problem(obj, {"metadata": _METADATA, **self.shape})
+            if problem is not None:
+                raise CannotJudge(f"failed to convert unstructured {self.name} to typed: {problem}")
         return self.judge(obj)
 
 
@@ -115,18 +115,6 @@ def _gvk(obj: Object) -> str:
     return f"{group_of(api_version)}/{version_of(api_version)}, Kind={text(obj.get('kind'))}"
 
 
-def conditions_shape(prefix: str) -> Shape:
-    """A list of conditions; `prefix` is the prefix of the Go type, such as `v1.Deployment`."""
-    return [
-        {
-            "type": f"{prefix}ConditionType",
-            "status": "v1.ConditionStatus",
-            "reason": "string",
-            "message": "string",
-        }
-    ]
-
-
 def name_of(obj: Object) -> str:
     return text(dig(obj, "metadata", "name"))
 
@@ -171,13 +159,13 @@ def condition(obj: Object, kind: str) -> Object | None:
 def _get_appsv1_deployment_health(deployment: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAppsv1DeploymentHealth`, Argo CD 3.6."""
     if spec_of(deployment).get("paused") is True:
-        return HealthVerdict(HealthCode.SUSPENDED, "Deployment is paused")
+        return HealthVerdict(SUSPENDED, "Deployment is paused")
     if is_unobserved(deployment):
         return _waiting_for_rollout("observed deployment generation less than desired generation")
     progress = condition(deployment, "Progressing")
     if progress is not None and progress.get("reason") == "ProgressDeadlineExceeded":
         name = quoted(name_of(deployment))
-        return HealthVerdict(HealthCode.DEGRADED, f"Deployment {name} exceeded its progress deadline")
+        return HealthVerdict(DEGRADED, f"Deployment {name} exceeded its progress deadline")
     status, desired = status_of(deployment), desired_replicas(deployment)
     updated, total = count(status, "updatedReplicas"), count(status, "replicas")
     available = count(status, "availableReplicas")
@@ -187,31 +175,11 @@ def _get_appsv1_deployment_health(deployment: Object) -> HealthVerdict:
         return _waiting_for_rollout(f"{total - updated} old replicas are pending termination...")
     if available < updated:
         return _waiting_for_rollout(f"{available} of {updated} updated replicas are available...")
-    return HealthVerdict(HealthCode.HEALTHY)
+    return HealthVerdict(HEALTHY)
 
 
 def _waiting_for_rollout(detail: str) -> HealthVerdict:
-    return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for rollout to finish: {detail}")
-
-
-DEPLOYMENT = GoCheck(
-    name="Deployment",
-    versions=("v1",),
-    judge=_get_appsv1_deployment_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"replicas": "int32", "paused": "bool"},
-        "status": {
-            "observedGeneration": "int64",
-            "replicas": "int32",
-            "updatedReplicas": "int32",
-            "readyReplicas": "int32",
-            "availableReplicas": "int32",
-            "unavailableReplicas": "int32",
-            "conditions": conditions_shape("v1.Deployment"),
-        },
-    },
-)
+    return HealthVerdict(PROGRESSING, f"Waiting for rollout to finish: {detail}")
 
 
 # StatefulSet. It is never Degraded: with Pods that do not start it stays Progressing.
@@ -223,22 +191,20 @@ def _get_appsv1_stateful_set_health(stateful_set: Object) -> HealthVerdict:
     ready, updated = count(status, "readyReplicas"), count(status, "updatedReplicas")
     # Unlike the other workloads, this one must have been observed at least once.
     if count(status, "observedGeneration") == 0 or is_unobserved(stateful_set):
-        return HealthVerdict(HealthCode.PROGRESSING, "Waiting for statefulset spec update to be observed...")
+        return HealthVerdict(PROGRESSING, "Waiting for statefulset spec update to be observed...")
     if desired is not None and ready < desired:
-        return HealthVerdict(HealthCode.PROGRESSING, f"Waiting for {desired - ready} pods to be ready...")
+        return HealthVerdict(PROGRESSING, f"Waiting for {desired - ready} pods to be ready...")
     strategy = fields(spec_of(stateful_set).get("updateStrategy"))
     if strategy.get("type") == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
         return _partitioned_rollout(desired, updated, strategy)
     if strategy.get("type") == "OnDelete":
-        return HealthVerdict(HealthCode.HEALTHY, f"statefulset has {ready} ready pods")
+        return HealthVerdict(HEALTHY, f"statefulset has {ready} ready pods")
     current, update = text(status.get("currentRevision")), text(status.get("updateRevision"))
     if update != current:
         progress = f"{updated} pods at revision {update}..."
-        return HealthVerdict(
-            HealthCode.PROGRESSING, f"waiting for statefulset rolling update to complete {progress}"
-        )
+        return HealthVerdict(PROGRESSING, f"waiting for statefulset rolling update to complete {progress}")
     progress = f"{count(status, 'currentReplicas')} pods at revision {current}..."
-    return HealthVerdict(HealthCode.HEALTHY, f"statefulset rolling update complete {progress}")
+    return HealthVerdict(HEALTHY, f"statefulset rolling update complete {progress}")
 
 
 def _partitioned_rollout(desired: int | None, updated: int, strategy: Object) -> HealthVerdict:
@@ -248,38 +214,8 @@ def _partitioned_rollout(desired: int | None, updated: int, strategy: Object) ->
         new = desired - integer(partition)
         if updated < new:
             progress = f"{updated} out of {new} new pods have been updated..."
-            return HealthVerdict(
-                HealthCode.PROGRESSING, f"Waiting for partitioned roll out to finish: {progress}"
-            )
-    return HealthVerdict(
-        HealthCode.HEALTHY, f"partitioned roll out complete: {updated} new pods have been updated..."
-    )
-
-
-STATEFUL_SET = GoCheck(
-    name="StatefulSet",
-    versions=("v1",),
-    judge=_get_appsv1_stateful_set_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {
-            "replicas": "int32",
-            "updateStrategy": {
-                "type": "v1.StatefulSetUpdateStrategyType",
-                "rollingUpdate": {"partition": "int32"},
-            },
-        },
-        "status": {
-            "observedGeneration": "int64",
-            "replicas": "int32",
-            "readyReplicas": "int32",
-            "currentReplicas": "int32",
-            "updatedReplicas": "int32",
-            "currentRevision": "string",
-            "updateRevision": "string",
-        },
-    },
-)
+            return HealthVerdict(PROGRESSING, f"Waiting for partitioned roll out to finish: {progress}")
+    return HealthVerdict(HEALTHY, f"partitioned roll out complete: {updated} new pods have been updated...")
 
 
 # ReplicaSet.
@@ -290,33 +226,16 @@ def _get_appsv1_replica_set_health(replica_set: Object) -> HealthVerdict:
     waiting = "Waiting for rollout to finish:"
     if is_unobserved(replica_set):
         return HealthVerdict(
-            HealthCode.PROGRESSING,
-            f"{waiting} observed replica set generation less than desired generation",
+            PROGRESSING, f"{waiting} observed replica set generation less than desired generation"
         )
     failure = condition(replica_set, "ReplicaFailure")
     if failure is not None and failure.get("status") == "True":
-        return HealthVerdict(HealthCode.DEGRADED, text(failure.get("message")))
+        return HealthVerdict(DEGRADED, text(failure.get("message")))
     available, desired = count(status_of(replica_set), "availableReplicas"), desired_replicas(replica_set)
     if desired is not None and available < desired:
         progress = f"{available} out of {desired} new replicas are available..."
-        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
-    return HealthVerdict(HealthCode.HEALTHY)
-
-
-REPLICA_SET = GoCheck(
-    name="ReplicaSet",
-    versions=("v1",),
-    judge=_get_appsv1_replica_set_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"replicas": "int32"},
-        "status": {
-            "availableReplicas": "int32",
-            "observedGeneration": "int64",
-            "conditions": conditions_shape("v1.ReplicaSet"),
-        },
-    },
-)
+        return HealthVerdict(PROGRESSING, f"{waiting} {progress}")
+    return HealthVerdict(HEALTHY)
 
 
 # DaemonSet. It is never Degraded.
@@ -326,41 +245,22 @@ def _get_appsv1_daemon_set_health(daemon_set: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAppsv1DaemonSetHealth`, Argo CD 3.6."""
     if is_unobserved(daemon_set):
         return HealthVerdict(
-            HealthCode.PROGRESSING,
+            PROGRESSING,
             "Waiting for rollout to finish: observed daemon set generation less than desired generation",
         )
     status = status_of(daemon_set)
     updated, desired = count(status, "updatedNumberScheduled"), count(status, "desiredNumberScheduled")
     available = count(status, "numberAvailable")
     if dig(daemon_set, "spec", "updateStrategy", "type") == "OnDelete":
-        return HealthVerdict(
-            HealthCode.HEALTHY, f"daemon set {updated} out of {desired} new pods have been updated"
-        )
+        return HealthVerdict(HEALTHY, f"daemon set {updated} out of {desired} new pods have been updated")
     waiting = f"Waiting for daemon set {quoted(name_of(daemon_set))} rollout to finish:"
     if updated < desired:
         progress = f"{updated} out of {desired} new pods have been updated..."
-        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
+        return HealthVerdict(PROGRESSING, f"{waiting} {progress}")
     if available < desired:
         progress = f"{available} of {desired} updated pods are available..."
-        return HealthVerdict(HealthCode.PROGRESSING, f"{waiting} {progress}")
-    return HealthVerdict(HealthCode.HEALTHY)
-
-
-DAEMON_SET = GoCheck(
-    name="DaemonSet",
-    versions=("v1",),
-    judge=_get_appsv1_daemon_set_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"updateStrategy": {"type": "v1.DaemonSetUpdateStrategyType"}},
-        "status": {
-            "desiredNumberScheduled": "int32",
-            "observedGeneration": "int64",
-            "updatedNumberScheduled": "int32",
-            "numberAvailable": "int32",
-        },
-    },
-)
+        return HealthVerdict(PROGRESSING, f"{waiting} {progress}")
+    return HealthVerdict(HEALTHY)
 
 
 # Ingress, of any version. Without a controller that publishes an address it stays Progressing.
@@ -369,10 +269,7 @@ DAEMON_SET = GoCheck(
 def _get_ingress_health(ingress: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getIngressHealth`, Argo CD 3.6."""
     addresses = items(dig(ingress, "status", "loadBalancer", "ingress"))
-    return HealthVerdict(HealthCode.HEALTHY if addresses else HealthCode.PROGRESSING)
-
-
-INGRESS = GoCheck(name="Ingress", judge=_get_ingress_health)
+    return HealthVerdict(HEALTHY if addresses else PROGRESSING)
 
 
 # Service: only one of type LoadBalancer can be unready.
@@ -382,42 +279,18 @@ def _get_corev1_service_health(service: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getCorev1ServiceHealth`, Argo CD 3.6."""
     addresses = items(dig(service, "status", "loadBalancer", "ingress"))
     if spec_of(service).get("type") == "LoadBalancer" and not addresses:
-        return HealthVerdict(HealthCode.PROGRESSING)
-    return HealthVerdict(HealthCode.HEALTHY)
-
-
-SERVICE = GoCheck(
-    name="Service",
-    versions=("v1",),
-    judge=_get_corev1_service_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"type": "v1.ServiceType"},
-        "status": {"loadBalancer": {"ingress": [{"ip": "string", "hostname": "string"}]}},
-    },
-)
+        return HealthVerdict(PROGRESSING)
+    return HealthVerdict(HEALTHY)
 
 
 # PersistentVolumeClaim. With WaitForFirstConsumer it is Progressing until a Pod uses it.
 
-_PVC_PHASES: Final = {
-    "Lost": HealthCode.DEGRADED,
-    "Pending": HealthCode.PROGRESSING,
-    "Bound": HealthCode.HEALTHY,
-}
+_PVC_PHASES: Final = {"Lost": DEGRADED, "Pending": PROGRESSING, "Bound": HEALTHY}
 
 
 def _get_corev1_pvc_health(claim: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getCorev1PVCHealth`, Argo CD 3.6."""
-    return HealthVerdict(_PVC_PHASES.get(text(status_of(claim).get("phase")), HealthCode.UNKNOWN))
-
-
-PERSISTENT_VOLUME_CLAIM = GoCheck(
-    name="PersistentVolumeClaim",
-    versions=("v1",),
-    judge=_get_corev1_pvc_health,
-    shape={"metadata": METADATA, "status": {"phase": "v1.PersistentVolumeClaimPhase"}},
-)
+    return HealthVerdict(_PVC_PHASES.get(text(status_of(claim).get("phase")), UNKNOWN))
 
 
 # Pod. One that ends by design (`restartPolicy` Never or OnFailure) is Progressing while it runs.
@@ -436,21 +309,21 @@ def _get_corev1_pod_health(pod: Object) -> HealthVerdict:
             text(waiting.get("message")) for waiting in _waiting_states(pod) if _is_waiting_error(waiting)
         ]
         if errors:
-            return HealthVerdict(HealthCode.DEGRADED, ", ".join(errors))
+            return HealthVerdict(DEGRADED, ", ".join(errors))
     message = text(status_of(pod).get("message"))
     match status_of(pod).get("phase"):
         case "Pending":
-            return HealthVerdict(HealthCode.PROGRESSING, message)
+            return HealthVerdict(PROGRESSING, message)
         case "Succeeded":
-            return HealthVerdict(HealthCode.HEALTHY, message)
+            return HealthVerdict(HEALTHY, message)
         case "Failed":
-            return HealthVerdict(HealthCode.DEGRADED, message or _get_fail_message(pod))
+            return HealthVerdict(DEGRADED, message or _get_fail_message(pod))
         case "Running" if long_running:
             return HealthVerdict(_running_pod_health(pod), message)
         case "Running" if spec_of(pod).get("restartPolicy") in ("OnFailure", "Never"):
-            return HealthVerdict(HealthCode.PROGRESSING, message)
+            return HealthVerdict(PROGRESSING, message)
         case _:
-            return HealthVerdict(HealthCode.UNKNOWN, message)
+            return HealthVerdict(UNKNOWN, message)
 
 
 def _is_long_running(pod: Object) -> bool:
@@ -462,11 +335,11 @@ def _is_long_running(pod: Object) -> bool:
 def _running_pod_health(pod: Object) -> HealthCode:
     ready = condition(pod, "Ready")
     if ready is not None and ready.get("status") == "True":
-        return HealthCode.HEALTHY
+        return HEALTHY
     for container in _container_statuses(pod, "containerStatuses"):
         if fields(container.get("lastState")).get("terminated") is not None:
-            return HealthCode.DEGRADED
-    return HealthCode.PROGRESSING
+            return DEGRADED
+    return PROGRESSING
 
 
 def _waiting_states(pod: Object) -> Iterator[Object]:
@@ -501,33 +374,6 @@ def _container_statuses(pod: Object, which: str) -> Iterator[Object]:
         yield fields(container)
 
 
-_CONTAINER_STATE: Final[Shape] = {
-    "waiting": {"reason": "string", "message": "string"},
-    "terminated": {"exitCode": "int32", "reason": "string", "message": "string"},
-}
-_CONTAINER_STATUSES: Final[Shape] = [
-    {"name": "string", "state": _CONTAINER_STATE, "lastState": _CONTAINER_STATE}
-]
-
-POD = GoCheck(
-    name="Pod",
-    versions=("v1",),
-    judge=_get_corev1_pod_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"restartPolicy": "v1.RestartPolicy"},
-        "status": {
-            "phase": "v1.PodPhase",
-            "conditions": conditions_shape("v1.Pod"),
-            "message": "string",
-            "reason": "string",
-            "initContainerStatuses": _CONTAINER_STATUSES,
-            "containerStatuses": _CONTAINER_STATUSES,
-        },
-    },
-)
-
-
 # Job. The status of its conditions is ignored, except for Suspended: only their presence matters.
 
 
@@ -551,28 +397,16 @@ def _get_batchv1_job_health(job: Object) -> HealthVerdict:
             case _:
                 pass
     if not complete:
-        return HealthVerdict(HealthCode.PROGRESSING, message)
+        return HealthVerdict(PROGRESSING, message)
     if failed is not None:
-        return HealthVerdict(HealthCode.DEGRADED, failed)
-    return HealthVerdict(HealthCode.SUSPENDED if suspended else HealthCode.HEALTHY, message)
-
-
-JOB = GoCheck(
-    name="Job",
-    versions=("v1",),
-    judge=_get_batchv1_job_health,
-    shape={
-        "metadata": METADATA,
-        "spec": {"suspend": "bool"},
-        "status": {"conditions": conditions_shape("v1.Job")},
-    },
-)
+        return HealthVerdict(DEGRADED, failed)
+    return HealthVerdict(SUSPENDED if suspended else HEALTHY, message)
 
 
 # HorizontalPodAutoscaler. In version v1 the conditions are JSON in an annotation.
 
 _HPA_V1_CONDITIONS: Final = "autoscaling.alpha.kubernetes.io/conditions"
-_WAITING_TO_AUTOSCALE: Final = HealthVerdict(HealthCode.PROGRESSING, "Waiting to Autoscale")
+_WAITING_TO_AUTOSCALE: Final = HealthVerdict(PROGRESSING, "Waiting to Autoscale")
 
 _HPA_FAILURES: Final = {
     ("AbleToScale", "FailedGetScale"),
@@ -594,10 +428,10 @@ def _get_hpa_health(autoscaler: Object) -> HealthVerdict:
         conditions = [fields(condition) for condition in items(status_of(autoscaler).get("conditions"))]
     for condition in conditions:
         if (condition.get("type"), condition.get("reason")) in _HPA_FAILURES:
-            return HealthVerdict(HealthCode.DEGRADED, text(condition.get("message")))
+            return HealthVerdict(DEGRADED, text(condition.get("message")))
     for condition in conditions:
         if condition.get("type") in ("AbleToScale", "ScalingLimited") and condition.get("status") == "True":
-            return HealthVerdict(HealthCode.HEALTHY, text(condition.get("message")))
+            return HealthVerdict(HEALTHY, text(condition.get("message")))
     return _WAITING_TO_AUTOSCALE
 
 
@@ -650,14 +484,6 @@ def _go_json_error(annotation: str, position: int) -> str:
     return f"invalid character '{annotation[position]}' looking for beginning of value"
 
 
-HORIZONTAL_POD_AUTOSCALER = GoCheck(
-    name="HPA",
-    versions=("v1", "v2"),
-    judge=_get_hpa_health,
-    shape={"metadata": METADATA, "status": {"conditions": conditions_shape("v2.HorizontalPodAutoscaler")}},
-)
-
-
 # APIService: is the extension API server reachable?
 
 
@@ -665,40 +491,20 @@ def _get_api_service_health(api_service: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getAPIServiceHealth`, Argo CD 3.6. An unreachable one is not Degraded."""
     available = condition(api_service, "Available")
     if available is None:
-        return HealthVerdict(HealthCode.PROGRESSING, "Waiting to be processed")
-    code = HealthCode.HEALTHY if available.get("status") == "True" else HealthCode.PROGRESSING
+        return HealthVerdict(PROGRESSING, "Waiting to be processed")
+    code = HEALTHY if available.get("status") == "True" else PROGRESSING
     return HealthVerdict(code, f"{text(available.get('reason'))}: {text(available.get('message'))}")
-
-
-API_SERVICE = GoCheck(
-    name="APIService",
-    versions=("v1", "v1beta1"),
-    judge=_get_api_service_health,
-    shape={
-        "metadata": METADATA,
-        "status": {
-            "conditions": [
-                {
-                    "type": "v1.APIServiceConditionType",
-                    "status": "v1.ConditionStatus",
-                    "reason": "string",
-                    "message": "string",
-                }
-            ]
-        },
-    },
-)
 
 
 # Workflow of Argo Workflows.
 
 _WORKFLOW_PHASES: Final = {
-    "": HealthCode.PROGRESSING,
-    "Pending": HealthCode.PROGRESSING,
-    "Running": HealthCode.PROGRESSING,
-    "Succeeded": HealthCode.HEALTHY,
-    "Failed": HealthCode.DEGRADED,
-    "Error": HealthCode.DEGRADED,
+    "": PROGRESSING,
+    "Pending": PROGRESSING,
+    "Running": PROGRESSING,
+    "Succeeded": HEALTHY,
+    "Failed": DEGRADED,
+    "Error": DEGRADED,
 }
 
 
@@ -706,26 +512,108 @@ def _get_argo_workflow_health(workflow: Object) -> HealthVerdict:
     """Mirrors gitops-engine `getArgoWorkflowHealth`, Argo CD 3.6."""
     status = status_of(workflow)
     phase, message = text(status.get("phase")), text(status.get("message"))
-    return HealthVerdict(_WORKFLOW_PHASES.get(phase, HealthCode.UNKNOWN), message)
+    return HealthVerdict(_WORKFLOW_PHASES.get(phase, UNKNOWN), message)
 
 
-WORKFLOW = GoCheck(name="Workflow", judge=_get_argo_workflow_health)
+# The checks with the Go types of the fields that they read.
 
 
-_CHECKS: Final[dict[tuple[str, str], GoCheck]] = {
-    ("apps", "Deployment"): DEPLOYMENT,
-    ("apps", "StatefulSet"): STATEFUL_SET,
-    ("apps", "ReplicaSet"): REPLICA_SET,
-    ("apps", "DaemonSet"): DAEMON_SET,
-    ("extensions", "Ingress"): INGRESS,
-    ("argoproj.io", "Workflow"): WORKFLOW,
-    ("apiregistration.k8s.io", "APIService"): API_SERVICE,
-    ("networking.k8s.io", "Ingress"): INGRESS,
-    ("", "Service"): SERVICE,
-    ("", "PersistentVolumeClaim"): PERSISTENT_VOLUME_CLAIM,
-    ("", "Pod"): POD,
-    ("batch", "Job"): JOB,
-    ("autoscaling", "HorizontalPodAutoscaler"): HORIZONTAL_POD_AUTOSCALER,
+def struct(scalars: str = "", **inner: Shape) -> dict[str, Shape]:
+    """The shape of a struct: `replicas:int32 paused:bool`, then the fields that are not scalars."""
+    shape: dict[str, Shape] = {}
+    for field in scalars.split():
+        name, _, go_type = field.partition(":")
+        shape[name] = go_type
+    return {**shape, **inner}
+
+
+def _conditions(prefix: str) -> Shape:
+    """A list of conditions; `prefix` is the prefix of the Go type, such as `v1.Deployment`."""
+    return [struct(f"type:{prefix}ConditionType status:v1.ConditionStatus reason:string message:string")]
+
+
+_METADATA: Final = struct(
+    "name:string namespace:string generation:int64",
+    labels={"*": "string"},
+    annotations={"*": "string"},
+    finalizers=["string"],
+)
+_DEPLOYMENT: Final = struct(
+    spec=struct("replicas:int32 paused:bool"),
+    status=struct(
+        "observedGeneration:int64 replicas:int32 updatedReplicas:int32 readyReplicas:int32"
+        " availableReplicas:int32 unavailableReplicas:int32",
+        conditions=_conditions("v1.Deployment"),
+    ),
+)
+_STATEFUL_SET: Final = struct(
+    spec=struct(
+        "replicas:int32",
+        updateStrategy=struct(
+            "type:v1.StatefulSetUpdateStrategyType", rollingUpdate=struct("partition:int32")
+        ),
+    ),
+    status=struct(
+        "observedGeneration:int64 replicas:int32 readyReplicas:int32 currentReplicas:int32"
+        " updatedReplicas:int32 currentRevision:string updateRevision:string"
+    ),
+)
+_REPLICA_SET: Final = struct(
+    spec=struct("replicas:int32"),
+    status=struct(
+        "availableReplicas:int32 observedGeneration:int64", conditions=_conditions("v1.ReplicaSet")
+    ),
+)
+_DAEMON_SET: Final = struct(
+    spec=struct(updateStrategy=struct("type:v1.DaemonSetUpdateStrategyType")),
+    status=struct(
+        "desiredNumberScheduled:int32 observedGeneration:int64 updatedNumberScheduled:int32"
+        " numberAvailable:int32"
+    ),
+)
+_SERVICE: Final = struct(
+    spec=struct("type:v1.ServiceType"),
+    status=struct(loadBalancer=struct(ingress=[struct("ip:string hostname:string")])),
+)
+_CONTAINER_STATE: Final = struct(
+    waiting=struct("reason:string message:string"),
+    terminated=struct("exitCode:int32 reason:string message:string"),
+)
+_CONTAINER_STATUSES: Final[Shape] = [
+    struct("name:string", state=_CONTAINER_STATE, lastState=_CONTAINER_STATE)
+]
+_POD: Final = struct(
+    spec=struct("restartPolicy:v1.RestartPolicy"),
+    status=struct(
+        "phase:v1.PodPhase",
+        conditions=_conditions("v1.Pod"),
+        message="string",
+        reason="string",
+        initContainerStatuses=_CONTAINER_STATUSES,
+        containerStatuses=_CONTAINER_STATUSES,
+    ),
+)
+_JOB: Final = struct(spec=struct("suspend:bool"), status=struct(conditions=_conditions("v1.Job")))
+_CLAIM: Final = struct(status=struct("phase:v1.PersistentVolumeClaimPhase"))
+_AUTOSCALER: Final = struct(status=struct(conditions=_conditions("v2.HorizontalPodAutoscaler")))
+_API_SERVICE: Final = struct(status=struct(conditions=_conditions("v1.APIService")))
+
+_CHECKS: Final = {
+    ("apps", "Deployment"): GoCheck("Deployment", _get_appsv1_deployment_health, _DEPLOYMENT),
+    ("apps", "StatefulSet"): GoCheck("StatefulSet", _get_appsv1_stateful_set_health, _STATEFUL_SET),
+    ("apps", "ReplicaSet"): GoCheck("ReplicaSet", _get_appsv1_replica_set_health, _REPLICA_SET),
+    ("apps", "DaemonSet"): GoCheck("DaemonSet", _get_appsv1_daemon_set_health, _DAEMON_SET),
+    ("extensions", "Ingress"): GoCheck("Ingress", _get_ingress_health),
+    ("argoproj.io", "Workflow"): GoCheck("Workflow", _get_argo_workflow_health),
+    ("apiregistration.k8s.io", "APIService"): GoCheck(
+        "APIService", _get_api_service_health, _API_SERVICE, ("v1", "v1beta1")
+    ),
+    ("networking.k8s.io", "Ingress"): GoCheck("Ingress", _get_ingress_health),
+    ("", "Service"): GoCheck("Service", _get_corev1_service_health, _SERVICE),
+    ("", "PersistentVolumeClaim"): GoCheck("PersistentVolumeClaim", _get_corev1_pvc_health, _CLAIM),
+    ("", "Pod"): GoCheck("Pod", _get_corev1_pod_health, _POD),
+    ("batch", "Job"): GoCheck("Job", _get_batchv1_job_health, _JOB),
+    ("autoscaling", "HorizontalPodAutoscaler"): GoCheck("HPA", _get_hpa_health, _AUTOSCALER, ("v1", "v2")),
 }
 
 

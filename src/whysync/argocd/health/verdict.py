@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from whysync.argocd.api.application import HealthCode
+
+HEALTHY: Final = HealthCode.HEALTHY
+SUSPENDED: Final = HealthCode.SUSPENDED
+PROGRESSING: Final = HealthCode.PROGRESSING
+MISSING: Final = HealthCode.MISSING
+DEGRADED: Final = HealthCode.DEGRADED
+UNKNOWN: Final = HealthCode.UNKNOWN
 
 
 class HealthVerdict(msgspec.Struct, frozen=True):

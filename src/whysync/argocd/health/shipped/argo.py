@@ -6,10 +6,6 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    DEGRADED,
-    HEALTHY,
-    PROGRESSING,
-    SUSPENDED,
     Check,
     Step,
     all_of,
@@ -30,7 +26,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, SUSPENDED, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

@@ -7,9 +7,6 @@ from typing import Final
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    DEGRADED,
-    HEALTHY,
-    PROGRESSING,
     Check,
     Step,
     by,
@@ -27,7 +24,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

@@ -6,9 +6,6 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    HEALTHY,
-    PROGRESSING,
-    SUSPENDED,
     Check,
     Step,
     Test,
@@ -21,7 +18,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     unknown,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import HEALTHY, PROGRESSING, SUSPENDED, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

@@ -6,10 +6,6 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    DEGRADED,
-    HEALTHY,
-    PROGRESSING,
-    UNKNOWN,
     Check,
     condition_is,
     degraded,
@@ -23,7 +19,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     verdict,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, UNKNOWN, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

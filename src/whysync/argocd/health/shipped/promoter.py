@@ -9,16 +9,13 @@ import msgspec
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    DEGRADED,
-    HEALTHY,
-    PROGRESSING,
     Check,
     Step,
     healthy,
     in_order,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

@@ -6,9 +6,6 @@ from typing import Final
 
 from whysync.argocd.health.shipped import lua
 from whysync.argocd.health.shipped.vocabulary import (
-    DEGRADED,
-    HEALTHY,
-    PROGRESSING,
     Check,
     Step,
     condition_is,
@@ -20,7 +17,7 @@ from whysync.argocd.health.shipped.vocabulary import (
     true_or_false,
     when,
 )
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, HealthVerdict
 from whysync.json_tree import Json, Object
 
 CHECKS: Final[dict[str, dict[str, Check]]] = {}

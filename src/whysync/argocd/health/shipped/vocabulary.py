@@ -40,7 +40,15 @@ from typing import Final, Protocol, TypeAlias
 
 from whysync.argocd.api.application import HealthCode
 from whysync.argocd.health.shipped import lua
-from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.health.verdict import (
+    DEGRADED,
+    HEALTHY,
+    MISSING,
+    PROGRESSING,
+    SUSPENDED,
+    UNKNOWN,
+    HealthVerdict,
+)
 from whysync.json_tree import Json, Object
 
 Check: TypeAlias = Callable[[Object], HealthVerdict | None]
@@ -51,13 +59,6 @@ Test: TypeAlias = Callable[[Object, Json], bool]
 class Step(Protocol):
     def __call__(self, obj: Object, item: Json = None, /) -> HealthVerdict | None: ...
 
-
-HEALTHY: Final = HealthCode.HEALTHY
-SUSPENDED: Final = HealthCode.SUSPENDED
-PROGRESSING: Final = HealthCode.PROGRESSING
-MISSING: Final = HealthCode.MISSING
-DEGRADED: Final = HealthCode.DEGRADED
-UNKNOWN: Final = HealthCode.UNKNOWN
 
 SPEC_NOT_OBSERVED: Final = (
     ".metadata?.generation ~= nil and .status?.observedGeneration ~= nil"
