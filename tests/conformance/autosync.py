@@ -15,7 +15,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller import auto_sync as autosync
 from whysync.argocd.app_controller import need_refresh as refresh
 from whysync.argocd.app_controller import operation_state as operation
-from whysync.argocd.app_controller.deletion.finalize import Fate, fate_of
+from whysync.argocd.app_controller.deletion.finalize_app import Fate, fate_of
 from whysync.argocd.projects import Cluster, NoCluster, destination_cluster
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State

@@ -10,14 +10,13 @@ from tests.conformance.checks import failed_checks, mismatch
 from tests.conformance.unreached.secret_masking import mask_secrets
 from whysync.argocd import ignore_differences as ignore
 from whysync.argocd.api.application import IgnoreDifference
-from whysync.argocd.diff.diff import diff
+from whysync.argocd.diff.diff import diff, strip_namespace
 from whysync.argocd.diff.normalize import Normalizer, normalize, normalize_secret
 from whysync.argocd.diff.options import DiffOptions, Strategy
 from whysync.argocd.diff.remarshal import remarshal
 from whysync.argocd.diff.result import DiffResult
 from whysync.argocd.diff.server_side import without_owned_ancestors
-from whysync.argocd.diff.three_way import strip_namespace
-from whysync.argocd.ignore_differences.managed_fields_managers import atom_for
+from whysync.argocd.ignore_differences.remove_ignored import atom_for
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import ref_of

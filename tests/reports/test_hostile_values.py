@@ -21,7 +21,7 @@ from whysync.alerts.limits import AlertLimits, Scope
 from whysync.alerts.rendering import groups
 from whysync.alerts.runbook import page
 from whysync.argocd.app_controller.trace import TraceEvent
-from whysync.argocd.health.standalone import standalone_health
+from whysync.argocd.health.assess import standalone_health
 from whysync.audit.auditing import audit
 from whysync.audit.result import Audit
 from whysync.audit.view import render as audit_view

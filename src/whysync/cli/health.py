@@ -56,7 +56,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from whysync.argocd.health.standalone import standalone_health
+    from whysync.argocd.health.assess import standalone_health
     from whysync.reports.health_view import HealthReport, JudgedObject, render, worst_first
 
     snapshot = _snapshot(options)

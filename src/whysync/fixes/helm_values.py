@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from whysync.argocd.repo_server.render.origin import RenderedObject
-from whysync.argocd.repo_server.render.problem import RenderProblem
+from whysync.argocd.repo_server.render.options import RenderedObject, RenderProblem
 from whysync.diagnosis.fix import Remove, Set
 from whysync.errors import Refused
 from whysync.fixes.edit import edited

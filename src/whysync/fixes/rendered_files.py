@@ -11,8 +11,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from whysync.argocd.repo_server.render import RefSource, RenderOptions, RenderProblem
-from whysync.argocd.repo_server.render.options import with_settings
-from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.render.options import RenderedObject, with_settings
 from whysync.argocd.repo_server.working_copy import WorkingCopy
 from whysync.argocd.tracking import instance_name
 from whysync.diagnosis.case import Case

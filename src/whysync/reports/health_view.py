@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import StandaloneHealth
+from whysync.argocd.health.assess import StandaloneHealth
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref

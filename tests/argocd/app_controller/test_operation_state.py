@@ -23,7 +23,7 @@ from whysync.argocd.api.application import (
     SyncResult,
 )
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.app_controller.deletion.finalize import Fate, fate_of
+from whysync.argocd.app_controller.deletion.finalize_app import Fate, fate_of
 from whysync.argocd.app_controller.need_refresh import (
     Processing,
     RefreshReason,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tests.argocd.compare.comparing import application, config_map, inputs
 from whysync.argocd.compare.compare_app_state import compare
-from whysync.argocd.compare.diff_cache import Memo, Memory
+from whysync.argocd.compare.comparison import Memo, Memory
 from whysync.json_tree import Object
 
 NAMES = ("a", "b", "c")

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from tests.argocd.diff.applied_changes import apply_changes
 from tests.argocd.diff.trees import built_ins, custom_resources, pairs_of_built_ins
-from whysync.argocd.diff.diff import diff, is_still_desired, is_within
+from whysync.argocd.diff.diff import diff, is_still_desired, is_within, three_way, two_way
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions, Strategy
 from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.argocd.diff.result import DiffResult
-from whysync.argocd.diff.three_way import three_way, two_way
 from whysync.json_tree import Json, Object, copy_object, fields
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.argocd.api.application import HealthCode
-from whysync.argocd.health.standalone import StandaloneAssessor, standalone_health
+from whysync.argocd.health.assess import StandaloneAssessor, standalone_health
 from whysync.argocd.settings import ResourceOverride
 from whysync.json_tree import Json, Object
 

@@ -34,7 +34,7 @@ from whysync.argocd.rbac import (
     read_lines,
     read_policy,
 )
-from whysync.argocd.rbac.policy_line import quoted, split_csv
+from whysync.argocd.rbac.policy import quoted, split_csv
 from whysync.json_tree import Object
 
 HERE = Origin(name="policy.csv", line=1)

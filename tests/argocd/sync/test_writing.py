@@ -11,7 +11,7 @@ from whysync.argocd.sync.csa_migration import migrate, upgraded_managed_fields
 from whysync.argocd.sync.options import SyncOptions
 from whysync.argocd.sync.request import Request
 from whysync.argocd.sync.results import State
-from whysync.argocd.sync.run_tasks import apply_object
+from whysync.argocd.sync.step import apply_object
 from whysync.argocd.sync.sync_context import SyncContext
 from whysync.json_tree import Object, dig
 from whysync.kubernetes.api.ref import ref_of

@@ -11,8 +11,7 @@ from whysync.golang.decode_errors import json_object_error
 from whysync.golang.fmt import go_json, quoted
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes import validation
-from whysync.kubernetes.validation.equality import same, same_plain
-from whysync.kubernetes.validation.internal_types import difference, internal
+from whysync.kubernetes.validation.internal_types import difference, internal, same, same_plain
 
 TABLE: dict[str, str] = json.loads(
     (Path(validation.__file__).parent / "data" / "internal.json").read_text(encoding="utf-8")

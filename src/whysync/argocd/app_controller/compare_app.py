@@ -11,8 +11,7 @@ from whysync.argocd.api.application import Application
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.app_controller.live_cache import LiveCache
 from whysync.argocd.compare.compare_app_state import compare, compare_with_grace
-from whysync.argocd.compare.comparison import Comparison, Inputs
-from whysync.argocd.compare.diff_cache import Memory
+from whysync.argocd.compare.comparison import Comparison, Inputs, Memory
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.projects import Cluster
 from whysync.argocd.repo_server.server import ManifestRequest, Manifests, NoTargets, RepoServer

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.argocd.api.application import Application, Condition
-from whysync.argocd.app_controller.app_registry import AppRegistry
+from whysync.argocd.app_controller.app_registry import AppRegistry, QueueState
 from whysync.argocd.app_controller.auto_sync import AutoSync, AutoSyncReason, auto_sync
 from whysync.argocd.app_controller.compare_app import (
     CompareContext,
@@ -31,11 +31,10 @@ from whysync.argocd.app_controller.need_refresh import (
     spec_conditions,
 )
 from whysync.argocd.app_controller.operation_state import CompareWith
-from whysync.argocd.app_controller.queue_state import QueueState
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.compare.app_status import conditions_json, go_time, set_conditions
 from whysync.argocd.compare.compare_app_state import NotComparedYet
-from whysync.argocd.compare.diff_cache import Memory
+from whysync.argocd.compare.comparison import Memory
 from whysync.argocd.compare.orphans import orphan_warning, orphans
 from whysync.argocd.projects import NoCluster
 from whysync.argocd.sync_windows.windows import can_sync, matching

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.argocd.diff.normalize import Normalizer, normalize
 from whysync.argocd.diff.options import (
@@ -12,12 +12,25 @@ from whysync.argocd.diff.options import (
     prepared,
     prepared_and_fits,
 )
+from whysync.argocd.diff.remarshal import is_decodable, scheme_type
 from whysync.argocd.diff.result import DiffResult, Sides
-from whysync.argocd.diff.three_way import Outcome, filled, three_way, two_way
-from whysync.json_tree import Json, Object, same, text
+from whysync.json_tree import Json, Object, dig, fields, same, text
+from whysync.kubernetes.api.ref import group_of, version_of
+from whysync.kubernetes.merge import strategic
 from whysync.kubernetes.merge.errors import DiffError
-from whysync.kubernetes.merge.last_applied import last_applied
+from whysync.kubernetes.merge.last_applied import last_applied, without_last_applied
+from whysync.kubernetes.merge.merge_patch import merge_patch, three_way_merge_patch, trimmed_list, trimmed_map
+from whysync.kubernetes.merge.structured import (
+    DEDUCED,
+    Atom,
+    Schemas,
+    TypeErrors,
+    applied,
+    decode_managers,
+    validate,
+)
 from whysync.kubernetes.schema import Type, type_of
+from whysync.kubernetes.schema.defaults import with_defaults
 
 _USUAL: Final = DiffOptions()
 
@@ -38,7 +51,7 @@ def _diff(desired: Object | None, live: Object | None, options: DiffOptions) -> 
 
         return server_side_diff(desired, live, options)
     if options.strategy is Strategy.STRUCTURED_MERGE or asks_for_server_side_apply(desired):
-        from whysync.argocd.diff.structured import structured_merge_diff
+        from whysync.argocd.diff.diff import structured_merge_diff
 
         return structured_merge_diff(prepared(desired, options), prepared(live, options), options)
     applied = last_applied(live)
@@ -227,3 +240,137 @@ def _list_within(key: str, desired: list[Json], live: list[Json], kind: Type | N
         if not _map_within(item, live_item, element):
             return False
     return True
+
+
+# Three-way diff, Argo CD's default: what would `kubectl apply` of the desired object change?
+#
+# Mirrors gitops-engine `ThreeWayDiff` and `TwoWayDiff`, Argo CD 3.6. The patch from the last applied, desired
+# and live objects is applied to the live object; the result is the predicted live object. Without a
+# last-applied annotation the desired object is used instead, and fields that were removed from Git are not
+# detected.
+
+
+class Outcome(NamedTuple):
+    """The compared live and predicted live objects."""
+
+    live: Object
+    predicted: Object
+    kind: Type | None
+
+
+def two_way(desired: Object, live: Object) -> Outcome:
+    desired = strip_namespace(desired)
+    return _compare(desired, desired, live)
+
+
+def three_way(last_applied: Object, desired: Object, live: Object) -> Outcome:
+    return _compare(strip_namespace(last_applied), strip_namespace(desired), live)
+
+
+def strip_namespace(obj: Object) -> Object:
+    """Without the namespace, which the desired object may lack, and without empty annotations.
+
+    Mirrors gitops-engine `removeNamespaceAnnotation`.
+    """
+    meta = obj.get("metadata")
+    if not isinstance(meta, dict):
+        return obj
+    empty = "annotations" in meta and meta["annotations"] in (None, {})
+    if "namespace" not in meta and not empty:
+        return obj
+    removed = {"namespace", "annotations"} if empty else {"namespace"}
+    return {**obj, "metadata": {key: value for key, value in meta.items() if key not in removed}}
+
+
+def _compare(last_applied: Object, desired: Object, live: Object) -> Outcome:
+    kind = type_of(text(last_applied.get("apiVersion")), text(last_applied.get("kind")), in_scheme=True)
+    if kind is None:
+        patch = three_way_merge_patch(last_applied, desired, trimmed_map(last_applied, live))
+        return Outcome(live, merge_patch(live, patch) if patch else live, None)
+    try:
+        trimmed_live = (
+            _with_trimmed_claims(last_applied, live) if kind.name.endswith(".StatefulSet") else live
+        )
+        patch = strategic.three_way_patch(last_applied, desired, trimmed_live, kind)
+    except strategic.BadPatch as problem:
+        raise DiffError(f"failed to construct thre way merge patch: {problem}") from None
+    try:
+        predicted = strategic.apply_patch(live, patch, kind)
+    except strategic.BadPatch as problem:
+        raise DiffError(f"failed to construct strategic merge patch: {problem}") from None
+    return Outcome(live, live if same(predicted, live) else predicted, kind)
+
+
+def filled(obj: Object, kind: Type | None, *, fits: bool = False) -> Object:
+    """An object of a comparison with the defaults of its kind, unless Go could not read it.
+
+    `fits`: it is known that Go can decode it, so the expensive check is skipped.
+    """
+    return with_defaults(obj, kind) if kind is not None and (fits or is_decodable(obj, kind)) else obj
+
+
+def _with_trimmed_claims(last_applied: Object, live: Object) -> Object:
+    """Live volumeClaimTemplates reduced to the applied fields, because their defaults are not known.
+
+    Mirrors gitops-engine `statefulSetWorkaround`.
+    """
+    applied, live_templates = (
+        dig(last_applied, "spec", "volumeClaimTemplates"),
+        dig(live, "spec", "volumeClaimTemplates"),
+    )
+    if not isinstance(applied, list) or not isinstance(live_templates, list):
+        return live
+    claims: Json = trimmed_list(applied, live_templates)
+    return {**live, "spec": {**fields(live.get("spec")), "volumeClaimTemplates": claims}}
+
+
+# Structured merge diff: compares with the result of a server-side apply, without the API server.
+#
+# Mirrors gitops-engine `StructuredMergeDiff`, Argo CD 3.6: used if the Application or the resource has
+# `ServerSideApply=true`. Fields that Argo CD's manager applied and that are no longer in Git are removed;
+# fields of other managers stay. Differs: a custom resource without a known schema is compared by its deduced
+# type, while Argo CD uses the schema of the cluster.
+
+
+def structured_merge_diff(desired: Object, live: Object, options: DiffOptions) -> DiffResult:
+    """Both objects are canonical and normalized."""
+    try:
+        sides = _sides(desired, live, options)
+    except DiffError as problem:
+        raise DiffError(f"error calculating structured merge diff: {problem}") from None
+    return DiffResult(
+        modified=not same(sides.live, sides.predicted), way="structured-merge", compute_sides=lambda: sides
+    )
+
+
+def type_for(obj: Object, schemas: Schemas | None) -> Atom:
+    """The type of an object; a kind that is missing in the schema of the cluster is an error."""
+    api_version, kind = text(obj.get("apiVersion")), text(obj.get("kind"))
+    atom = (schemas or Schemas()).atom(api_version, kind)
+    if atom is not None:
+        return atom
+    if schemas is None:
+        return DEDUCED
+    group, version = group_of(api_version), version_of(api_version)
+    raise DiffError(f"unable to resolve parseableType for GroupVersionKind: {group}/{version}, Kind={kind}")
+
+
+def _sides(desired: Object, live: Object, options: DiffOptions) -> Sides:
+    atom = type_for(desired, options.schemas)
+    for obj, which in ((live, "live"), (desired, "config")):
+        try:
+            validate(obj, atom)
+        except TypeErrors as problem:
+            raise DiffError(f"error building typed value from {which} resource: {problem}") from None
+    try:
+        managers = decode_managers(live)
+    except DiffError as problem:
+        raise DiffError(f"error calculating diff: error decoding managed fields: {problem}") from None
+    try:
+        merged = applied(live, desired, managers, options.manager, atom)
+    except DiffError as problem:
+        raise DiffError(f"error calculating diff: error while running updater.Apply: {problem}") from None
+    kind = scheme_type(desired)
+    if merged is None:
+        return Sides(live, live, kind)
+    return Sides(filled(without_last_applied(live), kind), filled(without_last_applied(merged), kind), kind)

@@ -6,11 +6,11 @@ live value, so that changes of mutating webhooks and defaults are not difference
 
 from __future__ import annotations
 
+from whysync.argocd.diff.diff import type_for
 from whysync.argocd.diff.normalize import normalize
 from whysync.argocd.diff.options import DiffOptions, prepared
 from whysync.argocd.diff.remarshal import remarshal, scheme_type
 from whysync.argocd.diff.result import DiffResult, Sides
-from whysync.argocd.diff.structured import type_for
 from whysync.json_tree import Json, Missing, Object, fields, items, same
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.merge.errors import DiffError

@@ -8,6 +8,7 @@ in Go for built-in kinds. Without any of them the object has no health.
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -122,3 +123,42 @@ def _from_fields(result: Returned) -> HealthVerdict:
     if values["status"] not in _CODES:
         return HealthVerdict(HealthCode.UNKNOWN, "Lua returned an invalid health status")
     return HealthVerdict(HealthCode(values["status"]), values["message"])
+
+
+# The health of single objects and the check that was used, without Application or cluster.
+
+
+class StandaloneAssessor(StrEnum):
+    """The check that Argo CD uses for a kind."""
+
+    SETTINGS = "your Lua"
+    SHIPPED = "shipped check"
+    BUILTIN = "built-in"
+    DELETION = "its deletion"
+    NONE = "none"
+
+
+class StandaloneHealth(msgspec.Struct, frozen=True, kw_only=True):
+    verdict: HealthVerdict | None
+    """`None` if there is no check for this kind."""
+    by: StandaloneAssessor
+
+
+def standalone_health(obj: Object, overrides: Overrides, *, now: float | None = None) -> StandaloneHealth:
+    verdict = health_of(obj, overrides, now=now)
+    return StandaloneHealth(verdict=verdict, by=_assessor(obj, overrides, verdict))
+
+
+def _assessor(obj: Object, overrides: Overrides, verdict: HealthVerdict | None) -> StandaloneAssessor:
+    group, kind = group_of(text(obj.get("apiVersion"))), text(obj.get("kind"))
+    if (
+        verdict is not None
+        and verdict.message == "Pending deletion"
+        and text(dig(obj, "metadata", "deletionTimestamp"))
+    ):
+        return StandaloneAssessor.DELETION
+    if health_override(overrides, group, kind) is not None:
+        return StandaloneAssessor.SETTINGS
+    if shipped_check(group, kind) is not None:
+        return StandaloneAssessor.SHIPPED
+    return StandaloneAssessor.BUILTIN if builtin_check(obj) is not None else StandaloneAssessor.NONE

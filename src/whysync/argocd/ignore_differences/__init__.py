@@ -1,12 +1,15 @@
 """`ignoreDifferences`: rules, removal of ignored fields, and mistakes in rules."""
 
 from whysync.argocd.ignore_differences.known_types import known_type, with_known_types
-from whysync.argocd.ignore_differences.managed_fields_managers import (
+from whysync.argocd.ignore_differences.remove_ignored import (
+    Applied,
+    BadRule,
+    Normalizer,
+    Removal,
     atom_for,
     trusted_changes,
     without_trusted_changes,
 )
-from whysync.argocd.ignore_differences.remove_ignored import Applied, BadRule, Normalizer, Removal
 from whysync.argocd.ignore_differences.rule_mistakes import MistakeKind, RuleMistake, explain_miss
 from whysync.argocd.ignore_differences.rules import (
     Mismatch,

@@ -4,16 +4,21 @@ from whysync.argocd.rbac.decision import Asker, Decision, Reason, asker_of, deci
 from whysync.argocd.rbac.explain import Explanation, Nearest, explain
 from whysync.argocd.rbac.policy import (
     Answer,
+    BadLine,
+    Grant,
     MatchMode,
+    Origin,
+    Permission,
     Policy,
     PolicyPart,
     Request,
     policy_keys,
     policy_problem,
     project_lines,
+    read_line,
+    read_lines,
     read_policy,
 )
-from whysync.argocd.rbac.policy_line import BadLine, Grant, Origin, Permission, read_line, read_lines
 
 __all__ = [
     "Answer",

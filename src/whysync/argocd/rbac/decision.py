@@ -15,8 +15,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.api.project import AppProject
-from whysync.argocd.rbac.policy import Answer, Policy, Request, project_lines
-from whysync.argocd.rbac.policy_line import BadLine
+from whysync.argocd.rbac.policy import Answer, BadLine, Policy, Request, project_lines
 from whysync.json_tree import Json, Object, dig, fields, items, text
 
 _IN_PROJECTS: Final = ("applicationsets", "applications", "repositories", "clusters", "logs", "exec")

@@ -12,13 +12,15 @@ from whysync.argocd.rbac.decision import Asker, Decision, Reason, decide, projec
 from whysync.argocd.rbac.policy import (
     POLICY_KEY,
     BadRegex,
+    Grant,
     MatchMode,
+    Origin,
+    Permission,
     Policy,
     PolicyPart,
     Request,
     project_lines,
 )
-from whysync.argocd.rbac.policy_line import Grant, Origin, Permission
 
 
 class Nearest(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from types import TracebackType
 
 from whysync.argocd.repo_server.git.tree import tree_of_folder
 from whysync.argocd.repo_server.render import RenderOptions, render
-from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.render.options import RenderedObject
 from whysync.argocd.repo_server.render.paths import app_folder
 from whysync.argocd.repo_server.render.rendering import environment_of
 from whysync.argocd.repo_server.render.values_files import ValuesFiles

@@ -11,8 +11,14 @@ from whysync.argocd.settings.overrides import (
     known_type_fields,
     overrides_from_json,
 )
-from whysync.argocd.settings.resource_filter import FilteredResource, resource_excluded
-from whysync.argocd.settings.settings import CompareOptions, GlobalProject, Settings, SettingsProblem
+from whysync.argocd.settings.settings import (
+    CompareOptions,
+    FilteredResource,
+    GlobalProject,
+    Settings,
+    SettingsProblem,
+    resource_excluded,
+)
 
 __all__ = [
     "CompareOptions",

@@ -22,7 +22,7 @@ from whysync.kubernetes.controllers.disruption import DisruptionController
 from whysync.kubernetes.controllers.endpoints import EndpointsController
 from whysync.kubernetes.controllers.garbage_collector import GarbageCollector
 from whysync.kubernetes.controllers.hpa import HorizontalController
-from whysync.kubernetes.controllers.job import JobController
+from whysync.kubernetes.controllers.job import JobController, TtlAfterFinishedController
 from whysync.kubernetes.controllers.load_balancer import IngressController, ServiceController
 from whysync.kubernetes.controllers.object_index import Kind, ObjectIndex
 from whysync.kubernetes.controllers.persistent_volume import PersistentVolumeController
@@ -30,7 +30,6 @@ from whysync.kubernetes.controllers.replicaset import ReplicaSetController
 from whysync.kubernetes.controllers.resource_quota import ResourceQuotaController
 from whysync.kubernetes.controllers.service_account import ServiceAccountsController
 from whysync.kubernetes.controllers.statefulset import StatefulSetController
-from whysync.kubernetes.controllers.ttl_after_finished import TtlAfterFinishedController
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.kubelet.kubelet import Kubelet
 from whysync.kubernetes.kubelet.logs import ContainerLogs

@@ -43,8 +43,7 @@ from whysync.kubernetes.controllers.pod_control import (
     pod_from_template,
 )
 from whysync.kubernetes.controllers.template_hash import template_hash
-from whysync.kubernetes.scheduler.filters import node_affinity, pod_requirements, taint_toleration
-from whysync.kubernetes.scheduler.node_info import NodeInfo
+from whysync.kubernetes.scheduler.filters import NodeInfo, node_affinity, pod_requirements, taint_toleration
 
 _COMPONENT: Final = "daemonset-controller"
 _DEFAULT_HISTORY_LIMIT: Final = 10

@@ -29,11 +29,11 @@ from whysync.kubernetes.controllers.storage import SELECTED_NODE, binding_mode, 
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.scheduler.filters import (
     FilterFailure,
+    NodeInfo,
     fit_error,
     pod_requirements,
     run_filter_plugins,
 )
-from whysync.kubernetes.scheduler.node_info import NodeInfo
 
 _TERMINAL_PHASES: Final = ("Succeeded", "Failed")
 _WaitsFor = Literal["nodes", "claims"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same, same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -18,7 +17,7 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.internal_types import internal, same, same_plain
 from whysync.kubernetes.validation.pods import validate_pod_template_spec
 from whysync.kubernetes.validation.scalars import (
     int_or_percent_value,

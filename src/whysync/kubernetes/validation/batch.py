@@ -6,7 +6,6 @@ from whysync.golang.cron import BadSchedule, parse_schedule, time_zone
 from whysync.golang.fmt import go_map, quoted
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -19,7 +18,7 @@ from whysync.kubernetes.validation.field_error import (
     too_many,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.internal_types import internal, same
 from whysync.kubernetes.validation.pods import validate_pod_template_spec
 from whysync.kubernetes.validation.scalars import (
     validate_domain_prefixed_path,

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -17,7 +16,7 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.internal_types import internal, same
 from whysync.kubernetes.validation.placement import validate_tolerations
 from whysync.kubernetes.validation.pods import validate_pod_template_spec
 from whysync.kubernetes.validation.resources import validate_container_resource_requirements

@@ -8,7 +8,6 @@ import binascii
 from whysync.golang.decode_errors import json_object_error
 from whysync.json_tree import Json, Missing, Object, fields, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -18,6 +17,7 @@ from whysync.kubernetes.validation.field_error import (
     required,
     too_long,
 )
+from whysync.kubernetes.validation.internal_types import same_plain
 
 MAX_SECRET_SIZE = 1024 * 1024
 _IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whysync.json_tree import Json, Missing, Object, dig, fields, items, text
-from whysync.kubernetes.validation.equality import same_plain
 from whysync.kubernetes.validation.field_error import Problems, forbidden, invalid, required, unsupported
+from whysync.kubernetes.validation.internal_types import same_plain
 
 _DEEPEST = 60
 _LIST_TYPE, _LIST_KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"

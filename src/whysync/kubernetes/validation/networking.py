@@ -9,7 +9,6 @@ from collections.abc import Collection
 
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same, same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -22,7 +21,7 @@ from whysync.kubernetes.validation.field_error import (
     too_many,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.internal_types import internal, same, same_plain
 from whysync.kubernetes.validation.scalars import (
     parse_cidr_sloppy,
     parse_ip_sloppy,

@@ -13,9 +13,8 @@ from whysync.kubernetes.validation.containers import (
     validate_init_containers,
     validate_pod_security_context,
 )
-from whysync.kubernetes.validation.equality import same
 from whysync.kubernetes.validation.field_error import Problems, duplicate, each, forbidden, invalid, required
-from whysync.kubernetes.validation.internal_types import difference, internal
+from whysync.kubernetes.validation.internal_types import difference, internal, same
 from whysync.kubernetes.validation.placement import (
     validate_affinity,
     validate_tolerations,

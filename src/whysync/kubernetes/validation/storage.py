@@ -5,7 +5,6 @@ from __future__ import annotations
 from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same, same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -17,7 +16,7 @@ from whysync.kubernetes.validation.field_error import (
     too_long,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import internal
+from whysync.kubernetes.validation.internal_types import internal, same, same_plain
 from whysync.kubernetes.validation.scalars import (
     validate_enum,
     validate_optional_enum,

@@ -12,7 +12,6 @@ from whysync.golang.fmt import go_map
 from whysync.golang.quantity import quantity_text, quantity_value
 from whysync.json_tree import Json, Missing, Object, dig, fields, items, text
 from whysync.kubernetes.validation import metadata, names
-from whysync.kubernetes.validation.equality import same, same_plain
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
     Problems,
@@ -22,7 +21,7 @@ from whysync.kubernetes.validation.field_error import (
     required,
     unsupported,
 )
-from whysync.kubernetes.validation.internal_types import difference, internal
+from whysync.kubernetes.validation.internal_types import difference, internal, same, same_plain
 from whysync.kubernetes.validation.placement import validate_node_selector
 from whysync.kubernetes.validation.scalars import validate_optional_enum, validate_single_source
 from whysync.kubernetes.validation.selectors import validate_label_selector

@@ -20,7 +20,7 @@ If the project does not permit the kind: project-denied.
 from collections.abc import Iterator
 
 from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters
-from whysync.argocd.settings.resource_filter import ExcludedBy, excluded_by
+from whysync.argocd.settings.settings import ExcludedBy, excluded_by
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.fix import Edit, FixKind
 from whysync.diagnosis.sentences import and_more

@@ -9,7 +9,7 @@ from typing import NoReturn
 from tests.argocd.sync.kubectl.shop import Shop, a_config, a_definition, a_job, marked, mine
 from tests.argocd.sync.kubectl.test_sync import DONE, FAILED
 from whysync.argocd.api.application import Condition, HealthCode
-from whysync.argocd.app_controller.deletion.finalize import (
+from whysync.argocd.app_controller.deletion.finalize_app import (
     AppDeletion,
     CannotDelete,
     Finalized,

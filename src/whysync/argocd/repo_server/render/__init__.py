@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
-from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
-from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem, ToolMissing
+from whysync.argocd.repo_server.render.options import (
+    CannotRender,
+    Origin,
+    RefSource,
+    RenderedObject,
+    RenderOptions,
+    RenderProblem,
+    ToolMissing,
+)
 from whysync.argocd.repo_server.render.rendering import RenderedSource, render
 
 __all__ = [

@@ -16,8 +16,7 @@ import msgspec
 
 from whysync import __version__
 from whysync.argocd.repo_server.git.tree import Tree, walk
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
+from whysync.argocd.repo_server.render.options import Origin, RenderedObject, RenderOptions
 from whysync.argocd.repo_server.render.tools import helm, kustomize
 from whysync.files import read_file, remove_file, write_file
 from whysync.json_tree import Json, Object, fields, items, text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, RenderProblem
+from whysync.argocd.repo_server.render.options import CACHED_SOURCE, RenderProblem
 from whysync.json_tree import Json, Object, copy_object
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken

@@ -20,10 +20,15 @@ import msgspec
 from whysync.argocd.repo_server.git.tree import Tree, walk
 from whysync.argocd.repo_server.render.decode import DecodedObject, NotAnObject, as_object, objects_in
 from whysync.argocd.repo_server.render.environment import substituted
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
+from whysync.argocd.repo_server.render.options import (
+    CACHED_SOURCE,
+    CannotRender,
+    Origin,
+    RenderedObject,
+    RenderOptions,
+    RenderProblem,
+)
 from whysync.argocd.repo_server.render.paths import resolved_path
-from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
 from whysync.golang.glob import glob_match
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api.yaml import Invalid

@@ -15,13 +15,17 @@ from typing import Final, NamedTuple
 import msgspec
 
 from whysync.argocd.repo_server.git.tree import Tree
-from whysync.argocd.repo_server.render.calling import CommandFailed, ToolHome, home
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.render.environment import substituted
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
-from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
-from whysync.argocd.repo_server.render.tools import Tool, kube_version
+from whysync.argocd.repo_server.render.options import (
+    CACHED_SOURCE,
+    CannotRender,
+    Origin,
+    RenderedObject,
+    RenderOptions,
+    RenderProblem,
+)
+from whysync.argocd.repo_server.render.tools import CommandFailed, Tool, ToolHome, home, kube_version
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.argocd.repo_server.render.values_files import ValuesFiles
 from whysync.json_tree import Object, fields, items, text

@@ -13,9 +13,8 @@ from typing import Final
 
 from whysync.argocd.repo_server.git.command import without_credentials
 from whysync.argocd.repo_server.git.tree import Tree
-from whysync.argocd.repo_server.render.calling import CommandFailed, home
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
+from whysync.argocd.repo_server.render.options import CannotRender, RenderOptions, RenderProblem
+from whysync.argocd.repo_server.render.tools import CommandFailed, home
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.json_tree import fields, text
 from whysync.kubernetes.api import yaml

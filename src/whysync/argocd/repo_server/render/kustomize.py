@@ -17,14 +17,18 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.git.tree import Tree
-from whysync.argocd.repo_server.render.calling import CommandFailed, ToolHome, home
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.render.detect import KUSTOMIZATIONS
 from whysync.argocd.repo_server.render.environment import substituted
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.origin import Origin, RenderedObject
-from whysync.argocd.repo_server.render.problem import CACHED_SOURCE, CannotRender, RenderProblem
-from whysync.argocd.repo_server.render.tools import Tool, kube_version
+from whysync.argocd.repo_server.render.options import (
+    CACHED_SOURCE,
+    CannotRender,
+    Origin,
+    RenderedObject,
+    RenderOptions,
+    RenderProblem,
+)
+from whysync.argocd.repo_server.render.tools import CommandFailed, Tool, ToolHome, home, kube_version
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.argocd.repo_server.render.tools import kustomize as find_kustomize
 from whysync.golang.fmt import go_type

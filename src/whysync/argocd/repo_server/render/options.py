@@ -1,4 +1,4 @@
-"""Options of rendering: limits, settings of `argocd-cm`, and information about the cluster."""
+"""Values of rendering: errors, origins of manifests, options (limits, settings, facts about the cluster)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,61 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import Tree
+from whysync.errors import SourceError
 from whysync.json_tree import Object, fields, text
 from whysync.processes.children import Bounds
+
+# Errors of rendering: of the source, as in Argo CD, or of this machine.
+
+
+CACHED_SOURCE: Final = "<path to cached source>"
+"""The repo-server's replacement for the path of a repository in messages."""
+
+
+class RenderProblem(Exception):
+    """Argo CD cannot render this source either; the text is the repo-server's.
+
+    `code` is the gRPC code: mostly `Unknown`, `FailedPrecondition` for unreadable files.
+    """
+
+    def __init__(self, text: str, *, code: str = "Unknown") -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+class CannotRender(SourceError):
+    """Only this machine cannot render the source: a tool, the network or a plugin is missing."""
+
+
+class ToolMissing(CannotRender):
+    """Helm or Kustomize is not installed."""
+
+
+# The file that a rendered object comes from.
+
+
+class Origin(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the repository; `line` is the first line of the object, 0 if a tool generated the object."""
+
+    path: str = ""
+    line: int = 0
+    made_by: str = ""
+    """`template`, `overlay`, `generator`, `crds`, `jsonnet`; empty for a plain manifest."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" if self.line else self.path
+
+
+class RenderedObject(msgspec.Struct, frozen=True, kw_only=True):
+    """Contains the values of Secrets: never put it into a report without masking."""
+
+    body: Object
+    origin: Origin = Origin()
+
+    def __repr__(self) -> str:
+        return f"<rendered {self.body.get('kind')} from {self.origin}>"
+
 
 TEN_MEGABYTES: Final = 10_000_000
 # The timeout of the repo-server; Go programs reserve much more address space than memory.

@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from whysync.argocd.repo_server.git.tree import Tree, walk
-from whysync.argocd.repo_server.render.problem import RenderProblem
+from whysync.argocd.repo_server.render.options import RenderProblem
 
 _MAX_LINK_DEPTH: Final = 10
 _INTERNAL_ERROR: Final = "internal error: failed to resolve path. Check logs for more details"

@@ -18,10 +18,13 @@ from whysync.argocd.repo_server.render.directory import render_directory
 from whysync.argocd.repo_server.render.environment import build_environment
 from whysync.argocd.repo_server.render.helm import render_helm
 from whysync.argocd.repo_server.render.kustomize import render_kustomize
-from whysync.argocd.repo_server.render.options import RenderOptions
-from whysync.argocd.repo_server.render.origin import RenderedObject
+from whysync.argocd.repo_server.render.options import (
+    CannotRender,
+    RenderedObject,
+    RenderOptions,
+    RenderProblem,
+)
 from whysync.argocd.repo_server.render.paths import app_folder, check_links
-from whysync.argocd.repo_server.render.problem import CannotRender, RenderProblem
 from whysync.argocd.repo_server.render.values_files import check_refs
 from whysync.golang.fmt import go_type
 from whysync.json_tree import Object, dig, fields, items, text

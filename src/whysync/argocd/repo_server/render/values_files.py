@@ -13,9 +13,8 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.repo_server.render.environment import substituted
-from whysync.argocd.repo_server.render.options import RefSource, RenderOptions
+from whysync.argocd.repo_server.render.options import RefSource, RenderOptions, RenderProblem
 from whysync.argocd.repo_server.render.paths import resolved_file
-from whysync.argocd.repo_server.render.problem import RenderProblem
 from whysync.golang.glob import BadPattern, name_matcher
 
 _MAX_ENTRIES: Final = 10_000
