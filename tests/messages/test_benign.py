@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.messages.benign import is_in_progress
+from whysync.messages.benign import is_in_progress, lacks_status
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,18 @@ from whysync.messages.benign import is_in_progress
 )
 def test_a_condition_that_reports_work_in_progress(text: str, *, in_progress: bool) -> None:
     assert is_in_progress(text) is in_progress
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("Waiting for status", True),
+        ("Waiting for the controller to report a status", True),
+        ("the object has no status yet", True),
+        ("Status not found", True),
+        ("HTTP status 503", False),
+        ("status is Ready", False),
+    ],
+)
+def test_a_health_check_that_found_no_status(text: str, *, lacks: bool) -> None:
+    assert lacks_status(text) is lacks

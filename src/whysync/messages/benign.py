@@ -33,6 +33,11 @@ _IN_PROGRESS = (
     r"scaling|reconciling|configuring|pending|progressing)\b|\bin progress\b|\bis being (?:created|issued|"
     r"provisioned|installed|updated|deployed|reconciled|prepared)\b"
 )
+# What health checks report of an object without a status.
+_NO_STATUS = (
+    r"\b(?:has )?no status\b|\bto report (?:a )?status\b|waiting for (?:the )?status\b|"
+    r"\bstatus (?:not (?:found|available)|to be reported|is empty)\b"
+)
 # Reasons of events of type Normal that nevertheless report a problem.
 _PROBLEM_REASONS = frozenset(
     {
@@ -59,6 +64,16 @@ def _in_progress() -> re.Pattern[str]:
 def is_in_progress(text: str) -> bool:
     """Does the message or reason of a condition report work in progress?"""
     return _in_progress().search(text) is not None
+
+
+@cache
+def _no_status() -> re.Pattern[str]:
+    return re.compile(_NO_STATUS, re.IGNORECASE)
+
+
+def lacks_status(text: str) -> bool:
+    """Does a health check report that the object has no status yet?"""
+    return _no_status().search(text) is not None
 
 
 def is_problem_reason(reason: str) -> bool:

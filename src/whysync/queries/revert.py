@@ -53,7 +53,7 @@ def revert_commit(case: Case, source: Source | None) -> Iterator[Fix]:
     """Revert the commit that broke the source, if commits came after the last sync that succeeded."""
     good = synced_commit(case, source)
     bad = _broken_commit(case, source)
-    if source is None or not good or not bad or good == bad or _is_fixed(source.target_revision):
+    if source is None or not good or not bad or good == bad or is_fixed_revision(source.target_revision):
         return
     log = f"git log --oneline {good[:8]}..{bad[:8]} -- {quote(source.path or '.')}"
     yield Fix.run(
@@ -65,7 +65,7 @@ def revert_commit(case: Case, source: Source | None) -> Iterator[Fix]:
     )
 
 
-def _is_fixed(revision: str) -> bool:
+def is_fixed_revision(revision: str) -> bool:
     """A commit or a version tag: a new commit on a branch does not change it."""
     return is_commit(revision) or _VERSION.match(revision) is not None
 

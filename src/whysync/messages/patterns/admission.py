@@ -72,6 +72,11 @@ class WebhookDown(Failure, frozen=True, kw_only=True):
     reason: Network = Network.UNKNOWN
     detail: str = ""
 
+    @property
+    def response_error(self) -> str:
+        """What is wrong with the response; empty if the webhook did not respond."""
+        return self.detail.rpartition("webhook response: ")[2] if self.reason is Network.BAD_RESPONSE else ""
+
 
 class ConversionWebhookFailed(Failure, frozen=True, kw_only=True):
     group: str = ""

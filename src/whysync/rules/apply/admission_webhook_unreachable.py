@@ -99,8 +99,8 @@ def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | N
         blocked = f", which blocks {group.applied}"
     name = failure.webhook or failure.url
     state = "fails" if not scaled_down and failure.reason in _ANSWERS else "is down"
-    if failure.reason is Network.BAD_RESPONSE and failure.detail:
-        why = f"its response is invalid: {one_line(failure.detail).rpartition('webhook response: ')[2]}"
+    if failure.response_error:
+        why = f"its response is invalid: {one_line(failure.response_error)}"
     return f"admission webhook {name}{service_text} {state}: {why}{blocked}"
 
 
@@ -148,9 +148,11 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
         title = "Get the webhook's Pods running, then sync"
     named = _SERVICE_NAME.search(failure.webhook)  # many webhooks are named after their Service
     namespace = failure.namespace or (named["namespace"] if named else "")
-    kinds = "deployments,pods" if failure.reason is Network.BAD_RESPONSE else "pods,endpointslices"
+    shown = ("pods,endpointslices",)
+    if failure.reason is Network.BAD_RESPONSE:
+        shown = ("deployments,pods", "-o", "wide")  # with the images
     show = (
-        kubectl("get", kinds, *(("-o", "wide") * (kinds != "pods,endpointslices")), namespace=namespace)
+        kubectl("get", *shown, namespace=namespace)
         if namespace
         else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
     )

@@ -20,6 +20,7 @@ conversion-webhook-failed or k8s-rbac.
 
 from collections.abc import Iterator
 from shlex import quote
+from urllib.parse import urlsplit
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomKind
@@ -79,7 +80,10 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
 
 
 def _is_loopback(server: str) -> bool:
-    host = server.rpartition("://")[2].partition("/")[0].rpartition(":")[0].strip("[]")
+    try:
+        host = urlsplit(server).hostname or ""
+    except ValueError:
+        return False
     return host in ("localhost", "::1") or host.startswith("127.")
 
 

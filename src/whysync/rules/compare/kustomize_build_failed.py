@@ -103,10 +103,8 @@ def _decryption(case: Case) -> Fix:
             kubectl("get", "deployment", "argocd-repo-server", "-o", "yaml", namespace=namespace),
             "mounted keys (age, PGP) and environment",
         ),
-        comment(
-            "let that identity decrypt with the key in the file's sops section; if the key is gone, encrypt"
-        ),
-        comment("the file again with one that exists: sops updatekeys FILE, or sops rotate FILE; commit"),
+        comment("let that identity decrypt with a key in the file's sops section; or add a key that it has"),
+        comment("to .sops.yaml, and as someone who can decrypt the file: sops updatekeys FILE; commit"),
         hard_refresh(case),
         title="Give the repo-server access to the key that encrypts the file, then hard refresh",
     )

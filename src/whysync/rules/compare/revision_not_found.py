@@ -26,6 +26,7 @@ from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
 from whysync.queries.commands import app_argument, hard_refresh, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.revert import is_fixed_revision
 from whysync.queries.sources import (
     changed_since_comparison,
     commits_since_last_sync,
@@ -109,7 +110,8 @@ def _fixes(case: Case, failure: RevisionNotFound, source: Source | None) -> Iter
     other = _fix(case, failure, source)
     yield from (*pin, other) if case.is_automated else (other, *pin)
     generated = any(owner.kind == "ApplicationSet" for owner in case.app.metadata.owner_references)
-    if pin and source is not None and not generated and source.target_revision not in _LASTING:
+    revision = source.target_revision if source is not None else ""
+    if pin and not generated and revision not in _LASTING and not is_fixed_revision(revision):
         yield Fix.run(
             f"argocd app delete {app_argument(case)}",
             title="If the app was only for that branch: delete it with its resources",

@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.argocd.tracking.method import TrackingMethod
-from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
@@ -89,9 +88,8 @@ def pending_prune(case: Case) -> Iterator[Finding]:
 
 def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     """The other explanation, if nothing shows that Argo CD applied the objects."""
-    by_annotation = case.has(Fact.SETTINGS) and case.argocd.tracking_method == TrackingMethod.ANNOTATION
     objects = [case.live_of(row.key) for _, row in rows]
-    if by_annotation or all(live is not None and was_applied(live) for live in objects):
+    if not case.may_track_by_label or all(live is not None and was_applied(live) for live in objects):
         return ""
     if len(rows) == 1:
         return "; or it was never in Git: a controller that copies tracking labels created it"

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Application
-from whysync.argocd.tracking.method import TRACKING_ID_POINTER, TrackingMethod
-from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
@@ -137,8 +137,7 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
             if mark
             else f"See which mark the live object has, and whether an app {other} exists",
         )
-    by_annotation = case.has(Fact.SETTINGS) and case.argocd.tracking_method == TrackingMethod.ANNOTATION
-    if known is None and not by_annotation and mark != TRACKING_ID_POINTER:
+    if known is None and case.may_track_by_label and mark != TRACKING_ID_POINTER:
         yield annotation_tracking(
             case,
             title=f"If there is no app {other}: a chart or operator wrote the label; track by annotation",

@@ -24,18 +24,21 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.object_states import FAILED_REASONS, object_states_of
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import comment, on_object
 from whysync.queries.operator_remedies import in_short
 
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
 def failure_behind_healthy(case: Case) -> Iterator[Finding]:
+    seen: set[Key] = set()
     for state in object_states_of(case):
         row = case.rows.get(state.manifest.key)
-        if row is None or state.symptom not in case.symptom_ids:
+        if row is None or row.key in seen or state.symptom not in case.symptom_ids:
             continue
         if not state.reason.endswith(FAILED_REASONS) or not _is_healthy(case, row, state.manifest):
             continue
+        seen.add(row.key)
         others = tuple(
             symptom.id
             for symptom in case.symptoms
@@ -63,7 +66,6 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
-        return
 
 
 def _is_healthy(case: Case, row: ResourceRow, live: Manifest) -> bool:

@@ -17,7 +17,6 @@ or `argocd.argoproj.io/ignore-healthcheck: "true"` on the object.
 This is normal in the first minutes after a sync. A claim or a load balancer that waits has its own rule.
 """
 
-import re
 from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
@@ -27,13 +26,9 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.benign import lacks_status
 from whysync.queries.commands import on_object
 
-# What health checks say about an object without a status.
-_NO_STATUS = re.compile(
-    r"(?i)\b(?:has )?no status\b|\bto report (?:a )?status\b|waiting for (?:the )?status\b|"
-    r"\bstatus (?:not (?:found|available)|to be reported|is empty)\b"
-)
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 
 
@@ -46,7 +41,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
         if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
-        if live is None and not is_builtin(row.ref) and _NO_STATUS.search(health_of_row(case, row)[1]):
+        if live is None and not is_builtin(row.ref) and lacks_status(health_of_row(case, row)[1]):
             yield _without_object(case, row)
         if live is None or live.meta.get("deletionTimestamp"):
             continue  # an object is Progressing while it is being deleted
