@@ -75,7 +75,7 @@ def kinds_of(safety: Safety) -> list[ReasonKind]:
     return [reason.kind for reason in safety.reasons]
 
 
-def words(safety: Safety) -> list[str]:
+def reason_texts(safety: Safety) -> list[str]:
     return [reason.text for reason in safety.reasons]
 
 
@@ -87,18 +87,18 @@ OTHER = reported(Side.HEALTH, kind=SymptomKind.UNHEALTHY, severity=Severity.WARN
 
 
 @pytest.mark.parametrize(
-    "given",
+    "simulated",
     [
         verdict(ReasonKind.DELETES, sync=SyncSafety.UNSAFE),
         verdict(ReasonKind.REFUSED, outcome=SyncOutcome.FAILS),
         verdict(ReasonKind.SYNC_RUNNING),
     ],
-    ids=lambda given: given.reasons[0].kind.value,
+    ids=lambda simulated: simulated.reasons[0].kind.value,
 )
-def test_damage_and_a_sync_that_does_not_start_are_the_verdict(given: Safety) -> None:
+def test_damage_and_a_sync_that_does_not_start_are_the_verdict(simulated: Safety) -> None:
     """A finding must not hide that data is lost, nor that nothing would happen at all."""
     for finding in (reported(), reported(Side.COMPARE), reported(cause="controller-stale")):
-        assert bounded(given, known(), [finding]) is given
+        assert bounded(simulated, known(), [finding]) is simulated
 
 
 @pytest.mark.parametrize(
@@ -109,16 +109,16 @@ def test_damage_and_a_sync_that_does_not_start_are_the_verdict(given: Safety) ->
         replace(reported(), already_fixed=AlreadyFixed(fixes=())),
     ],
 )
-def test_notices_and_consequences_and_what_is_fixed_do_not_count(finding: Finding) -> None:
-    given = verdict(ReasonKind.CHANGES_NOTHING)
-    assert bounded(given, known(), [finding]) is given
+def test_notices_consequences_and_fixed_findings_do_not_count(finding: Finding) -> None:
+    simulated = verdict(ReasonKind.CHANGES_NOTHING)
+    assert bounded(simulated, known(), [finding]) is simulated
 
 
 def test_a_warning_does_not_make_the_comparison_unknown() -> None:
-    given = verdict(UPDATES)
+    simulated = verdict(UPDATES)
     warning = reported(Side.COMPARE, severity=Severity.WARNING, kind=SymptomKind.CONDITION)
-    assert bounded(given, known(), [warning]) is given
-    assert bounded(given, known(), []) is given
+    assert bounded(simulated, known(), [warning]) is simulated
+    assert bounded(simulated, known(), []) is simulated
 
 
 # --- a sync that does not start ------------------------------------------------------------------
@@ -129,25 +129,25 @@ def test_a_running_sync_is_the_only_reason() -> None:
     case = known(app=synced(row("ConfigMap", "settings"), operationState=state))
     safety = bounded(verdict(UPDATES, outcome=SyncOutcome.FAILS), case, [reported()])
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.FAILS)
-    assert words(safety) == ["a sync is already running; Argo CD refuses another one until it ends"]
+    assert reason_texts(safety) == ["a sync is already running; Argo CD refuses another one until it ends"]
 
 
 def test_a_window_is_named_unless_it_is_the_headline_or_the_project_is_known() -> None:
     """With the project in the facts, the simulation has evaluated its windows at this time."""
     window = reported(cause="sync-window", severity=Severity.WARNING)
     headline = bounded(verdict(UPDATES), known(), [window, OTHER])
-    assert words(headline) == ["Argo CD would refuse it: a sync window blocks it"]
+    assert reason_texts(headline) == ["Argo CD would refuse it: a sync window blocks it"]
     second = bounded(verdict(UPDATES), known(), [OTHER, window])
-    assert words(second) == ["Argo CD would refuse it: the reason"]
-    given = verdict(UPDATES)
-    assert bounded(given, known(PROJECT), [window]) is given
+    assert reason_texts(second) == ["Argo CD would refuse it: the reason"]
+    simulated = verdict(UPDATES)
+    assert bounded(simulated, known(PROJECT), [window]) is simulated
 
 
 def test_without_a_controller_it_stays_pending() -> None:
     safety = bounded(verdict(UPDATES), known(), [OTHER, reported(Side.FRESH, cause="controller-stale")])
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.FAILS)
     assert kinds_of(safety) == [ReasonKind.SYNC_HANGS]
-    assert words(safety) == ["it would stay pending until a controller reconciles the app again"]
+    assert reason_texts(safety) == ["it would stay pending until a controller reconciles the app again"]
 
 
 # --- a failed comparison, a failed sync ----------------------------------------------------------
@@ -166,13 +166,13 @@ def test_nobody_knows_what_a_sync_changes_while_the_comparison_fails(outcome: Sy
 
 def test_a_sync_that_failed_is_not_expected_to_succeed() -> None:
     """The simulation may not contain what made it fail; the other effects are still true."""
-    given = verdict(ReasonKind.CHANGES_NOTHING, UPDATES)
-    safety = bounded(given, known(), [reported()])
+    simulated = verdict(ReasonKind.CHANGES_NOTHING, UPDATES)
+    safety = bounded(simulated, known(), [reported()])
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
     assert kinds_of(safety) == [ReasonKind.FAILED_BEFORE, UPDATES]
     assert safety.reasons[0].refs == (reported().about,)
     assert safety.reasons[0].text.endswith("nothing shows that the cause is fixed")
-    second = bounded(given, known(), [OTHER, reported()])
+    second = bounded(simulated, known(), [OTHER, reported()])
     assert second.reasons[0].text.endswith("nothing shows that the cause is fixed: the reason")
     fails = verdict(ReasonKind.SYNC_FAILS, outcome=SyncOutcome.FAILS)
     assert bounded(fails, known(), [reported()]) is fails
@@ -195,19 +195,19 @@ def test_a_condition_explains_a_failed_sync_only_if_the_last_one_failed(phase: s
 
 
 @pytest.mark.parametrize(
-    ("retries", "words"), [(0, "failed,"), (1, "failed 2 times,"), (5, "failed 6 times,")]
+    ("retries", "expected"), [(0, "failed,"), (1, "failed 2 times,"), (5, "failed 6 times,")]
 )
-def test_how_often_it_failed(retries: int, words: str) -> None:
+def test_how_often_it_failed(retries: int, expected: str) -> None:
     state: Object = {"phase": "Failed", "operation": {"sync": {}}, "retryCount": retries}
     case = known(app=synced(row("ConfigMap", "settings"), operationState=state))
-    assert failed_before_text(case).startswith(f"the last sync {words}")
+    assert failed_before_text(case).startswith(f"the last sync {expected}")
 
 
 @pytest.mark.parametrize(
-    ("retries", "words"), [(0, "the last sync failed; that is often temporary"), (5, "failed 6 times")]
+    ("retries", "expected"), [(0, "the last sync failed; that is often temporary"), (5, "failed 6 times")]
 )
-def test_a_passing_failure_may_be_tried_again(retries: int, words: str) -> None:
-    """Its fix is to sync again: the verdict does not speak against it, and promises nothing."""
+def test_a_passing_failure_may_be_tried_again(retries: int, expected: str) -> None:
+    """Its fix is to sync again: the verdict does not advise against it, and promises nothing."""
     again = Fix.run("argocd app sync shop", title="Sync again")
     passing = replace(reported(), rule="api_server_failing", fixes=(again,))
     state: Object = {
@@ -219,7 +219,7 @@ def test_a_passing_failure_may_be_tried_again(retries: int, words: str) -> None:
     app = synced(row("ConfigMap", "settings"), operationState=state)
     safety = bounded(verdict(UPDATES), known(app=app), [passing])
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
-    assert words in safety.reasons[0].text
+    assert expected in safety.reasons[0].text
     assert "does no harm" in safety.reasons[0].text
     missing = verdict(ReasonKind.FACTS_MISSING, sync=SyncSafety.UNKNOWN)
     other_commit = bounded(missing, known(app=app), [passing])
@@ -230,8 +230,8 @@ def test_a_passing_failure_may_be_tried_again(retries: int, words: str) -> None:
 
 
 def test_a_sync_that_changes_nothing_does_not_help_against_a_problem() -> None:
-    given = verdict(ReasonKind.CHANGES_NOTHING, ReasonKind.RUNS_HOOKS)
-    safety = bounded(given, known(), [OTHER])
+    simulated = verdict(ReasonKind.CHANGES_NOTHING, ReasonKind.RUNS_HOOKS)
+    safety = bounded(simulated, known(), [OTHER])
     assert kinds_of(safety) == [ReasonKind.DOES_NOT_HELP, ReasonKind.RUNS_HOOKS]
     assert safety.reasons[0].text == "it does not help: it changes-nothing"
     second = verdict(UPDATES, ReasonKind.CHANGES_NOTHING)
@@ -251,7 +251,7 @@ def with_head(case: Case, commit: str, url: str = "https://git.example.com/shop.
 def test_a_commit_that_was_not_rendered_yet_may_change_anything() -> None:
     safety = safety_of(with_head(known(), "c" * 40))
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.UNKNOWN)
-    assert words(safety) == ["it would apply commit ccccccc, which Argo CD has not rendered yet"]
+    assert reason_texts(safety) == ["it would apply commit ccccccc, which Argo CD has not rendered yet"]
     compared = known().app.status.sync.revision
     for same in (with_head(known(), compared), with_head(known(), "c" * 40, "https://other.example.com")):
         assert kinds_of(safety_of(same)) == [ReasonKind.CHANGES_NOTHING]
@@ -259,7 +259,7 @@ def test_a_commit_that_was_not_rendered_yet_may_change_anything() -> None:
 
 def test_an_app_that_was_never_compared() -> None:
     safety = safety_of(case_of(bundle(), application(sync="")))
-    assert words(safety) == ["Argo CD has not compared the app yet"]
+    assert reason_texts(safety) == ["Argo CD has not compared the app yet"]
     assert kinds_of(safety) == [ReasonKind.NOT_COMPARED]
     assert safety_of(case_of(bundle(), application(sync="Unknown"))).outcome is SyncOutcome.FAILS
 
@@ -270,7 +270,7 @@ def test_a_synced_app_succeeds_and_its_hooks_may_not() -> None:
     second: Object = {**HOOK, "metadata": {**fields(HOOK["metadata"]), "name": "seed"}}
     safety = safety_of(known(HOOK, second))
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
-    assert words(safety)[1] == "it runs its hooks again: Job shop/migrate and 1 more"
+    assert reason_texts(safety)[1] == "it runs its hooks again: Job shop/migrate and 1 more"
     assert [ref.name for ref in safety.reasons[1].refs] == ["migrate", "seed"]
 
 
@@ -284,7 +284,7 @@ def test_hooks_are_known_from_the_last_sync_without_manifests() -> None:
     app = synced(row("ConfigMap", "settings"))
     fields(fields(app["status"])["operationState"])["syncResult"] = {"revision": "a", "resources": results}
     safety = safety_of(case_of(bundle(), app))
-    assert words(safety)[1] == "it runs its hooks again: Job shop/migrate"
+    assert reason_texts(safety)[1] == "it runs its hooks again: Job shop/migrate"
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_sync_of_a_synced_app_does_not_make_it_healthy(health: str, kind: Reas
     fields(fields(app["status"])["health"])["status"] = health
     safety = safety_of(case_of(bundle(), app))
     assert kinds_of(safety) == [kind]
-    assert words(safety)[0].endswith("nothing differs, so it changes nothing")
+    assert reason_texts(safety)[0].endswith("nothing differs, so it changes nothing")
 
 
 @pytest.mark.parametrize(
@@ -328,4 +328,4 @@ def test_a_simulation_that_fails_leaves_the_verdict_unknown(monkeypatch: pytest.
     app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
     safety = safety_of(known(app=app))
     assert (safety.sync, kinds_of(safety)) == (SyncSafety.UNKNOWN, [ReasonKind.SIMULATION_FAILED])
-    assert words(safety) == ["the simulation failed (KeyError: 'broken')"]
+    assert reason_texts(safety) == ["the simulation failed (KeyError: 'broken')"]

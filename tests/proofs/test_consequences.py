@@ -18,7 +18,7 @@ def verify(*objects: Object) -> Safety:
     return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
 
-def words(safety: Safety) -> str:
+def reason_text(safety: Safety) -> str:
     return "; ".join(reason.text for reason in safety.reasons)
 
 
@@ -30,8 +30,8 @@ def kinds(safety: Safety) -> set[ReasonKind]:
 
 
 def namespace(**labels: str) -> Object:
-    named: Object = {f"pod-security.kubernetes.io/{key}": value for key, value in labels.items()}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": named}}
+    full_labels: Object = {f"pod-security.kubernetes.io/{key}": value for key, value in labels.items()}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": full_labels}}
 
 
 def with_labels(before: Object, after: Object) -> Safety:
@@ -108,7 +108,7 @@ def test_equal_quantities_are_not_changed_by_a_sync() -> None:
     live = cpu(running(deployment()), "1")
     safety = verify(bundle(), app, in_git(cpu(deployment(), "1000m")), live)
     assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.SUCCEEDS)
-    assert words(safety) == (
+    assert reason_text(safety) == (
         "it does not help: Git and the cluster have equal values in Deployment shop/shop"
     )
 
@@ -137,7 +137,7 @@ def test_a_part_of_a_job_that_ran_already() -> None:
     safety = verify(bundle(), app, in_git(job))
     assert safety.sync is SyncSafety.SAFE
     assert safety.outcome is not SyncOutcome.FAILS
-    assert "it creates and runs Job shop/seed" in words(safety)
+    assert "it creates and runs Job shop/seed" in reason_text(safety)
 
 
 # --- objects that are deleted already ------------------------------------------------------------
@@ -145,14 +145,14 @@ def test_a_part_of_a_job_that_ran_already() -> None:
 
 @pytest.mark.parametrize("terminating", [False, True])
 def test_a_terminating_object_needs_no_prune(terminating: bool) -> None:
-    kept, old = settings("kept"), there(settings("old"))
+    config, old = settings("kept"), there(settings("old"))
     if terminating:
         fields(old["metadata"]).update(
             {"deletionTimestamp": "2026-03-02T03:00:00Z", "finalizers": ["example.com/clean-up"]}
         )
     extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
     app = synced(row("ConfigMap", "kept"), extra, sync="OutOfSync")
-    safety = verify(bundle(), app, in_git(kept), there(kept), old)
+    safety = verify(bundle(), app, in_git(config), there(config), old)
     assert (ReasonKind.LEAVES_UNPRUNED in kinds(safety)) is not terminating
 
 
@@ -171,5 +171,5 @@ def test_a_part_of_an_external_name_service_is_compared() -> None:
 
     app = synced(row("Service", "ext", "OutOfSync", health={"status": "Healthy"}), sync="OutOfSync")
     safety = verify(bundle(), app, in_git(service()), service(internalTrafficPolicy="Cluster"))
-    assert ReasonKind.MODEL_DIFFERS not in kinds(safety) or "externalName" not in words(safety)
-    assert "Required value" not in words(safety)
+    assert ReasonKind.MODEL_DIFFERS not in kinds(safety) or "externalName" not in reason_text(safety)
+    assert "Required value" not in reason_text(safety)

@@ -11,13 +11,13 @@ from whysync.kubernetes.api.ref import Key
 from whysync.proofs.simulated_case import simulated
 
 
-def test_pods_that_were_not_ready_are_made_so() -> None:
+def test_pods_that_were_not_ready_stay_so() -> None:
     """Three pods by the status, one of them ready: the app does not heal by being loaded."""
     live = running(deployment(replicas=3))
     fields(live["status"]).update({"readyReplicas": 1, "availableReplicas": 1, "unavailableReplicas": 2})
     app = synced(row("Deployment", "shop", health={"status": "Progressing"}))
     world = simulated(case_of(bundle(), app, in_git(deployment(replicas=3)), live))
-    pods = [one for key, one in world.objects().items() if key.kind == "Pod"]
+    pods = [obj for key, obj in world.objects().items() if key.kind == "Pod"]
     ready = [dig(pod, "status", "containerStatuses", 0, "ready") for pod in pods]
     assert sorted(map(bool, ready)) == [False, False, True]
     world.run(timedelta(minutes=5))
@@ -42,10 +42,10 @@ def test_an_operator_sees_what_a_sync_changed() -> None:
     assert status == {"observedGeneration": 5, "phase": "Ready"}
 
 
-def test_what_a_listing_lacks_is_not_there() -> None:
+def test_an_object_missing_from_a_listing_does_not_exist() -> None:
     """Other Secrets of the namespace were collected: so this one does not exist."""
-    wanted = deployment()
-    container = fields(dig(wanted, "spec", "template", "spec", "containers", 0))
+    desired = deployment()
+    container = fields(dig(desired, "spec", "template", "spec", "containers", 0))
     container["envFrom"] = [{"secretRef": {"name": "db"}}]
     other: Object = {
         "apiVersion": "v1",
@@ -54,9 +54,9 @@ def test_what_a_listing_lacks_is_not_there() -> None:
         "data": {"a": "Yg=="},
     }
     app = synced(row("Deployment", "shop", "OutOfSync", health={"status": "Missing"}), sync="OutOfSync")
-    listed = simulated(case_of(bundle(), app, in_git(wanted), there(other)))
+    listed = simulated(case_of(bundle(), app, in_git(desired), there(other)))
     assert Key("", "Secret", "shop", "db") not in listed.objects()
-    unlisted = simulated(case_of(bundle(), app, in_git(wanted), there(settings("other"))))
+    unlisted = simulated(case_of(bundle(), app, in_git(desired), there(settings("other"))))
     assert Key("", "Secret", "shop", "db") in unlisted.objects()
 
 

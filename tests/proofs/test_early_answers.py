@@ -20,13 +20,16 @@ from whysync.proofs.sync_safety import safety_of
 WELL: Object = {"status": "Healthy"}
 
 
-def words(safety: Safety) -> list[str]:
+def reason_texts(safety: Safety) -> list[str]:
     return [reason.text for reason in safety.reasons]
 
 
 def test_an_app_that_was_never_compared() -> None:
     safety = safety_of(case_of(bundle(), application(sync="")))
-    assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, ["Argo CD has not compared the app yet"])
+    assert (safety.sync, reason_texts(safety)) == (
+        SyncSafety.UNKNOWN,
+        ["Argo CD has not compared the app yet"],
+    )
 
 
 def test_a_commit_that_is_not_rendered_yet() -> None:
@@ -35,12 +38,12 @@ def test_a_commit_that_is_not_rendered_yet() -> None:
     later = SnapshotIndex(replace(world.snapshot, heads=(head,)))
     safety = safety_of(Case(later, *later.decoded[0]))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety) == ["it would apply commit ccccccc, which Argo CD has not rendered yet"]
+    assert reason_texts(safety) == ["it would apply commit ccccccc, which Argo CD has not rendered yet"]
 
 
 def test_a_sync_does_not_fix_pods() -> None:
     degraded = application(health="Degraded", status={"resources": [row("Deployment", "shop")]})
-    assert words(safety_of(case_of(bundle(), degraded))) == [
+    assert reason_texts(safety_of(case_of(bundle(), degraded))) == [
         "it does not help: nothing differs, so it changes nothing"
     ]
 
@@ -65,12 +68,12 @@ def _pruned(*, address: bool) -> Safety:
 
 def test_a_service_is_lost_with_its_address_only_where_it_has_one() -> None:
     lost, harmless = _pruned(address=True), _pruned(address=False)
-    said = "with --prune it deletes Service shop/old and its address is lost"
-    assert any(said in reason for reason in words(lost))
-    assert not any("with --prune it deletes" in reason for reason in words(harmless))
+    expected = "with --prune it deletes Service shop/old and its address is lost"
+    assert any(expected in reason for reason in reason_texts(lost))
+    assert not any("with --prune it deletes" in reason for reason in reason_texts(harmless))
 
 
-def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
+def test_a_fix_of_symptoms_that_the_simulation_lacks_is_not_tried() -> None:
     app = synced(row("Deployment", "shop", health=WELL))
     case = case_of(bundle(), app, in_git(deployment()), running(deployment()))
     ref = case.desired[0].ref
@@ -83,9 +86,9 @@ def test_what_shows_nothing_on_a_model_is_not_tried() -> None:
         evidence=(),
         fixes=(fix,),
     )
-    found = FixVerifier(case).verify(finding, fix)
-    assert isinstance(found, Proof)
-    assert (found.status, found.why) == (
+    proof = FixVerifier(case).verify(finding, fix)
+    assert isinstance(proof, Proof)
+    assert (proof.status, proof.why) == (
         ProofStatus.NOT_RUN,
         "the simulation does not show the symptoms of this finding",
     )

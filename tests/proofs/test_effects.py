@@ -30,9 +30,9 @@ def after_a_sync(*objects: Object) -> tuple[SimulatedCase, Effects]:
     return world, effects_of(world, since)
 
 
-def drifted(live: Object, wanted: Object) -> tuple[Object, ...]:
+def drifted(live: Object, desired: Object) -> tuple[Object, ...]:
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync")
-    return bundle(), app, in_git(wanted), live
+    return bundle(), app, in_git(desired), live
 
 
 # --- whose work ----------------------------------------------------------------------------------
@@ -79,25 +79,25 @@ def test_a_scaling_without_a_time_is_as_old_as_the_status_that_followed_it() -> 
     )
     managed: list[Json] = [scale, status]
     _, effects = after_a_sync(*drifted(running(deployment(replicas=5), managed=managed), deployment()))
-    (one,) = effects.overwritten
-    assert (one.pointer, one.before, one.after) == ("/spec/replicas", 5, 2)
-    assert one.age == timedelta(minutes=30)
+    (change,) = effects.overwritten
+    assert (change.pointer, change.before, change.after) == ("/spec/replicas", 5, 2)
+    assert change.age == timedelta(minutes=30)
     assert effects.scaled == ((SHOP, 5, 2),)
 
 
 # --- what was made, restarted, run ---------------------------------------------------------------
 
 
-def test_a_new_template_restarts_and_new_words_do_not() -> None:
+def test_a_new_template_restarts_pods_and_a_new_label_does_not() -> None:
     _, effects = after_a_sync(
         *drifted(running(deployment(replicas=3)), deployment(image="shop:2", replicas=3))
     )
     assert effects.restarted == ((SHOP, 3),)
     assert effects.scaled == ()
-    wanted = deployment()
-    fields(wanted["metadata"])["labels"] = {"team": "shop"}
-    _, effects = after_a_sync(*drifted(running(deployment()), wanted))
-    assert [one.pointer for one in effects.overwritten] == ["/metadata/labels"]
+    desired = deployment()
+    fields(desired["metadata"])["labels"] = {"team": "shop"}
+    _, effects = after_a_sync(*drifted(running(deployment()), desired))
+    assert [change.pointer for change in effects.overwritten] == ["/metadata/labels"]
     assert effects.restarted == ()
 
 
@@ -128,12 +128,12 @@ def test_a_hook_runs_and_is_no_new_object() -> None:
     assert (effects.created, effects.is_nothing) == ((), False)
 
 
-def test_what_bears_another_mark_is_taken_over() -> None:
+def test_an_object_tracked_by_another_app_is_taken_over() -> None:
     config = settings("settings", data={"a": "other"})
     fields(config["metadata"])["annotations"] = {TRACKING: "billing:/ConfigMap:shop/settings"}
     app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
-    wanted = in_git(settings("settings"))
-    _, effects = after_a_sync(bundle(), app, wanted, there(config))
+    desired = in_git(settings("settings"))
+    _, effects = after_a_sync(bundle(), app, desired, there(config))
     assert [(ref.name, owner) for ref, owner in effects.taken_over] == [("settings", "billing")]
 
 
@@ -175,7 +175,7 @@ def test_running_pods_count_for_every_owner_above_them() -> None:
     """The Deployment owns its pods through a ReplicaSet."""
     hash_labels: Object = {"app": "shop", "pod-template-hash": "1"}
     live = running(deployment(replicas=2))
-    made: Object = {
+    replica_set: Object = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
@@ -198,7 +198,7 @@ def test_running_pods_count_for_every_owner_above_them() -> None:
     ]
     for each in pods:
         fields(each["metadata"])["labels"] = hash_labels
-    _, effects = after_a_sync(*drifted(live, deployment(image="shop:2")), made, *pods)
+    _, effects = after_a_sync(*drifted(live, deployment(image="shop:2")), replica_set, *pods)
     assert effects.pods_of(SHOP) == 2
 
 
@@ -280,7 +280,7 @@ def test_a_crd_is_deleted_with_all_objects_of_its_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "expected"),
     [
         ("Namespace", "and everything in it"),
         ("Secret", "and its data"),
@@ -289,25 +289,25 @@ def test_a_crd_is_deleted_with_all_objects_of_its_kind() -> None:
         ("PersistentVolume", "and its data (unless its volume has reclaim policy Retain)"),
     ],
 )
-def test_what_is_lost_with_an_object(kind: str, words: str) -> None:
-    assert lost(kind) == words
+def test_what_is_lost_with_an_object(kind: str, expected: str) -> None:
+    assert lost(kind) == expected
 
 
 @pytest.mark.parametrize(
-    ("policy", "words"),
+    ("policy", "expected"),
     [
         ("Retain", "(its volume keeps the data: reclaim policy Retain)"),
         ("Delete", "and its data (reclaim policy Delete)"),
     ],
 )
-def test_the_reclaim_policy_decides_whether_data_is_lost(policy: str, words: str) -> None:
+def test_the_reclaim_policy_decides_whether_data_is_lost(policy: str, expected: str) -> None:
     volume: Object = {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
         "metadata": {"name": "it"},
         "spec": {"persistentVolumeReclaimPolicy": policy},
     }
-    assert lost("PersistentVolume", there(volume)) == words
+    assert lost("PersistentVolume", there(volume)) == expected
 
 
 # --- times ---------------------------------------------------------------------------------------
@@ -341,8 +341,8 @@ def test_a_scaling_without_a_time_is_as_old_as_its_last_event() -> None:
     )
     live = running(deployment(replicas=5), managed=[scale])
     _, effects = after_a_sync(*drifted(live, deployment()), *events)
-    (one,) = effects.overwritten
-    assert one.age == timedelta(minutes=20)
+    (change,) = effects.overwritten
+    assert change.age == timedelta(minutes=20)
 
 
 def test_the_age_of_another_field_is_that_of_its_writer() -> None:
@@ -350,6 +350,6 @@ def test_the_age_of_another_field_is_that_of_its_writer() -> None:
     live = there(settings("settings", data={"a": "c"}), managed=managed)
     app = synced(row("ConfigMap", "settings", "OutOfSync"), sync="OutOfSync")
     _, effects = after_a_sync(bundle(), app, in_git(settings("settings")), live)
-    (one,) = effects.overwritten
-    assert (one.pointer, one.before, one.after) == ("/data/a", "c", "b")
-    assert (one.age, one.by_hand) == (timedelta(minutes=10), True)
+    (change,) = effects.overwritten
+    assert (change.pointer, change.before, change.after) == ("/data/a", "c", "b")
+    assert (change.age, change.by_hand) == (timedelta(minutes=10), True)

@@ -23,8 +23,8 @@ OTHER: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "
 OLD: Object = {**NEW, "data": {"a": "old"}}
 
 
-def operating(*, result: str = HELD, asked: str = "", under_way: bool = True, **spec: Json) -> Object:
-    state: Object = {"phase": "Running", "operation": {"sync": {"revision": asked}}}
+def operating(*, result: str = HELD, revision: str = "", under_way: bool = True, **spec: Json) -> Object:
+    state: Object = {"phase": "Running", "operation": {"sync": {"revision": revision}}}
     if result:
         state["syncResult"] = {"revision": result}
     app = application(spec=spec, status={"operationState": state})
@@ -54,7 +54,7 @@ def test_of_an_object_in_another_namespace_it_says_nothing() -> None:
 
 
 def test_before_there_is_a_result_what_was_asked_for_counts() -> None:
-    assert said(pinned_commit(operating(result="", asked=HELD), [NEW], [])) == ["new"]
+    assert said(pinned_commit(operating(result="", revision=HELD), [NEW], [])) == ["new"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_before_there_is_a_result_what_was_asked_for_counts() -> None:
     [
         operating(under_way=False),  # it is over: nothing is pinned
         operating(result=REVISION),  # the commit that was compared
-        operating(result="", asked=""),
+        operating(result="", revision=""),
         operating(result="1.2.3"),  # of a chart
         operating(sources=[{"repoURL": "https://git.example.com/shop.git", "path": "deploy"}]),
     ],
@@ -102,7 +102,9 @@ def test_several_sources_each_with_its_commit() -> None:
         },
     )
     sources = sources_of(app)
-    assert [(one.path, one.branch, one.commit[:1], one.type, one.renders) for one in sources.all] == [
+    assert [
+        (source.path, source.branch, source.commit[:1], source.type, source.renders) for source in sources.all
+    ] == [
         (".", "main", "a", "Directory", False),
         ("deploy", "v1", "c", "Helm", True),
         ("redis", "1.2.3", "", "Directory", True),
@@ -110,6 +112,6 @@ def test_several_sources_each_with_its_commit() -> None:
     assert sources.main is sources.all[1]
 
 
-def test_a_single_source_renders_wherever_it_lies() -> None:
-    (one,) = sources_of(application(spec={"source": {"repoURL": "https://git.example.com/shop.git"}})).all
-    assert (one.path, one.renders, one.commit) == (".", True, REVISION)
+def test_a_single_source_renders_from_any_path() -> None:
+    (source,) = sources_of(application(spec={"source": {"repoURL": "https://git.example.com/shop.git"}})).all
+    assert (source.path, source.renders, source.commit) == (".", True, REVISION)

@@ -27,44 +27,47 @@ WAIT = "argocd app wait {} --operation"
 
 
 def proof(name: str, fix: Fix) -> Proof:
-    found = tried(name, fix)
-    assert isinstance(found, Proof)
-    return found
+    result = tried(name, fix)
+    assert isinstance(result, Proof)
+    return result
 
 
 # --- a field that a sync overwrites --------------------------------------------------------------
 
 
-def test_a_respected_rule_keeps_a_sync_from_the_field() -> None:
+def test_a_respected_ignore_rule_keeps_a_sync_from_writing_the_field() -> None:
     _, finding = first("ignored-and-still-written")
-    found = proof("ignored-and-still-written", finding.fixes[0])
-    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
-    assert "  +0:00  argocd app sync feed" in "\n".join(found.trace)
+    verified = proof("ignored-and-still-written", finding.fixes[0])
+    assert (verified.status, verified.why) == (ProofStatus.PROVEN, "")
+    assert "  +0:00  argocd app sync feed" in "\n".join(verified.trace)
 
 
-def test_a_dropped_field_is_overwritten_once_more() -> None:
+def test_a_removed_field_is_overwritten_by_the_first_sync() -> None:
     _, finding = first("ignored-and-still-written")
-    found = proof("ignored-and-still-written", finding.fixes[1])
-    assert found.status is ProofStatus.PROVEN
-    assert found.why == "the first sync after the fix still overwrites the field"
+    verified = proof("ignored-and-still-written", finding.fixes[1])
+    assert verified.status is ProofStatus.PROVEN
+    assert verified.why == "the first sync after the fix still overwrites the field"
 
 
-def test_an_option_that_does_something_else_is_refuted() -> None:
+def test_an_unrelated_sync_option_is_rejected() -> None:
     case, finding = first("ignored-and-still-written")
     option = Add(pointer="/spec/syncPolicy/syncOptions", value="ApplyOutOfSyncOnly=false")
     fix = Fix.application(case.application.ref, option, title="Another option")
-    found = FixVerifier(case).verify(finding, fix)
-    assert isinstance(found, Rejected)
-    assert found.why == "in a simulation with this fix, nothing changes"
+    result = FixVerifier(case).verify(finding, fix)
+    assert isinstance(result, Rejected)
+    assert result.why == "in a simulation with this fix, nothing changes"
 
 
-def test_a_rule_that_is_respected_already_claims_nothing() -> None:
-    """Without the trouble on the model nothing can be shown to end it."""
+def test_a_rule_that_is_respected_already_proves_nothing() -> None:
+    """A problem that the simulation does not show cannot be shown to end."""
     case, finding = first("ignored-and-still-written")
     elsewhere = replace(finding, field="/metadata/name")
-    found = FixVerifier(case).verify(elsewhere, finding.fixes[0])
-    assert isinstance(found, Proof)
-    assert (found.status, found.why) == (ProofStatus.NOT_RUN, "the simulation does not show the problem")
+    verified = FixVerifier(case).verify(elsewhere, finding.fixes[0])
+    assert isinstance(verified, Proof)
+    assert (verified.status, verified.why) == (
+        ProofStatus.NOT_RUN,
+        "the simulation does not show the problem",
+    )
 
 
 def test_only_a_field_of_an_ignored_value_claims_to_be_overwritten() -> None:
@@ -156,11 +159,11 @@ def check(script: str) -> Fix:
     )
 
 
-def test_a_check_brings_to_light_what_the_object_says() -> None:
+def test_a_health_check_shows_the_status_of_the_object() -> None:
     _, finding = first("crd-without-health-check")
-    found = proof("crd-without-health-check", of_settings(finding))
-    assert found.status is ProofStatus.PROVEN
-    assert "Synced · Degraded" in found.trace[-1]
+    verified = proof("crd-without-health-check", of_settings(finding))
+    assert verified.status is ProofStatus.PROVEN
+    assert "Synced · Degraded" in verified.trace[-1]
 
 
 @pytest.mark.parametrize("script", ["return nil", "this is no Lua"])
@@ -168,11 +171,11 @@ def test_a_check_that_judges_nothing_is_refuted(script: str) -> None:
     assert isinstance(tried("crd-without-health-check", check(script)), Rejected)
 
 
-def test_no_claim_about_what_is_not_there() -> None:
+def test_an_absent_object_has_no_hidden_symptom() -> None:
     case, finding = first("crd-without-health-check")
-    gone = replace(finding, about=replace(finding.about, name="gone"))
+    absent = replace(finding, about=replace(finding.about, name="gone"))
     fix = of_settings(finding)
-    assert hidden_symptom_of(case, gone, fix) is None
+    assert hidden_symptom_of(case, absent, fix) is None
     assert hidden_symptom_of(case, replace(finding, severity=Severity.WARNING), fix) is None
 
 
@@ -198,11 +201,14 @@ def test_what_a_check_shows_takes_no_sync() -> None:
 # --- a commit that was not seen yet --------------------------------------------------------------
 
 
-def test_a_refresh_lets_a_commit_be_seen_sooner() -> None:
+def test_a_refresh_detects_a_commit_sooner() -> None:
     _, finding = first("polling-lag")
-    found = proof("polling-lag", finding.fixes[0])
-    assert (found.status, found.why) == (ProofStatus.PROVEN, "what that commit changes is not known yet")
-    assert found.trace == (
+    verified = proof("polling-lag", finding.fixes[0])
+    assert (verified.status, verified.why) == (
+        ProofStatus.PROVEN,
+        "what that commit changes is not known yet",
+    )
+    assert verified.trace == (
         "without the fix",
         "   +1:00  the commit is detected without the fix",
         "with the fix",
@@ -246,16 +252,16 @@ def test_a_refresh_is_proven_only_where_it_is_sooner(
         return timedelta(seconds=seconds) if seconds is not None else None
 
     monkeypatch.setattr("whysync.proofs.refresh_proof._time_until_seen", elapsed)
-    found = verify_refresh(case, finding, finding.fixes[0])
-    assert found.status is status
+    verified = verify_refresh(case, finding, finding.fixes[0])
+    assert verified.status is status
     if status is ProofStatus.PROVEN:
-        assert found.rounds == 1
+        assert verified.rounds == 1
         alone = (
             "the commit is not detected within an hour"
             if by_itself is None
             else "+1:00  the commit is detected without the fix"
         )
-        assert found.trace[1].endswith(alone)
+        assert verified.trace[1].endswith(alone)
 
 
 def test_what_explains_more_than_a_moved_branch_is_no_lag() -> None:
@@ -272,16 +278,16 @@ def test_what_explains_more_than_a_moved_branch_is_no_lag() -> None:
 
 def test_a_window_ends_by_itself() -> None:
     _, finding = first("sync-window")
-    found = proof("sync-window", finding.fixes[0])
-    assert (found.status, found.why) == (ProofStatus.PROVEN, "")
-    assert "  +80:00  sync to" in "\n".join(found.trace)
+    verified = proof("sync-window", finding.fixes[0])
+    assert (verified.status, verified.why) == (ProofStatus.PROVEN, "")
+    assert "  +80:00  sync to" in "\n".join(verified.trace)
 
 
-def test_a_wave_ends_if_what_it_brings_runs() -> None:
+def test_a_wave_ends_if_its_resources_run() -> None:
     _, finding = first("wave-in-progress")
-    found = proof("wave-in-progress", finding.fixes[0])
-    assert found.status is ProofStatus.LIKELY
-    assert "inventory/api:4.0.0 runs (not observed yet)" in found.why
+    verified = proof("wave-in-progress", finding.fixes[0])
+    assert verified.status is ProofStatus.LIKELY
+    assert "inventory/api:4.0.0 runs (not observed yet)" in verified.why
 
 
 @pytest.mark.parametrize(
@@ -340,11 +346,11 @@ def test_a_sync_does_not_take_it_out() -> None:
     )
 
 
-def test_an_app_that_is_left_alone_is_looked_at_again() -> None:
+def test_an_app_whose_reconciliation_was_skipped_is_reconciled_again() -> None:
     _, finding = first("switched-off")
-    found = proof("switched-off", finding.fixes[0])
-    assert found.status is ProofStatus.PROVEN
-    assert found.why == "what the pending commit changes is not known yet"
+    verified = proof("switched-off", finding.fixes[0])
+    assert verified.status is ProofStatus.PROVEN
+    assert verified.why == "what the pending commit changes is not known yet"
     refreshed = tried("switched-off", Fix.run("argocd app get loyalty --refresh", title="Refresh"))
     assert isinstance(refreshed, Rejected)
 
@@ -369,14 +375,14 @@ def test_a_pod_that_is_not_ready_yet_may_never_be() -> None:
     assert not is_unready(Manifest(done, role=Role.LIVE))
 
 
-def test_how_pods_of_another_template_behave_nobody_has_seen() -> None:
-    """Whatever becomes of them on the model: a changed program is never proven to run."""
+def test_the_behavior_of_pods_of_a_new_template_is_not_known() -> None:
+    """Whatever the simulation shows: a changed program is never proven to run."""
     case, finding = first("crash-loop")
     target = next(
         desired_object.ref for desired_object in case.desired if desired_object.ref.kind == "Deployment"
     )
     edit = Set(pointer="/spec/template/spec/containers/0/args", value=["--debug"])
-    found = FixVerifier(case).verify(finding, Fix.change(target, edit, title="Another one"))
-    assert isinstance(found, Proof)
-    assert found.status is not ProofStatus.PROVEN
-    assert "how its pods behave with the new" in found.why
+    verified = FixVerifier(case).verify(finding, Fix.change(target, edit, title="Another one"))
+    assert isinstance(verified, Proof)
+    assert verified.status is not ProofStatus.PROVEN
+    assert "how its pods behave with the new" in verified.why

@@ -1,4 +1,4 @@
-"""What stands in for others in a world: CRDs that controllers make, refusals that are repeated, quotas."""
+"""Simulated behavior of other programs: CRDs that controllers create, repeated refusals and quotas."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ XRD: Object = {
 }
 
 
-def told(crd: Object) -> tuple[str, ...]:
+def summary_of(crd: Object) -> tuple[str, ...]:
     spec = fields(crd["spec"])
     versions = spec["versions"]
     assert isinstance(versions, list)
@@ -58,8 +58,8 @@ def told(crd: Object) -> tuple[str, ...]:
     )
 
 
-def test_a_template_makes_one_kind_and_an_xrd_two() -> None:
-    assert [told(definition) for definition in definitions_of(TEMPLATE)] == [
+def test_a_constraint_template_creates_one_crd_and_an_xrd_two() -> None:
+    assert [summary_of(definition) for definition in definitions_of(TEMPLATE)] == [
         (
             "k8srequiredlabels.constraints.gatekeeper.sh",
             "Cluster",
@@ -69,21 +69,23 @@ def test_a_template_makes_one_kind_and_an_xrd_two() -> None:
             "v1alpha1",
         )
     ]
-    assert [told(definition) for definition in definitions_of(XRD)] == [
+    assert [summary_of(definition) for definition in definitions_of(XRD)] == [
         ("xdatabases.example.com", "Cluster", "XDatabase", "v1"),
         ("databases.example.com", "Namespaced", "Database", "v1"),
     ]
 
 
-def test_an_xrd_of_a_namespace_without_claims() -> None:
-    spec: Object = {key: one for key, one in fields(XRD["spec"]).items() if key != "claimNames"}
-    (made,) = definitions_of({**XRD, "spec": {**spec, "scope": "Namespaced"}})
-    assert told(made)[:2] == ("xdatabases.example.com", "Namespaced")
+def test_a_namespaced_xrd_without_claims_creates_one_crd() -> None:
+    spec: Object = {key: value for key, value in fields(XRD["spec"]).items() if key != "claimNames"}
+    (crd,) = definitions_of({**XRD, "spec": {**spec, "scope": "Namespaced"}})
+    assert summary_of(crd)[:2] == ("xdatabases.example.com", "Namespaced")
 
 
 @pytest.mark.parametrize("lacks", ["group", "names", "versions"])
-def test_half_a_definition_makes_nothing(lacks: str) -> None:
-    spec: Object = {key: one for key, one in fields(XRD["spec"]).items() if key not in (lacks, "claimNames")}
+def test_an_incomplete_definition_creates_no_crd(lacks: str) -> None:
+    spec: Object = {
+        key: value for key, value in fields(XRD["spec"]).items() if key not in (lacks, "claimNames")
+    }
     assert list(definitions_of({**XRD, "spec": spec})) == []
     assert list(definitions_of({**TEMPLATE, "spec": {}})) == []
     assert list(definitions_of({"kind": "ConfigMap"})) == []
@@ -96,7 +98,7 @@ def started(case: Case, *others: OtherParticipant, admission: Admission | None =
     return Simulation(world).api_server
 
 
-def makers(*live: Object) -> tuple[CrdCreators, ApiServer]:
+def crd_creators(*live: Object) -> tuple[CrdCreators, ApiServer]:
     case = case_of(bundle(), synced(), *live)
     creators = CrdCreators(case)
     return creators, started(case, creators)
@@ -134,62 +136,62 @@ CRD_OF_TEMPLATES: Object = {
 
 
 def written(model: ApiServer, obj: Object) -> None:
-    place = (("templates.gatekeeper.sh", "constrainttemplates"), "", ref_of(obj).name)
-    model.store.put(place, obj)
+    object_key = (("templates.gatekeeper.sh", "constrainttemplates"), "", ref_of(obj).name)
+    model.store.put(object_key, obj)
 
 
-@pytest.mark.parametrize("seen", [False, True])
-def test_the_crd_comes_a_moment_later_and_whether_anybody_makes_it_is_a_gap(seen: bool) -> None:
+@pytest.mark.parametrize("observed", [False, True])
+def test_the_crd_is_created_later_and_whether_its_controller_runs_is_a_gap(observed: bool) -> None:
     owner: Object = {"apiVersion": "templates.gatekeeper.sh/v1", "kind": "ConstraintTemplate", "name": "x"}
     older: Object = {
         **CRD_OF_TEMPLATES,
         "metadata": {"name": "k8sold.constraints.gatekeeper.sh", "ownerReferences": [owner]},
     }
-    found, model = makers(*([older] if seen else []))
-    assert found.next_wakeup() is None
+    creators, model = crd_creators(*([older] if observed else []))
+    assert creators.next_wakeup() is None
     written(model, TEMPLATE)
-    assert not found.reconcile()
-    due = found.next_wakeup()
+    assert not creators.reconcile()
+    due = creators.next_wakeup()
     assert due is not None
     assert due == model.clock.now + timedelta(seconds=3)
     assert crds(model) == []
     model.clock.turn_to(due)
-    assert found.reconcile()
+    assert creators.reconcile()
     assert crds(model) == ["k8srequiredlabels.constraints.gatekeeper.sh"]
-    assert found.gaps == ([] if seen else ["whether Gatekeeper runs, which creates the CRD"])
-    assert found.next_wakeup() is None
+    assert creators.gaps == ([] if observed else ["whether Gatekeeper runs, which creates the CRD"])
+    assert creators.next_wakeup() is None
 
 
-def test_crossplane_makes_both_kinds_of_an_xrd() -> None:
-    found, model = makers()
-    place = (("apiextensions.crossplane.io", "compositeresourcedefinitions"), "", ref_of(XRD).name)
-    model.store.put(place, XRD)
-    found.reconcile()
-    due = found.next_wakeup()
+def test_crossplane_creates_both_crds_of_an_xrd() -> None:
+    creators, model = crd_creators()
+    object_key = (("apiextensions.crossplane.io", "compositeresourcedefinitions"), "", ref_of(XRD).name)
+    model.store.put(object_key, XRD)
+    creators.reconcile()
+    due = creators.next_wakeup()
     assert due is not None
     model.clock.turn_to(due)
-    assert found.reconcile()
+    assert creators.reconcile()
     assert sorted(crds(model)) == ["databases.example.com", "xdatabases.example.com"]
-    assert set(found.gaps) == {"whether Crossplane runs, which creates the CRD"}
+    assert set(creators.gaps) == {"whether Crossplane runs, which creates the CRD"}
 
 
-def test_one_that_is_gone_by_then_makes_nothing() -> None:
-    found, model = makers()
+def test_a_template_that_was_deleted_in_between_creates_no_crd() -> None:
+    creators, model = crd_creators()
     written(model, TEMPLATE)
-    found.reconcile()
+    creators.reconcile()
     model.store.drop((("templates.gatekeeper.sh", "constrainttemplates"), "", "k8srequiredlabels"))
-    due = found.next_wakeup()
+    due = creators.next_wakeup()
     assert due is not None
     model.clock.turn_to(due)
-    assert not found.reconcile()
-    assert (crds(model), found.gaps) == ([], [])
+    assert not creators.reconcile()
+    assert (crds(model), creators.gaps) == ([], [])
 
 
-def test_a_kind_of_that_name_in_another_group_makes_nothing() -> None:
-    found, model = makers()
+def test_a_kind_of_that_name_in_another_group_creates_no_crd() -> None:
+    creators, model = crd_creators()
     written(model, {**TEMPLATE, "apiVersion": "example.com/v1"})
-    found.reconcile()
-    assert found.next_wakeup() is None
+    creators.reconcile()
+    assert creators.next_wakeup() is None
 
 
 # --- refusals and quotas -------------------------------------------------------------------------
@@ -225,7 +227,7 @@ def refused_case(
         sync="OutOfSync",
         operationState={"phase": "Failed", "syncResult": {"resources": [result]}},
     )
-    return case_of(bundle(), app, in_git(SERVICE), *(there(one) for one in more))
+    return case_of(bundle(), app, in_git(SERVICE), *(there(obj) for obj in more))
 
 
 def refusals(case: Case) -> tuple[Refusals, ApiServer]:
@@ -233,7 +235,7 @@ def refusals(case: Case) -> tuple[Refusals, ApiServer]:
     return refusals, started(case, admission=refusals.admission)
 
 
-def asked(model: ApiServer, obj: Object) -> str:
+def error_of_create(model: ApiServer, obj: Object) -> str:
     """The answer of the API server's stand-in; empty where it is granted."""
     for verify in model.webhooks.values():
         try:
@@ -243,25 +245,25 @@ def asked(model: ApiServer, obj: Object) -> str:
     return ""
 
 
-def test_the_same_wish_is_refused_again_and_another_is_granted() -> None:
+def test_the_same_spec_is_refused_again_and_another_is_accepted() -> None:
     _, model = refusals(refused_case())
     ports: list[Json] = [
         {"name": "a", "port": 80, "protocol": "TCP"},
         {"name": "b", "port": 81, "protocol": "TCP"},
     ]
     filled: Object = {**SERVICE, "spec": {"clusterIP": "10.0.0.1", "ports": ports}}
-    assert asked(model, SERVICE) == EXCEEDED
-    assert asked(model, filled) == EXCEEDED, "defaults do not make it another wish"
+    assert error_of_create(model, SERVICE) == EXCEEDED
+    assert error_of_create(model, filled) == EXCEEDED, "defaulted fields do not make it another spec"
     fewer: Object = {**SERVICE, "spec": {"ports": [{"name": "a", "port": 80}]}}
     other: Object = {**SERVICE, "spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 82}]}}
     elsewhere: Object = {**SERVICE, "metadata": {"name": "web", "namespace": "another"}}
-    assert [asked(model, one) for one in (fewer, other, elsewhere)] == ["", "", ""]
+    assert [error_of_create(model, service) for service in (fewer, other, elsewhere)] == ["", "", ""]
 
 
 def test_what_kubectl_put_before_the_words_is_not_said_twice() -> None:
     denied = 'admission webhook "policy.example.com" denied the request: no ports below 1024'
     case = refused_case(message=f'error when patching "/dev/shm/1": {denied}')
-    assert asked(refusals(case)[1], SERVICE) == denied
+    assert error_of_create(refusals(case)[1], SERVICE) == denied
 
 
 def test_only_what_failed_is_refused_again() -> None:
@@ -285,7 +287,7 @@ def test_the_model_asks_before_it_writes() -> None:
     assert model.send(Request(verb="create", path=path, body=other, manager="argocd")).ok
 
 
-def test_each_is_refused_in_its_own_words() -> None:
+def test_each_object_is_refused_with_its_own_message() -> None:
     denied = 'admission webhook "policy.example.com" denied the request: no'
     other: Object = {**SERVICE, "metadata": {"name": "other", "namespace": "shop"}}
     results: list[Json] = [
@@ -298,37 +300,37 @@ def test_each_is_refused_in_its_own_words() -> None:
         sync="OutOfSync",
         operationState={"phase": "Failed", "syncResult": {"resources": results}},
     )
-    found, model = refusals(case_of(bundle(), app, in_git(SERVICE), in_git(other)))
-    assert [type(one.failure).__name__ for one in found.all] == ["QuotaExceeded", "AdmissionDenied"]
-    assert (asked(model, SERVICE), asked(model, other)) == (EXCEEDED, denied)
+    refused, model = refusals(case_of(bundle(), app, in_git(SERVICE), in_git(other)))
+    assert [type(refusal.failure).__name__ for refusal in refused.all] == ["QuotaExceeded", "AdmissionDenied"]
+    assert (error_of_create(model, SERVICE), error_of_create(model, other)) == (EXCEEDED, denied)
 
 
-def test_what_is_lifted_is_granted_and_counted() -> None:
-    found, model = refusals(refused_case())
-    assert found.lift(lambda one: not isinstance(one.failure, QuotaExceeded)) == 0
-    assert asked(model, SERVICE) == EXCEEDED
-    assert found.lift(lambda one: one.ref.name == "web") == 1
-    assert (asked(model, SERVICE), found.all) == ("", ())
+def test_a_lifted_refusal_is_accepted_and_counted() -> None:
+    refused, model = refusals(refused_case())
+    assert refused.lift(lambda refusal: not isinstance(refusal.failure, QuotaExceeded)) == 0
+    assert error_of_create(model, SERVICE) == EXCEEDED
+    assert refused.lift(lambda refusal: refusal.ref.name == "web") == 1
+    assert (error_of_create(model, SERVICE), refused.all) == ("", ())
 
 
 def raised(
     hard: str, *, message: str = EXCEEDED, namespace: str = "shop"
 ) -> tuple[Quotas, Refusals, ApiServer]:
     case = refused_case(quota("2"), message=message)
-    found = Refusals(case)
-    quotas = Quotas(case, found)
-    objects = (*found.admission.objects, quota("2"), quota("2", "another"))
-    model = started(case, quotas, admission=Admission(objects=objects, webhooks=found.admission.webhooks))
-    assert not quotas.reconcile(), "nobody has written one yet"
-    assert asked(model, SERVICE) == message
-    for place, obj in list(model.store.within(("", "resourcequotas"))):
-        if place[1] == namespace:
-            model.store.put(place, {**obj, "spec": {"hard": {"services": hard}}})
-    return quotas, found, model
+    refused = Refusals(case)
+    quotas = Quotas(case, refused)
+    objects = (*refused.admission.objects, quota("2"), quota("2", "another"))
+    model = started(case, quotas, admission=Admission(objects=objects, webhooks=refused.admission.webhooks))
+    assert not quotas.reconcile(), "no quota has been written yet"
+    assert error_of_create(model, SERVICE) == message
+    for object_key, obj in list(model.store.within(("", "resourcequotas"))):
+        if object_key[1] == namespace:
+            model.store.put(object_key, {**obj, "spec": {"hard": {"services": hard}}})
+    return quotas, refused, model
 
 
-def test_a_raised_quota_grants_what_it_refused() -> None:
-    quotas, found, model = raised("3")
+def test_a_raised_quota_accepts_what_it_refused() -> None:
+    quotas, refused, model = raised("3")
     assert quotas.reconcile()
     allowed = [
         dig(obj, "status", "hard", "services")
@@ -336,21 +338,21 @@ def test_a_raised_quota_grants_what_it_refused() -> None:
         if obj["kind"] == "ResourceQuota" and ref_of(obj).namespace == "shop"
     ]
     assert allowed == ["3"]
-    assert (asked(model, SERVICE), found.all) == ("", ())
+    assert (error_of_create(model, SERVICE), refused.all) == ("", ())
     assert not quotas.reconcile(), "once"
     assert quotas.next_wakeup() is None
 
 
-def test_one_that_is_raised_too_little_or_elsewhere_does_not() -> None:
-    for quotas, found, model in (raised("2"), raised("9", namespace="another")):
+def test_a_quota_raised_too_little_or_in_another_namespace_still_refuses() -> None:
+    for quotas, refused, model in (raised("2"), raised("9", namespace="another")):
         quotas.reconcile()
-        assert asked(model, SERVICE) == EXCEEDED
-        assert len(found.all) == 1
+        assert error_of_create(model, SERVICE) == EXCEEDED
+        assert len(refused.all) == 1
 
 
 def test_a_quota_does_not_lift_what_a_policy_denies() -> None:
     denied = 'admission webhook "policy.example.com" denied the request: no'
-    quotas, found, model = raised("9", message=denied)
+    quotas, refused, model = raised("9", message=denied)
     quotas.reconcile()
-    assert asked(model, SERVICE) == denied
-    assert len(found.all) == 1
+    assert error_of_create(model, SERVICE) == denied
+    assert len(refused.all) == 1

@@ -29,14 +29,14 @@ def drifted(count: int, *, failed: bool = False) -> Case:
         fields(state["syncResult"])["resources"] = results
         state["phase"] = "Failed"
     objects = [
-        one for name in names for one in (in_git(settings(name)), there(settings(name, data={"a": "c"})))
+        obj for name in names for obj in (in_git(settings(name)), there(settings(name, data={"a": "c"})))
     ]
     return case_of(bundle(), app, in_git(CRD), *objects)
 
 
 def moved(case: Case) -> list[str] | None:
-    """By a proof of what explains the first difference."""
-    drift = min(case.drifts, key=lambda one: one.ref.name)
+    """Names of the resources that a proof about the first difference simulates."""
+    drift = min(case.drifts, key=lambda drift: drift.ref.name)
     finding = Finding(
         about=drift.ref,
         explains=(drift.symptom,),
@@ -45,8 +45,8 @@ def moved(case: Case) -> list[str] | None:
         evidence=(),
         fixes=(),
     )
-    found = finding_scope(case, finding)
-    return sorted(key.name for key in found) if found is not None else None
+    scope = finding_scope(case, finding)
+    return sorted(key.name for key in scope) if scope is not None else None
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ def _written(by: str, owned: Object, **live: Json) -> Case:
     assert isinstance(image, str)
     assert isinstance(replicas, int)
     managed: list[Json] = [wrote("argocd-controller", IMAGE), wrote(by, owned)]
-    there = running(deployment(image=image, replicas=replicas), managed=managed)
-    fields(there["metadata"])["annotations"] = {LAST_APPLIED: json.dumps(deployment())}
-    return case_of(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), there)
+    live_object = running(deployment(image=image, replicas=replicas), managed=managed)
+    fields(live_object["metadata"])["annotations"] = {LAST_APPLIED: json.dumps(deployment())}
+    return case_of(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live_object)
 
 
 def _judged(case: Case, fix: Fix) -> Proof | Rejected:
@@ -59,9 +59,9 @@ def test_an_ignore_rule_that_stops_releases_is_refuted(rewritten: Case) -> None:
     (drift,) = rewritten.drifts
     ignore = ignore_field(rewritten, drift.ref, drift.pointer)
     assert not reaches_cluster(rewritten, drift, ignore)
-    found = _judged(rewritten, ignore)
-    assert isinstance(found, Rejected)
-    assert f"a later commit that changes {IMAGE_POINTER}" in found.why
+    result = _judged(rewritten, ignore)
+    assert isinstance(result, Rejected)
+    assert f"a later commit that changes {IMAGE_POINTER}" in result.why
     assert "later commits that change this field are not applied" in ignore.risk
 
 
@@ -69,9 +69,9 @@ def test_a_server_side_diff_lets_releases_through(rewritten: Case) -> None:
     (drift,) = rewritten.drifts
     compare = server_side_diff(rewritten, webhooks=True)
     assert reaches_cluster(rewritten, drift, compare)
-    found = _judged(rewritten, compare)
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.PROVEN
+    result = _judged(rewritten, compare)
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.PROVEN
 
 
 def test_the_rule_compares_on_the_server_before_anything_else(rewritten: Case) -> None:
@@ -88,10 +88,10 @@ def test_a_writer_seen_once_is_not_expected_to_return() -> None:
     case = _written("night-scheduler", REPLICAS, replicas=6)
     (drift,) = case.drifts
     drop = Fix.remove(drift.ref, drift.pointer, title="Let it own the field")
-    found = _judged(case, drop)
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.LIKELY
-    assert "if not, the sync changes it from 6 to 1" in found.why
+    result = _judged(case, drop)
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.LIKELY
+    assert "if not, the sync changes it from 6 to 1" in result.why
     safety = safety_of(case)
     assert "set by an unknown writer (night-scheduler) 11 min ago" in safety.reasons[0].text
     kinds = {reason.kind for reason in safety.reasons}

@@ -27,7 +27,7 @@ WELL: Object = {"status": "Healthy"}
 
 
 @pytest.mark.parametrize(
-    ("sign", "words"),
+    ("sign", "expected"),
     [
         (APP_DIFFERS, "the app is OutOfSync"),
         (APP_UNHEALTHY, "the app is not healthy"),
@@ -40,8 +40,8 @@ WELL: Object = {"status": "Healthy"}
         (SymptomId.result(Key("batch", "Job", "shop", "migrate")), "Job shop/migrate fails to sync"),
     ],
 )
-def test_words(sign: SymptomId, words: str) -> None:
-    assert describe_symptom(sign) == words
+def test_description_of_a_symptom(sign: SymptomId, expected: str) -> None:
+    assert describe_symptom(sign) == expected
 
 
 def test_an_app_that_is_well_has_none() -> None:
@@ -162,12 +162,12 @@ def test_a_hook_that_was_deleted_after_its_success_did_run(policy: str) -> None:
 
 def test_an_image_that_only_fails_in_the_simulation_is_not_relied_on() -> None:
     """A fix that replaces the image does not depend on the pods that it replaced."""
-    wanted, live = (
+    desired, live = (
         deployment(image="shop:broken", replicas=1),
         running(deployment(image="shop:1", replicas=1)),
     )
     case = case_of(
-        bundle(), synced(row("Deployment", "shop", "OutOfSync"), sync="OutOfSync"), in_git(wanted), live
+        bundle(), synced(row("Deployment", "shop", "OutOfSync"), sync="OutOfSync"), in_git(desired), live
     )
 
     def broken(behavior: Behavior) -> Behavior:

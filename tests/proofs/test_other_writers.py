@@ -21,9 +21,9 @@ REPLICAS: Object = {"f:spec": {"f:replicas": {}}}
 
 
 def scaled(
-    manager: str, *, found: int = 5, spec: Object | None = None, at: str = "2026-03-02T03:00:00Z"
+    manager: str, *, live_replicas: int = 5, spec: Object | None = None, at: str = "2026-03-02T03:00:00Z"
 ) -> SimulatedCase:
-    live = running(deployment(replicas=found), managed=[wrote(manager, REPLICAS, at=at)])
+    live = running(deployment(replicas=live_replicas), managed=[wrote(manager, REPLICAS, at=at)])
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync", spec=spec)
     return simulated(case_of(bundle(), app, in_git(deployment(replicas=2)), live))
 
@@ -70,11 +70,11 @@ def test_how_long_it_takes_is_read_off_the_facts() -> None:
 def test_two_writers_and_one_field_are_a_loop() -> None:
     world = scaled("shop-operator", spec={"syncPolicy": {"automated": {"selfHeal": True}}})
     world.run(timedelta(minutes=10))
-    syncs = [one for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED]
+    syncs = [entry for entry in world.simulation.argocd.trace if entry.kind is TraceKind.STARTED]
     assert len(syncs) > 2
 
 
-def test_a_webhook_puts_its_container_into_what_passes() -> None:
+def test_a_webhook_injects_its_container_into_applied_objects() -> None:
     live = running(deployment())
     containers = dig(live, "spec", "template", "spec", "containers")
     assert isinstance(containers, list)
@@ -82,15 +82,15 @@ def test_a_webhook_puts_its_container_into_what_passes() -> None:
     containers.append({**sidecar, **{k: v for k, v in fields(containers[0]).items() if k not in sidecar}})
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync")
     world = simulated(case_of(bundle(), app, in_git(deployment()), live))
-    assert Mechanism.INJECTED in {one.mechanism for one in world.writers.all}
+    assert Mechanism.INJECTED in {writer.mechanism for writer in world.writers.all}
     world.sync()
     world.run(timedelta(minutes=5))
     after = dig(world.objects()[SHOP], "spec", "template", "spec", "containers")
     assert isinstance(after, list)
-    assert [dig(one, "name") for one in after] == ["main", "istio-proxy"]
+    assert [dig(container, "name") for container in after] == ["main", "istio-proxy"]
 
 
-def test_a_refusal_stays_one_until_it_is_lifted() -> None:
+def test_a_refusal_is_repeated_until_it_is_lifted() -> None:
     message = (
         'admission webhook "validate.kyverno.svc-fail" denied the request: '
         "policy require-labels/check: validation error: label team is required"
@@ -102,12 +102,12 @@ def test_a_refusal_stays_one_until_it_is_lifted() -> None:
     state |= {"phase": "Failed", "syncResult": {"revision": "a" * 40, "resources": results}}
     other = there(settings("other"))
     world = simulated(case_of(bundle(), app, in_git(config), other))
-    assert [one.ref.name for one in world.writers.refusals.all] == ["new"]
+    assert [refusal.ref.name for refusal in world.writers.refusals.all] == ["new"]
     world.sync()
     world.run(timedelta(minutes=1))
     assert world.operation["phase"] == "Failed"
     assert "label team is required" in str(world.operation)
-    assert world.writers.refusals.lift(lambda one: one.ref.name == "new") == 1
+    assert world.writers.refusals.lift(lambda refusal: refusal.ref.name == "new") == 1
     world.sync()
     world.run(timedelta(minutes=1))
     assert world.operation["phase"] == "Succeeded"

@@ -44,25 +44,29 @@ def case_with(*objects: Object) -> Case:
     return case_of(bundle(), synced(row("Deployment", "shop", health={"status": "Degraded"})), *objects)
 
 
-def part(one: Object) -> PodBehavior | None:
-    parts = behavior_of(case_with(one), [one], ()).pods
-    assert len(parts) <= 1
-    return parts[0] if parts else None
+def behavior_of_pod(pod_object: Object) -> PodBehavior | None:
+    behaviors = behavior_of(case_with(pod_object), [pod_object], ()).pods
+    assert len(behaviors) <= 1
+    return behaviors[0] if behaviors else None
 
 
 def test_a_pod_that_runs_needs_no_part() -> None:
-    assert part(pod({"running": {"startedAt": "2026-03-01T00:00:00Z"}}, ready=True)) is None
+    assert behavior_of_pod(pod({"running": {"startedAt": "2026-03-01T00:00:00Z"}}, ready=True)) is None
 
 
-def test_a_crash_loop_goes_on_for_the_same_template() -> None:
+def test_a_crash_loop_continues_for_the_same_template() -> None:
     crashed: Object = {
         "waiting": {"reason": "CrashLoopBackOff"},
         "more": {"lastState": {"terminated": {"exitCode": 3, "reason": "Error"}}},
     }
-    found = part(pod(crashed))
-    assert found is not None
-    assert (found.exit_code, found.image, dict(found.labels)) == (3, "shop:1", {"pod-template-hash": HASH})
-    assert found.runs_seconds is not None
+    behavior = behavior_of_pod(pod(crashed))
+    assert behavior is not None
+    assert (behavior.exit_code, behavior.image, dict(behavior.labels)) == (
+        3,
+        "shop:1",
+        {"pod-template-hash": HASH},
+    )
+    assert behavior.runs_seconds is not None
 
 
 def test_a_killed_container_is_killed_again() -> None:
@@ -70,9 +74,9 @@ def test_a_killed_container_is_killed_again() -> None:
         "waiting": {"reason": "CrashLoopBackOff"},
         "more": {"lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}},
     }
-    found = part(pod(killed))
-    assert found is not None
-    assert (found.exit_code, found.reason) == (137, "OOMKilled")
+    behavior = behavior_of_pod(pod(killed))
+    assert behavior is not None
+    assert (behavior.exit_code, behavior.reason) == (137, "OOMKilled")
 
 
 @pytest.mark.parametrize(
@@ -83,35 +87,35 @@ def test_a_killed_container_is_killed_again() -> None:
         ("failed to authorize: unauthorized", "denied"),
     ],
 )
-def test_an_image_stays_out_of_reach(message: str, pull: str) -> None:
-    found = part(pod({"waiting": {"reason": "ImagePullBackOff", "message": message}}))
-    assert found is not None
-    assert found.pull == pull
+def test_an_image_that_was_not_pulled_fails_again(message: str, pull: str) -> None:
+    behavior = behavior_of_pod(pod({"waiting": {"reason": "ImagePullBackOff", "message": message}}))
+    assert behavior is not None
+    assert behavior.pull == pull
 
 
-def test_who_was_never_ready_is_not_ready() -> None:
-    found = part(pod({"running": {"startedAt": "2026-03-02T03:00:00Z"}}))
-    assert found is not None
-    assert found.ready_seconds is None
+def test_a_container_that_was_never_ready_stays_not_ready() -> None:
+    behavior = behavior_of_pod(pod({"running": {"startedAt": "2026-03-02T03:00:00Z"}}))
+    assert behavior is not None
+    assert behavior.ready_seconds is None
 
 
 def test_who_started_a_moment_ago_may_become_ready() -> None:
     young = pod({"running": {"startedAt": "2026-03-02T03:10:30Z"}})
-    assert part(young) is None
+    assert behavior_of_pod(young) is None
     again = with_restarted_containers(young, case_with(young).now)
     assert "waiting" in fields(dig(again, "status", "containerStatuses", 0, "state"))
     old = pod({"running": {"startedAt": "2026-03-02T03:00:00Z"}})
     assert with_restarted_containers(old, case_with(old).now) is old
 
 
-def test_no_node_takes_it() -> None:
-    words = "0/3 nodes are available: 3 Insufficient cpu."
+def test_an_unschedulable_pod_stays_unschedulable() -> None:
+    message = "0/3 nodes are available: 3 Insufficient cpu."
     waits = pod({}, phase="Pending", containerStatuses=[])
     fields(waits["spec"]).pop("nodeName")
-    fields(waits["status"])["conditions"] = [{"type": "PodScheduled", "status": "False", "message": words}]
-    found = part(waits)
-    assert found is not None
-    assert found.unschedulable == words
+    fields(waits["status"])["conditions"] = [{"type": "PodScheduled", "status": "False", "message": message}]
+    behavior = behavior_of_pod(waits)
+    assert behavior is not None
+    assert behavior.unschedulable == message
 
 
 def test_what_a_missing_claim_explains_the_model_finds_itself() -> None:
@@ -124,17 +128,17 @@ def test_what_a_missing_claim_explains_the_model_finds_itself() -> None:
             "message": '0/3 nodes are available: persistentvolumeclaim "data" not found.',
         }
     ]
-    assert part(waits) is None
+    assert behavior_of_pod(waits) is None
 
 
-def test_pods_of_one_template_are_one_part() -> None:
+def test_pods_of_one_template_are_one_behavior() -> None:
     crashed: Object = {
         "waiting": {"reason": "CrashLoopBackOff"},
         "more": {"lastState": {"terminated": {"exitCode": 3}}},
     }
-    one, other = pod(crashed), pod(crashed)
+    first, other = pod(crashed), pod(crashed)
     fields(other["metadata"])["name"] = "another"
-    assert len(behavior_of(case_with(one, other), [one, other], ()).pods) == 1
+    assert len(behavior_of(case_with(first, other), [first, other], ()).pods) == 1
 
 
 # --- how a container behaves, from its status, its age and its log ------------------------------
@@ -157,17 +161,19 @@ def with_logs(case: Case, *logs: Log) -> Case:
     return Case(index, manifest, app)
 
 
-def of_job(one: Object, *, labels: Object | None = None) -> Object:
-    meta = fields(one["metadata"])
+def of_job(pod_object: Object, *, labels: Object | None = None) -> Object:
+    meta = fields(pod_object["metadata"])
     meta |= {"labels": labels or {}, "ownerReferences": [{"kind": "Job", "name": "migrate"}]}
-    return one
+    return pod_object
 
 
-def only(one: Object, *logs: Log, desired: tuple[Object, ...] = ()) -> PodBehavior | None:
-    case = with_logs(case_with(one, *desired), *logs)
-    parts = behavior_of(case, [one], ()).pods
-    assert len(parts) <= 1
-    return parts[0] if parts else None
+def behavior_with_logs(
+    pod_object: Object, *logs: Log, desired: tuple[Object, ...] = ()
+) -> PodBehavior | None:
+    case = with_logs(case_with(pod_object, *desired), *logs)
+    behaviors = behavior_of(case, [pod_object], ()).pods
+    assert len(behaviors) <= 1
+    return behaviors[0] if behaviors else None
 
 
 def test_a_container_that_recovered_from_a_crash_runs() -> None:
@@ -176,55 +182,63 @@ def test_a_container_that_recovered_from_a_crash_runs() -> None:
         "running": {"startedAt": "2026-03-02T02:00:00Z"},
         "more": {"lastState": {"terminated": {"exitCode": 3}}},
     }
-    assert only(pod(recovered, ready=True)) is None
+    assert behavior_with_logs(pod(recovered, ready=True)) is None
     service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "shop"}}
-    assert only(pod(recovered, ready=True), log(REFUSED), desired=(in_git(service),)) is None
-    assert only(pod({"terminated": {"exitCode": 0}})) is None
+    assert behavior_with_logs(pod(recovered, ready=True), log(REFUSED), desired=(in_git(service),)) is None
+    assert behavior_with_logs(pod({"terminated": {"exitCode": 0}})) is None
 
 
 def test_a_container_that_ended_with_an_error_ends_with_it_again() -> None:
-    found = only(pod({"terminated": {"exitCode": 4, "reason": "Error"}}), log("the last words"))
-    assert found is not None
-    assert (found.exit_code, found.reason, found.runs_seconds) == (4, "", 2)
-    assert [line.text for line in found.log] == ["the last words"]
+    behavior = behavior_with_logs(
+        pod({"terminated": {"exitCode": 4, "reason": "Error"}}), log("the last words")
+    )
+    assert behavior is not None
+    assert (behavior.exit_code, behavior.reason, behavior.runs_seconds) == (4, "", 2)
+    assert [line.text for line in behavior.log] == ["the last words"]
 
 
-def test_the_log_of_the_previous_run_says_why_it_crashed() -> None:
+def test_the_log_of_the_previous_run_contains_the_crash() -> None:
     """The current run may just have started, and its log does not contain the error yet."""
-    found = only(pod(CRASHED), log("starting"), log("boom", previous=True), log("?", container="sidecar"))
-    assert found is not None
-    assert [line.text for line in found.log] == ["boom"]
-    long = only(pod(CRASHED), log(*map(str, range(50))))
+    behavior = behavior_with_logs(
+        pod(CRASHED), log("starting"), log("boom", previous=True), log("?", container="sidecar")
+    )
+    assert behavior is not None
+    assert [line.text for line in behavior.log] == ["boom"]
+    long = behavior_with_logs(pod(CRASHED), log(*map(str, range(50))))
     assert long is not None
     assert [line.text for line in long.log] == [str(number) for number in range(30, 50)]
 
 
 def test_an_image_that_runs_as_root_is_refused_again() -> None:
     message = "container has runAsNonRoot and image will run as root"
-    found = only(pod({"waiting": {"reason": "CreateContainerConfigError", "message": message}}))
-    assert found is not None
-    assert found.image_user == "0"
+    behavior = behavior_with_logs(
+        pod({"waiting": {"reason": "CreateContainerConfigError", "message": message}})
+    )
+    assert behavior is not None
+    assert behavior.image_user == "0"
     other: Object = {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}
-    assert only(pod({"waiting": other})) is None  # the model sees by itself whether the Secret exists
+    assert (
+        behavior_with_logs(pod({"waiting": other})) is None
+    )  # the simulation checks whether the Secret exists
 
 
 @pytest.mark.parametrize("line", [REFUSED, "lookup db: no such host", "db:5432 - i/o timeout"])
 def test_a_container_waits_for_a_service_that_the_sync_creates(line: str) -> None:
     """It crashes because the Service of this app does not exist yet: with the Service it runs."""
     service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "shop"}}
-    found = only(pod(CRASHED), log("hello", line), desired=(in_git(service),))
-    assert found is not None
-    assert (found.calls, found.on_no_answer, found.exit_code) == (("db",), "exit", 0)
+    behavior = behavior_with_logs(pod(CRASHED), log("hello", line), desired=(in_git(service),))
+    assert behavior is not None
+    assert (behavior.calls, behavior.on_no_answer, behavior.exit_code) == (("db",), "exit", 0)
 
 
 def test_a_service_explains_no_crash_without_a_network_error_about_it() -> None:
     service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "shop"}}
     old = (REFUSED, "retrying", "retrying", "panic: nil map")
     for lines in (("db schema is wrong",), ("cache: connection refused",), old):
-        found = only(pod(CRASHED), log(*lines), desired=(in_git(service),))
-        assert found is not None
-        assert (found.calls, found.exit_code) == ((), 3)
-    exists = only(pod(CRASHED), log(REFUSED), desired=(in_git(service), there(service)))
+        behavior = behavior_with_logs(pod(CRASHED), log(*lines), desired=(in_git(service),))
+        assert behavior is not None
+        assert (behavior.calls, behavior.exit_code) == ((), 3)
+    exists = behavior_with_logs(pod(CRASHED), log(REFUSED), desired=(in_git(service), there(service)))
     assert exists is not None
     assert exists.calls == ()
 
@@ -233,10 +247,10 @@ def test_a_running_container_is_not_explained_by_a_missing_service_unless_it_is_
     """A server that logs a failed call and serves anyway is ready; a Job that waits does not finish."""
     service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "db", "namespace": "shop"}}
     state: Object = {"running": {"startedAt": "2026-03-02T03:10:30Z"}}
-    assert only(pod(state), log(REFUSED), desired=(in_git(service),)) is None
-    found = only(of_job(pod(state)), log(REFUSED), desired=(in_git(service),))
-    assert found is not None
-    assert (found.calls, found.on_no_answer, found.name) == (("db",), "wait", "migrate-*")
+    assert behavior_with_logs(pod(state), log(REFUSED), desired=(in_git(service),)) is None
+    behavior = behavior_with_logs(of_job(pod(state)), log(REFUSED), desired=(in_git(service),))
+    assert behavior is not None
+    assert (behavior.calls, behavior.on_no_answer, behavior.name) == (("db",), "wait", "migrate-*")
 
 
 @pytest.mark.parametrize(
@@ -244,20 +258,20 @@ def test_a_running_container_is_not_explained_by_a_missing_service_unless_it_is_
 )
 def test_a_job_that_runs_for_ten_minutes_does_not_finish(started: str, runs: float | None) -> None:
     """A migration of a few minutes is normal: a proof does not count it as hanging."""
-    found = only(of_job(pod({"running": {"startedAt": started}}, ready=True)))
-    assert (found.runs_seconds if found is not None else None) == runs
+    behavior = behavior_with_logs(of_job(pod({"running": {"startedAt": started}}, ready=True)))
+    assert (behavior.runs_seconds if behavior is not None else None) == runs
 
 
 def test_the_age_of_a_container_is_that_of_its_pod_if_nothing_else_is_known() -> None:
     old = pod({"running": {}}, startTime="2026-03-02T02:00:00Z")
-    found = only(old)
-    assert found is not None
-    assert found.ready_seconds is None
-    assert only(pod({"running": {}}, startTime="2026-03-02T03:10:00Z")) is None
+    behavior = behavior_with_logs(old)
+    assert behavior is not None
+    assert behavior.ready_seconds is None
+    assert behavior_with_logs(pod({"running": {}}, startTime="2026-03-02T03:10:00Z")) is None
 
 
 @pytest.mark.parametrize(
-    ("labels", "name", "kept"),
+    ("labels", "name", "kept_labels"),
     [
         ({"controller-revision-hash": "web-1"}, "*", {"controller-revision-hash": "web-1"}),
         ({"job-name": "migrate"}, "*", {"job-name": "migrate"}),
@@ -265,21 +279,21 @@ def test_the_age_of_a_container_is_that_of_its_pod_if_nothing_else_is_known() ->
     ],
 )
 def test_a_behavior_applies_to_pods_of_the_same_template_only(
-    labels: Object, name: str, kept: Object
+    labels: Object, name: str, kept_labels: Object
 ) -> None:
-    found = only(pod(CRASHED, labels=labels))
-    assert found is not None
-    assert (found.name, dict(found.labels)) == (name, kept)
+    behavior = behavior_with_logs(pod(CRASHED, labels=labels))
+    assert behavior is not None
+    assert (behavior.name, dict(behavior.labels)) == (name, kept_labels)
 
 
 def test_an_image_is_a_pattern_that_matches_only_itself() -> None:
     odd = pod(CRASHED)
     fields(odd["spec"])["containers"] = [{"name": "main", "image": "shop:[1]*?"}]
-    found = only(odd)
-    assert found is not None
-    assert found.image == "shop:[[]1][*][?]"
+    behavior = behavior_with_logs(odd)
+    assert behavior is not None
+    assert behavior.image == "shop:[[]1][*][?]"
     fields(odd["spec"])["containers"] = []
-    unnamed = only(odd)
+    unnamed = behavior_with_logs(odd)
     assert unnamed is not None
     assert unnamed.image == "shop:1"  # from its status
 
@@ -290,9 +304,9 @@ def test_init_containers_fail_again_too() -> None:
     fields(waits["status"])["initContainerStatuses"] = [
         {"name": "wait", "state": {"terminated": {"exitCode": 7}}}
     ]
-    found = only(waits)
-    assert found is not None
-    assert (found.container, found.image, found.exit_code) == ("wait", "wait:1", 7)
+    behavior = behavior_with_logs(waits)
+    assert behavior is not None
+    assert (behavior.container, behavior.image, behavior.exit_code) == ("wait", "wait:1", 7)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +322,7 @@ def test_a_pod_that_has_a_node_is_not_unschedulable(phase: str, node: str, kind:
     waits = pod({}, phase=phase, containerStatuses=[])
     fields(waits["spec"])["nodeName"] = node
     fields(waits["status"])["conditions"] = [{"type": kind, "status": status, "message": "no node"}]
-    assert only(waits) is None
+    assert behavior_with_logs(waits) is None
 
 
 def test_a_restarted_container_has_not_started_yet() -> None:
@@ -456,10 +470,10 @@ def hooks_of(case: Case, *logs: Log) -> tuple[PodBehavior, ...]:
 def test_a_hook_that_failed_fails_again() -> None:
     """Its pods are deleted with it; a sync without a change does not get past it."""
     case = failed({}, in_git(hook()))
-    (found,) = hooks_of(case, log("boom", pod="migrate-x1", container="run"), log("no", pod="other-1"))
-    assert (found.namespace, found.name, found.image) == ("shop", "migrate-*", "migrate:1")
-    assert (found.exit_code, found.runs_seconds) == (1, 2)
-    assert [line.text for line in found.log] == ["boom"]
+    (behavior,) = hooks_of(case, log("boom", pod="migrate-x1", container="run"), log("no", pod="other-1"))
+    assert (behavior.namespace, behavior.name, behavior.image) == ("shop", "migrate-*", "migrate:1")
+    assert (behavior.exit_code, behavior.runs_seconds) == (1, 2)
+    assert [line.text for line in behavior.log] == ["boom"]
 
 
 @pytest.mark.parametrize(
@@ -488,7 +502,7 @@ def test_a_hook_that_git_has_changed_since_is_assumed_to_run() -> None:
     assert hooks_of(failed({}, in_git(hook("migrate:2")), hook("migrate:1"), synced_to=older)) == ()
     assert hooks_of(failed({}, in_git(hook("migrate:2")), synced_to=older)) == ()
     same = hooks_of(failed({}, in_git(hook("migrate:1")), hook("migrate:1"), synced_to=older))
-    assert [found.exit_code for found in same] == [1]
+    assert [behavior.exit_code for behavior in same] == [1]
     unknown = hooks_of(failed({}, in_git(hook("migrate:2")), hook("migrate:1"), synced_to=""))
     assert len(unknown) == 1
 
@@ -499,15 +513,15 @@ DEADLINE = "Job was active longer than specified deadline"
 def test_a_hook_that_its_deadline_interrupted_needs_half_as_much_again() -> None:
     """It did not fail: it succeeds if the deadline is raised far enough, and not with the same one."""
     case = failed({"message": DEADLINE}, in_git(hook(activeDeadlineSeconds=900)))
-    (found,) = hooks_of(case)
-    assert (found.exit_code, found.runs_seconds) == (0, 1350)
+    (behavior,) = hooks_of(case)
+    assert (behavior.exit_code, behavior.runs_seconds) == (0, 1350)
     was_shorter = failed(
         {"message": DEADLINE},
         in_git(hook(activeDeadlineSeconds=900)),
         there(hook(activeDeadlineSeconds=100)),
     )
-    (found,) = hooks_of(was_shorter)
-    assert found.runs_seconds == 150
+    (behavior,) = hooks_of(was_shorter)
+    assert behavior.runs_seconds == 150
     (unknown,) = hooks_of(failed({"message": DEADLINE}, in_git(hook())))
     assert (unknown.exit_code, unknown.runs_seconds) == (1, 2)
 
@@ -515,8 +529,8 @@ def test_a_hook_that_its_deadline_interrupted_needs_half_as_much_again() -> None
 def test_a_hook_that_was_terminated_with_its_sync_needs_half_as_much_again() -> None:
     started, finished = "2026-03-02T01:00:00Z", "2026-03-02T01:10:00Z"
     terminated: Object = {"message": "Terminated"}
-    (found,) = hooks_of(failed(terminated, in_git(hook()), startedAt=started, finishedAt=finished))
-    assert (found.exit_code, found.runs_seconds) == (0, 900)
+    (behavior,) = hooks_of(failed(terminated, in_git(hook()), startedAt=started, finishedAt=finished))
+    assert (behavior.exit_code, behavior.runs_seconds) == (0, 900)
     (open_end,) = hooks_of(failed(terminated, in_git(hook()), startedAt=started, finishedAt=None))
     assert (open_end.exit_code, open_end.runs_seconds) == (1, 2)
 
@@ -542,13 +556,13 @@ def test_how_long_an_interrupted_hook_needs_is_unknown(
 
 
 def _world(image: str) -> SimulatedCase:
-    """A Deployment whose pods crash, and what Git wants by now."""
+    """A Deployment whose pods crash, and the image that Git declares now."""
     live = running(deployment(replicas=1))
     fields(live["status"]).pop("readyReplicas")
     fields(live["status"]).pop("availableReplicas")
     template = fields(dig(live, "spec", "template"))
     labels: Object = {"app": "shop", "pod-template-hash": HASH}
-    made: Object = {
+    replica_set: Object = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
@@ -582,7 +596,7 @@ def _world(image: str) -> SimulatedCase:
     status = "Synced" if image == "shop:1" else "OutOfSync"
     app = synced(row("Deployment", "shop", status, health={"status": "Degraded"}), sync=status)
     fields(fields(app["status"])["health"])["status"] = "Degraded"
-    case = case_of(bundle(), app, in_git(deployment(image=image, replicas=1)), live, made, crashed)
+    case = case_of(bundle(), app, in_git(deployment(image=image, replicas=1)), live, replica_set, crashed)
     return simulated(case)
 
 

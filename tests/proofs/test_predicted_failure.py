@@ -30,26 +30,26 @@ def report(*, live: Object, desired: Object, phase: str = "Succeeded", complete:
     return diagnose([case]).apps[0]
 
 
-def predicted(given: AppReport) -> list[Finding]:
-    return [finding for finding in given.findings if finding.predicted]
+def predicted(app_report: AppReport) -> list[Finding]:
+    return [finding for finding in app_report.findings if finding.predicted]
 
 
 def test_an_immutable_field_in_a_new_commit_is_found_before_the_sync() -> None:
-    given = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"))
-    [finding] = predicted(given)
+    app_report = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"))
+    [finding] = predicted(app_report)
     assert (finding.cause, finding.field, finding.about.kind) == (
         "immutable-field",
         "/spec/selector",
         "Deployment",
     )
-    assert given.findings[0].cause == "new-commit"  # what the facts show comes first
+    assert app_report.findings[0].cause == "new-commit"  # what the facts show comes first
     assert finding.explains == ()
     assert {evidence.source for evidence in finding.evidence} == {"desired", "live"}
     assert finding.fixes[0].proof is not None
     assert finding.fixes[0].proof.status is ProofStatus.PROVEN
-    assert given.safety.outcome is SyncOutcome.FAILS
-    assert given.safety.reasons[0].text == f"it would fail: {finding.verdict}"
-    [sync] = given.findings[0].fixes
+    assert app_report.safety.outcome is SyncOutcome.FAILS
+    assert app_report.safety.reasons[0].text == f"it would fail: {finding.verdict}"
+    [sync] = app_report.findings[0].fixes
     assert sync.risk.startswith("it would fail")
 
 
@@ -59,18 +59,18 @@ def test_a_sync_that_succeeds_has_no_such_finding() -> None:
         {"name": "main", "image": "shop:2"}
     ]
     desired: Object = {**selecting(app="shop"), "spec": new_image}
-    given = report(live=selecting(app="shop"), desired=desired)
-    assert predicted(given) == []
-    assert given.safety.outcome is SyncOutcome.SUCCEEDS
+    app_report = report(live=selecting(app="shop"), desired=desired)
+    assert predicted(app_report) == []
+    assert app_report.safety.outcome is SyncOutcome.SUCCEEDS
 
 
 def test_nothing_is_predicted_if_the_simulation_does_not_show_the_present_state() -> None:
     incomplete = there(selecting(app="shop"))  # without the defaults of the API server
-    given = report(live=incomplete, desired=selecting(app="shop"), complete=False)
-    assert ReasonKind.MODEL_DIFFERS in {reason.kind for reason in given.safety.reasons}
-    assert predicted(given) == []
+    app_report = report(live=incomplete, desired=selecting(app="shop"), complete=False)
+    assert ReasonKind.MODEL_DIFFERS in {reason.kind for reason in app_report.safety.reasons}
+    assert predicted(app_report) == []
 
 
 def test_a_failure_that_the_facts_show_is_not_predicted() -> None:
-    given = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"), phase="Failed")
-    assert predicted(given) == []
+    app_report = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"), phase="Failed")
+    assert predicted(app_report) == []

@@ -117,22 +117,22 @@ def facts() -> Snapshot:
 
 
 def case_without(*kinds: str, every: int = 1) -> Case:
-    """Of these kinds, all or only some objects are missing from the facts."""
+    """A case without every object (or every n-th object) of these kinds."""
     number = 0
-    kept: list[object] = []
+    remaining: list[object] = []
     for live_object in facts().live:
         if live_object.ref.kind in kinds:
             number += 1
             if number % every == 0:
                 continue
-        kept.append(live_object)
-    found = replace(
+        remaining.append(live_object)
+    snapshot = replace(
         facts(),
         live=tuple(
-            live_object for live_object in facts().live if any(live_object is other for other in kept)
+            live_object for live_object in facts().live if any(live_object is other for other in remaining)
         ),
     )
-    world = SnapshotIndex(found)
+    world = SnapshotIndex(snapshot)
     manifest, app = world.decoded[0]
     return Case(world, manifest, app)
 
@@ -147,11 +147,11 @@ def test_the_scenario_ends_well() -> None:
 
 @given(st.sets(st.sampled_from([*_MADE, "ServiceAccount", "Namespace"])), st.integers(1, 3), st.booleans())
 @settings(deadline=None, max_examples=25)
-def test_it_stays_as_it_is(missing: set[str], every: int, everything: bool) -> None:
+def test_a_healthy_app_does_not_change(missing: set[str], every: int, everything: bool) -> None:
     case = case_without(*missing, every=every)
     world = simulated(case, everything=everything)
     world.run(timedelta(minutes=10))
-    assert [str(one) for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED] == []
+    assert [str(entry) for entry in world.simulation.argocd.trace if entry.kind is TraceKind.STARTED] == []
     assert world.sync_and_health == ("Synced", "Healthy")
 
 

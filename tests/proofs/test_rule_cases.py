@@ -42,8 +42,8 @@ def test_every_fix_has_an_answer(path: Path) -> None:
 
 
 def test_many_are_proven() -> None:
-    found = [_proofs(app) for path in CASES for app in diagnosed(path).apps]
-    proven = sum(one.count(ProofStatus.PROVEN) for one in found)
+    proofs = [_proofs(app) for path in CASES for app in diagnosed(path).apps]
+    proven = sum(statuses.count(ProofStatus.PROVEN) for statuses in proofs)
     assert proven >= 70
 
 
@@ -58,5 +58,5 @@ def _proofs(report: AppReport) -> list[ProofStatus]:
 
 @pytest.mark.parametrize("path", CASES[::12], ids=name_of)
 def test_the_same_each_time(path: Path) -> None:
-    one, other = diagnosed(path), anew(path)
-    assert [app.findings for app in one.apps] == [app.findings for app in other.apps]
+    first, second = diagnosed(path), anew(path)
+    assert [app.findings for app in first.apps] == [app.findings for app in second.apps]

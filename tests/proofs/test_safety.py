@@ -43,7 +43,7 @@ def verify(*objects: Object) -> Safety:
     return safety_of(case, diagnose(case, diagnosis_rules()).findings)
 
 
-def words(safety: Safety) -> str:
+def reason_text(safety: Safety) -> str:
     return "; ".join(reason.text for reason in safety.reasons)
 
 
@@ -59,7 +59,7 @@ def test_an_app_that_is_fine() -> None:
     config = settings("settings")
     safety = verify(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == "nothing differs, so it changes nothing"
+    assert reason_text(safety) == "nothing differs, so it changes nothing"
 
 
 def test_a_new_commit_is_rolled_out() -> None:
@@ -68,7 +68,7 @@ def test_a_new_commit_is_rolled_out() -> None:
     fields(fields(app["status"])["sync"])["revision"] = "b" * 40
     safety = verify(bundle(), app, in_git(deployment(image="shop:2", replicas=3)), live)
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == "it restarts the 3 pods of Deployment shop/shop, in a rolling update"
+    assert reason_text(safety) == "it restarts the 3 pods of Deployment shop/shop, in a rolling update"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_the_strategy_decides_how_pods_restart(strategy: str, text: str) -> None
     app = synced(off(), sync="OutOfSync")
     fields(fields(app["status"])["sync"])["revision"] = "b" * 40
     desired = in_git(with_strategy(deployment(image="shop:2", replicas=3)))
-    assert words(verify(bundle(), app, desired, live)).startswith(text)
+    assert reason_text(verify(bundle(), app, desired, live)).startswith(text)
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -109,13 +109,13 @@ def test_a_namespace_that_an_earlier_sync_created_exists(known: bool) -> None:
     app = synced(rows, sync="OutOfSync", spec=spec)
     rules: Object = {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]}
     safety = verify(bundle(), app, in_git({**role, **rules}), there(role), *([there(other)] if known else []))
-    assert ("it creates Namespace shop" in words(safety)) is known
+    assert ("it creates Namespace shop" in reason_text(safety)) is known
 
 
 def test_what_is_missing_is_made() -> None:
     app = synced(off("ConfigMap", "new"), row("ConfigMap", "old"), sync="OutOfSync")
     safety = verify(bundle(), app, in_git(settings("new")), in_git(settings("old")), there(settings("old")))
-    assert (safety.sync, words(safety)) == (SyncSafety.SAFE, "it creates ConfigMap shop/new")
+    assert (safety.sync, reason_text(safety)) == (SyncSafety.SAFE, "it creates ConfigMap shop/new")
 
 
 # --- somebody's work -----------------------------------------------------------------------------
@@ -138,14 +138,14 @@ def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: st
     expected = (
         f"it reverts /data/a of ConfigMap shop/settings (c, Git declares b), set by kubectl edit {when}"
     )
-    assert words(safety).startswith(expected)
+    assert reason_text(safety).startswith(expected)
 
 
 def test_pods_that_somebody_scaled_up_are_dropped() -> None:
     live = running(deployment(replicas=5), managed=[wrote("kubectl", REPLICAS, subresource="scale")])
     safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)
     assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety) == (
+    assert reason_text(safety) == (
         "it terminates 3 running pods of Deployment shop/shop "
         "(5 now, set by kubectl scale (kubectl, subresource scale) 11 min ago, Git declares 2)"
     )
@@ -160,7 +160,7 @@ def test_pods_are_dropped_though_nobody_knows_who_scaled() -> None:
 def test_many_changes_by_hand_are_one_sentence() -> None:
     safety = verify(*large_app(60, 4))
     assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety) == (
+    assert reason_text(safety) == (
         "it terminates 12 running pods of Deployment shop/shop-0, Deployment shop/shop-10 and 2 more"
     )
 
@@ -169,10 +169,10 @@ def test_many_fields_are_one_sentence() -> None:
     data: Object = {f"key-{number}": "c" for number in range(5)}
     owned: Object = {"f:data": {f"f:{key}": {} for key in data}}
     live = there(settings("settings", data=data), managed=[wrote("kubectl-edit", owned)])
-    wanted = settings("settings", data=dict.fromkeys(data, "b"))
-    safety = verify(bundle(), synced(off("ConfigMap", "settings"), sync="OutOfSync"), in_git(wanted), live)
+    desired = settings("settings", data=dict.fromkeys(data, "b"))
+    safety = verify(bundle(), synced(off("ConfigMap", "settings"), sync="OutOfSync"), in_git(desired), live)
     assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety).endswith("and 4 more manually changed fields")
+    assert reason_text(safety).endswith("and 4 more manually changed fields")
 
 
 # --- does it hold --------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def _loop(policy: Object) -> Safety:
 def test_a_loop_names_its_writer_and_its_period() -> None:
     safety = _loop({"automated": {"selfHeal": True}})
     assert safety.sync is SyncSafety.UNSAFE
-    assert "a controller (keel) writes the live value back after every sync, about every 20 s" in words(
+    assert "a controller (keel) writes the live value back after every sync, about every 20 s" in reason_text(
         safety
     )
 
@@ -197,7 +197,7 @@ def test_without_self_heal_it_does_not_last() -> None:
     assert safety.sync is SyncSafety.SAFE
     assert (
         "it does not last: a controller (keel) writes the live value back, as it did 20 s after the last sync"
-        in words(safety)
+        in reason_text(safety)
     )
 
 
@@ -218,7 +218,7 @@ def test_an_autoscaler_brings_its_pods_back() -> None:
     )
     safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment()), live, there(hpa))
     assert safety.sync is SyncSafety.UNSAFE
-    assert words(safety) == (
+    assert reason_text(safety) == (
         "it terminates 3 running pods of Deployment shop/shop (5 now, Git declares 2); "
         "it does not last: HorizontalPodAutoscaler shop/shop writes the live value back"
     )
@@ -245,7 +245,7 @@ def test_a_new_custom_resource_of_which_nothing_is_known_may_hang() -> None:
     facts = (bundle(), app, in_git(cert), later, in_git(settings("old")), there(settings("old")))
     safety = verify(*facts)
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety).startswith("whether Certificate shop/tls becomes healthy is not known")
+    assert reason_text(safety).startswith("whether Certificate shop/tls becomes healthy is not known")
     other: Object = {**cert, "metadata": {"name": "other", "namespace": "shop"}}
     other["status"] = {"conditions": [{"type": "Ready", "status": "True"}]}
     assert verify(*facts, there(other)).sync is SyncSafety.SAFE
@@ -275,16 +275,16 @@ CLAIM: Object = {
 def test_a_plain_sync_prunes_nothing_whatever_auto_sync_does() -> None:
     safety = _extra("PersistentVolumeClaim", CLAIM, prune=True)
     assert safety.sync is SyncSafety.SAFE
-    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
-    assert "auto-sync prunes (automated.prune is true)" in words(safety)
+    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in reason_text(safety)
+    assert "auto-sync prunes (automated.prune is true)" in reason_text(safety)
 
 
 def test_without_prune_it_stays_and_that_is_said() -> None:
     safety = _extra("PersistentVolumeClaim", CLAIM, prune=False)
     assert safety.sync is SyncSafety.SAFE
-    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in words(safety)
-    assert "with --prune it deletes PersistentVolumeClaim shop/old and its data" in words(safety)
-    assert "auto-sync" not in words(safety)
+    assert "without --prune it leaves PersistentVolumeClaim shop/old in the cluster" in reason_text(safety)
+    assert "with --prune it deletes PersistentVolumeClaim shop/old and its data" in reason_text(safety)
+    assert "auto-sync" not in reason_text(safety)
 
 
 @pytest.mark.parametrize(
@@ -309,14 +309,14 @@ def test_the_reclaim_policy_decides_what_a_claim_loses(policy: str, lost: str) -
     )
     facts = (in_git(settings("settings")), there(settings("settings")), there(claim), there(volume))
     safety = verify(bundle(), synced(*rows, sync="OutOfSync"), *facts)
-    assert f"with --prune it deletes {lost}" in words(safety)
+    assert f"with --prune it deletes {lost}" in reason_text(safety)
 
 
 def test_a_hook_is_not_pruned() -> None:
     rows = (row("Job", "old", "", hook=True, requiresPruning=True), row("ConfigMap", "settings", "OutOfSync"))
     live = there(settings("settings", data={"a": "c"}))
     safety = verify(bundle(), synced(*rows, sync="OutOfSync"), in_git(settings("settings")), live)
-    assert "prune" not in words(safety)
+    assert "prune" not in reason_text(safety)
 
 
 def test_a_label_of_another_tool_is_no_other_application() -> None:
@@ -332,11 +332,11 @@ def test_a_label_of_another_tool_is_no_other_application() -> None:
     }
     app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
     safety = verify(bundle(), app, cm, in_git(settings("settings")), live)
-    assert "it takes over ConfigMap shop/settings, which is tracked by release" in words(safety)
+    assert "it takes over ConfigMap shop/settings, which is tracked by release" in reason_text(safety)
 
 
 def test_pruning_settings_loses_nothing() -> None:
-    assert "with --prune it deletes" not in words(_extra("ConfigMap", settings("old"), prune=False))
+    assert "with --prune it deletes" not in reason_text(_extra("ConfigMap", settings("old"), prune=False))
 
 
 def test_pods_that_a_prune_would_delete_are_counted() -> None:
@@ -349,28 +349,28 @@ def test_pods_that_a_prune_would_delete_are_counted() -> None:
     config = settings("settings")
     safety = verify(bundle(), app, in_git(config), there(config), running(deployment(replicas=3)))
     assert safety.sync is SyncSafety.SAFE
-    assert "with --prune it deletes Deployment shop/shop with 3 running pods" in words(safety)
+    assert "with --prune it deletes Deployment shop/shop with 3 running pods" in reason_text(safety)
 
 
-def test_what_is_replaced_by_force_is_made_anew() -> None:
-    wanted = in_git(deployment(image="shop:2"))
-    fields(fields(wanted["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
+def test_an_object_replaced_by_force_is_recreated() -> None:
+    desired = in_git(deployment(image="shop:2"))
+    fields(fields(desired["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
         "Force=true,Replace=true"
     )
-    safety = verify(bundle(), synced(off(), sync="OutOfSync"), wanted, running(deployment()))
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), desired, running(deployment()))
     assert safety.sync is SyncSafety.UNSAFE
-    assert "recreates it: its 2 running pods stop first" in words(safety)
+    assert "recreates it: its 2 running pods stop first" in reason_text(safety)
 
 
-def test_what_is_replaced_by_force_is_made_anew_though_nothing_differs() -> None:
-    wanted = in_git(deployment())
-    fields(fields(wanted["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
+def test_an_object_replaced_by_force_is_recreated_though_nothing_differs() -> None:
+    desired = in_git(deployment())
+    fields(fields(desired["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = (
         "Force=true,Replace=true"
     )
     live = running(deployment())
     fields(live["metadata"])["annotations"] = {"argocd.argoproj.io/sync-options": "Force=true,Replace=true"}
     app = synced(row("Deployment", "shop", health=WELL))
-    safety = verify(bundle(), app, wanted, live)
+    safety = verify(bundle(), app, desired, live)
     assert safety.sync is SyncSafety.UNSAFE
 
 
@@ -391,7 +391,7 @@ def test_hooks_run_again_though_nothing_differs() -> None:
     facts = (bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config), hook)
     safety = verify(*facts)
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety) == (
+    assert reason_text(safety) == (
         "nothing differs, so it changes nothing; it runs its hooks again: Job shop/migrate"
     )
 
@@ -401,7 +401,7 @@ def test_hooks_run_again_though_nothing_differs() -> None:
 
 def test_who_cannot_compare_cannot_tell() -> None:
     safety = verify(bundle(), application(sync="Unknown"))
-    assert (safety.sync, words(safety)) == (
+    assert (safety.sync, reason_text(safety)) == (
         SyncSafety.UNKNOWN,
         "it would fail immediately and change nothing: Argo CD cannot compare the app",
     )
@@ -411,11 +411,11 @@ def test_an_app_that_is_being_deleted_is_not_synced() -> None:
     app = application()
     fields(app["metadata"])["deletionTimestamp"] = "2026-03-02T09:00:00Z"
     safety = verify(bundle(), app)
-    assert words(safety) == "Argo CD would refuse it: the Application is being deleted"
+    assert reason_text(safety) == "Argo CD would refuse it: the Application is being deleted"
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected"),
     [
         (
             {"ignoreDifferences": [{"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]},
@@ -424,30 +424,33 @@ def test_an_app_that_is_being_deleted_is_not_synced() -> None:
         ({"syncPolicy": {"syncOptions": ["Replace=true"]}}, "each sync replaces all objects"),
     ],
 )
-def test_synced_is_not_all_that_a_sync_writes(spec: Object, said: str) -> None:
-    """With Git's side out of sight, nobody knows what that is."""
+def test_synced_is_not_all_that_a_sync_writes(spec: Object, expected: str) -> None:
+    """Without the manifests of Git, the effect of a sync is unknown."""
     safety = verify(bundle(), application(spec=spec))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert said in words(safety)
+    assert expected in reason_text(safety)
 
 
 def test_a_respected_ignore_rule_hides_nothing() -> None:
     rules: Object = {"kind": "Deployment", "jsonPointers": ["/spec/replicas"]}
     options: Object = {"syncOptions": ["RespectIgnoreDifferences=true"]}
     app = synced(row("ConfigMap", "a"), spec={"ignoreDifferences": [rules], "syncPolicy": options})
-    assert words(verify(bundle(), app)) == "nothing differs, so it changes nothing"
+    assert reason_text(verify(bundle(), app)) == "nothing differs, so it changes nothing"
 
 
 def test_without_manifests_nobody_knows() -> None:
     safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), there(settings("a")))
-    assert (safety.sync, words(safety)) == (SyncSafety.UNKNOWN, "the facts have no manifests of this app")
+    assert (safety.sync, reason_text(safety)) == (
+        SyncSafety.UNKNOWN,
+        "the facts have no manifests of this app",
+    )
 
 
 def test_a_difference_that_the_facts_do_not_show_makes_it_unknown() -> None:
     config = settings("a")
     safety = verify(bundle(), synced(off("ConfigMap", "a"), sync="OutOfSync"), in_git(config), there(config))
     assert safety.sync is SyncSafety.UNKNOWN
-    assert words(safety) == "the simulation does not show why ConfigMap shop/a is OutOfSync"
+    assert reason_text(safety) == "the simulation does not show why ConfigMap shop/a is OutOfSync"
 
 
 def test_a_closed_window_refuses() -> None:
@@ -466,7 +469,7 @@ def test_a_closed_window_refuses() -> None:
     live = there(settings("a", data={"a": "c"}))
     app = synced(off("ConfigMap", "a"), sync="OutOfSync")
     safety = verify(bundle(), project, app, in_git(settings("a")), live)
-    assert (safety.sync, words(safety)) == (
+    assert (safety.sync, reason_text(safety)) == (
         SyncSafety.SAFE,
         "Argo CD would refuse it: cannot sync: blocked by sync window",
     )
@@ -493,7 +496,7 @@ def test_what_failed_fails_again() -> None:
     }
     safety = verify(bundle(), app, in_git(deployment(image="shop:2")), running(deployment()))
     assert safety.sync is SyncSafety.SAFE
-    assert words(safety).startswith("it fails again until the cause is fixed")
+    assert reason_text(safety).startswith("it fails again until the cause is fixed")
 
 
 QUOTA: Object = {
@@ -537,13 +540,13 @@ WEBHOOK_DOWN = (
 def test_a_refusal_that_may_be_over_is_not_predicted(message: str) -> None:
     safety = _refused_by(message)
     assert safety.outcome is SyncOutcome.UNKNOWN
-    assert words(safety) == "the last sync failed 5 times, and nothing shows that the cause is fixed"
+    assert reason_text(safety) == "the last sync failed 5 times, and nothing shows that the cause is fixed"
 
 
 def test_a_quota_in_the_facts_refuses_again() -> None:
     safety = _refused_by(OVER_QUOTA, there(QUOTA))
     assert safety.outcome is SyncOutcome.FAILS
-    assert words(safety) == "it fails again until the cause is fixed"
+    assert reason_text(safety) == "it fails again until the cause is fixed"
 
 
 def test_a_denial_by_policy_is_expected_again() -> None:
@@ -556,7 +559,7 @@ def test_a_skipped_app_does_not_start_a_sync() -> None:
     fields(app["metadata"])["annotations"] = {"argocd.argoproj.io/skip-reconcile": "true"}
     safety = verify(bundle(), app, in_git(settings("settings")), there(settings("settings")))
     assert [reason.kind for reason in safety.reasons] == [ReasonKind.SYNC_HANGS]
-    assert words(safety).startswith("it would not start until the annotation skip-reconcile is removed")
+    assert reason_text(safety).startswith("it would not start until the annotation skip-reconcile is removed")
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.FAILS)
 
 
@@ -592,13 +595,13 @@ JSON = st.recursive(
     ),
     JSON,
 )
-def test_nonsense_in_the_facts_never_breaks_a_diagnosis(part: str, name: str, value: Json) -> None:
+def test_nonsense_in_the_facts_never_breaks_a_diagnosis(section: str, name: str, value: Json) -> None:
     live = running(deployment(replicas=5))
-    live[part] = {**fields(live.get(part)), name: value}
-    wanted = in_git(deployment())
-    if part == "spec":
-        fields(wanted["spec"])[name] = value
-    safety = verify(bundle(), synced(off(), sync="OutOfSync"), wanted, live)
+    live[section] = {**fields(live.get(section)), name: value}
+    desired = in_git(deployment())
+    if section == "spec":
+        fields(desired["spec"])[name] = value
+    safety = verify(bundle(), synced(off(), sync="OutOfSync"), desired, live)
     assert safety.reasons
 
 
@@ -640,24 +643,26 @@ def test_news_leave_the_verdict_as_it_is() -> None:
     config = settings("settings")
     case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
     news = _reported(side=Side.APPLY, severity=Severity.INFO, kind=SymptomKind.OPERATION)
-    assert words(safety_of(case, [news])) == "nothing differs, so it changes nothing"
+    assert reason_text(safety_of(case, [news])) == "nothing differs, so it changes nothing"
 
 
 def test_a_sync_that_failed_may_fail_again_though_its_manifests_are_unknown() -> None:
     state: Object = {"phase": "Failed", "message": "x", "retryCount": 5, "operation": {"sync": {}}}
     app = application(status={"operationState": state, "resources": [row("ConfigMap", "a")]})
-    found = _reported(side=Side.APPLY, severity=Severity.CRITICAL, kind=SymptomKind.OPERATION)
-    safety = safety_of(case_of(bundle(), app), [found])
+    finding = _reported(side=Side.APPLY, severity=Severity.CRITICAL, kind=SymptomKind.OPERATION)
+    safety = safety_of(case_of(bundle(), app), [finding])
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.UNKNOWN)
-    assert words(safety).startswith("the last sync failed 6 times, and nothing shows that the cause is fixed")
+    assert reason_text(safety).startswith(
+        "the last sync failed 6 times, and nothing shows that the cause is fixed"
+    )
 
 
 def test_a_window_that_was_reported_refuses_a_sync_though_the_project_is_unknown() -> None:
     app = synced(row("ConfigMap", "settings"))
-    found = _reported(
+    finding = _reported(
         cause="sync-window", side=Side.APPLY, severity=Severity.WARNING, kind=SymptomKind.OPERATION
     )
-    safety = safety_of(case_of(bundle(), app), [found])
+    safety = safety_of(case_of(bundle(), app), [finding])
     assert [reason.kind for reason in safety.reasons] == [ReasonKind.REFUSED]
     assert safety.outcome is SyncOutcome.FAILS
 
@@ -684,5 +689,5 @@ def test_prune_false_keeps_an_object_with_prune_too() -> None:
     other = settings("b")
     app = synced(extra, row("ConfigMap", "b"), sync="OutOfSync")
     safety = verify(bundle(), app, there(config), in_git(other), there(other))
-    assert "--prune" not in words(safety)
-    assert "it leaves ConfigMap shop/a in the cluster" in words(safety)
+    assert "--prune" not in reason_text(safety)
+    assert "it leaves ConfigMap shop/a in the cluster" in reason_text(safety)

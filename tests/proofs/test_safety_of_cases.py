@@ -75,15 +75,15 @@ def verify(*objects: Object) -> Safety:
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_verdict(name: str) -> None:
-    sync, words = CASES[name]
+    sync, expected = CASES[name]
     case = load_case(HERE / name)
     safety = safety_of(case, diagnose(case, diagnosis_rules()).findings)
-    assert (safety.sync, safety.reasons[0].text[: len(words)]) == (sync, words)
+    assert (safety.sync, safety.reasons[0].text[: len(expected)]) == (sync, expected)
     assert all(reason.text for reason in safety.reasons)
 
 
 @pytest.mark.parametrize(
-    ("obj", "words"),
+    ("obj", "expected"),
     [
         (
             {
@@ -116,7 +116,7 @@ def test_verdict(name: str) -> None:
         ),
     ],
 )
-def test_what_is_lost_with_it(obj: Object, words: str) -> None:
+def test_what_is_lost_with_it(obj: Object, expected: str) -> None:
     meta = obj["metadata"]
     assert isinstance(meta, dict)
     api = str(obj["apiVersion"])
@@ -134,17 +134,17 @@ def test_what_is_lost_with_it(obj: Object, words: str) -> None:
         spec={"syncPolicy": {"automated": {"prune": True}}},
     )
     safety = verify(bundle(), app, in_git(config), there(config), there(obj))
-    (left,) = [reason for reason in safety.reasons if reason.kind is ReasonKind.LEAVES_UNPRUNED]
-    assert (safety.sync, left.refs[0].kind) == (SAFE, obj["kind"])
-    assert f"with --prune {words}" in left.text
+    (unpruned,) = [reason for reason in safety.reasons if reason.kind is ReasonKind.LEAVES_UNPRUNED]
+    assert (safety.sync, unpruned.refs[0].kind) == (SAFE, obj["kind"])
+    assert f"with --prune {expected}" in unpruned.text
 
 
 def test_a_rename_does_not_delete_all_of_the_app() -> None:
     extra = row("ConfigMap", "old", "OutOfSync", requiresPruning=True)
     new = row("ConfigMap", "new", "OutOfSync", health={"status": "Missing"})
     app = synced(extra, new, sync="OutOfSync", spec={"syncPolicy": {"automated": {"prune": True}}})
-    wanted = in_git(settings("new"))
-    safety = verify(bundle(), app, wanted, there(settings("old")))
+    desired = in_git(settings("new"))
+    safety = verify(bundle(), app, desired, there(settings("old")))
     assert safety.sync is SAFE
     assert not any("everything" in reason.text for reason in safety.reasons)
 
@@ -155,5 +155,5 @@ def test_an_empty_source_deletes_everything_with_prune_only() -> None:
     elsewhere = in_git(settings("elsewhere"))
     safety = verify(bundle(), app, elsewhere, there(settings("old")))
     assert safety.sync is SAFE
-    said = "with --prune it deletes everything that the app has (1 object)"
-    assert any(said in reason.text for reason in safety.reasons)
+    expected = "with --prune it deletes everything that the app has (1 object)"
+    assert any(expected in reason.text for reason in safety.reasons)

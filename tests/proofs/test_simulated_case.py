@@ -33,7 +33,7 @@ A_WHILE = timedelta(minutes=10)
 
 
 def _started(world: SimulatedCase) -> list[str]:
-    return [str(one) for one in world.simulation.argocd.trace if one.kind is TraceKind.STARTED]
+    return [str(entry) for entry in world.simulation.argocd.trace if entry.kind is TraceKind.STARTED]
 
 
 def _rests(case: Case, *, everything: bool) -> None:
@@ -68,8 +68,10 @@ def test_healthy_situations_stay_so(name: str, *, everything: bool) -> None:
 @pytest.mark.parametrize("replicas", [0, 1, 3])
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_deployment_without_its_pods_is_not_rolled_out(replicas: int, *, everything: bool) -> None:
-    wanted = deployment(replicas=replicas)
-    case = case_of(bundle(), synced(row("Deployment", "shop", health=WELL)), in_git(wanted), running(wanted))
+    declared = deployment(replicas=replicas)
+    case = case_of(
+        bundle(), synced(row("Deployment", "shop", health=WELL)), in_git(declared), running(declared)
+    )
     world = simulated(case, everything=everything)
     before = len(world.simulation.api_server.store.journal)
     world.run(A_WHILE)
@@ -189,14 +191,14 @@ def test_a_kind_that_nobody_defined_can_be_synced() -> None:
     assert dig(world.objects()[Key("db.example.com", "Database", "shop", "main")], "spec", "size") == 3
 
 
-def test_what_running_pods_need_is_there_though_nobody_collected_it() -> None:
-    wanted = deployment()
-    container = fields(dig(wanted, "spec", "template", "spec", "containers", 0))
+def test_references_of_running_pods_exist_though_not_collected() -> None:
+    declared = deployment()
+    container = fields(dig(declared, "spec", "template", "spec", "containers", 0))
     container["envFrom"] = [{"secretRef": {"name": "db"}}, {"configMapRef": {"name": "flags"}}]
-    fields(dig(wanted, "spec", "template", "spec"))["serviceAccountName"] = "shop"
-    newer: Object = {**wanted, "spec": {**fields(wanted["spec"]), "replicas": 4}}
+    fields(dig(declared, "spec", "template", "spec"))["serviceAccountName"] = "shop"
+    newer: Object = {**declared, "spec": {**fields(declared["spec"]), "replicas": 4}}
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL), sync="OutOfSync")
-    world = simulated(case_of(bundle(), app, in_git(newer), running(wanted)))
+    world = simulated(case_of(bundle(), app, in_git(newer), running(declared)))
     world.sync()
     world.run(timedelta(minutes=5))
     assert world.sync_and_health == ("Synced", "Healthy")
@@ -208,10 +210,10 @@ def test_no_manifests_make_no_world() -> None:
 
 
 def test_the_same_facts_give_the_same_run() -> None:
-    def told() -> list[str]:
+    def trace() -> list[str]:
         world = simulated(case_of(*large_app(30, 2)))
         world.sync()
         world.run(A_WHILE)
-        return [str(one) for one in world.simulation.argocd.trace]
+        return [str(entry) for entry in world.simulation.argocd.trace]
 
-    assert told() == told()
+    assert trace() == trace()

@@ -263,20 +263,20 @@ def test_what_admits_or_runs_its_pods_is_included(kind: str, group: str) -> None
 
 
 def test_only_its_own_namespaces_are_included() -> None:
-    found = included(
+    names = included(
         there(obj("Namespace", "shop", namespace="")), there(obj("Namespace", "other", namespace=""))
     )
-    assert found == ["Deployment/shop", "Namespace/shop"]
+    assert names == ["Deployment/shop", "Namespace/shop"]
 
 
 def test_a_namespace_that_the_sync_creates_is_included_though_nothing_of_the_app_is_in_it() -> None:
     role = obj("ClusterRole", "reader", "rbac.authorization.k8s.io", namespace="", rules=[])
     entry: Object = {**row("ClusterRole", "reader", "OutOfSync"), "group": "rbac.authorization.k8s.io"}
     entry["namespace"] = ""
-    place = there(obj("Namespace", "shop", namespace=""))
+    namespace = there(obj("Namespace", "shop", namespace=""))
     for options, expected in (([], False), (["CreateNamespace=true"], True)):
         app = synced(entry, spec={"syncPolicy": {"syncOptions": [*options]}})
-        case = case_of(bundle(), app, *pair(role), place)
+        case = case_of(bundle(), app, *pair(role), namespace)
         assert ("Namespace/shop" in live_names(scope_of(case))) is expected
 
 
@@ -314,12 +314,12 @@ def test_rbac_is_included_only_if_a_request_was_forbidden() -> None:
 
 @pytest.mark.parametrize("blocked", [True, False])
 def test_a_terminating_namespace_is_blocked_by_objects_with_finalizers(blocked: bool) -> None:
-    place = there(obj("Namespace", "shop", namespace=""))
-    fields(place["metadata"])["deletionTimestamp"] = THEN
+    namespace = there(obj("Namespace", "shop", namespace=""))
+    fields(namespace["metadata"])["deletionTimestamp"] = THEN
     bucket = there(obj("Bucket", "data", "example.com"))
     fields(bucket["metadata"])["finalizers"] = ["example.com/empty"] if blocked else []
     app = synced(row("Deployment", "shop", "OutOfSync", health=WELL))
-    case = case_of(bundle(), app, in_git(deployment()), running(deployment()), place, bucket)
+    case = case_of(bundle(), app, in_git(deployment()), running(deployment()), namespace, bucket)
     scope = scope_of(case)
     assert ("Bucket/data" in live_names(scope)) is blocked
     assert [gap.what for gap in scope.gaps] == (
@@ -383,8 +383,8 @@ def test_the_service_of_a_webhook_that_does_not_answer_is_included_with_its_pods
     state = fields(fields(app["status"])["operationState"])
     result: Object = {**row("Deployment", "shop"), "status": "SyncFailed", "message": message}
     state |= {"phase": "Failed", "message": message, "syncResult": {"revision": "a", "resources": [result]}}
-    found = included(service, running(workload), app=app)
-    assert found == ["Deployment/hook", "Deployment/shop", "Service/hook"]
+    names = included(service, running(workload), app=app)
+    assert names == ["Deployment/hook", "Deployment/shop", "Service/hook"]
     assert included(service, running(workload)) == ["Deployment/shop"]
 
 
@@ -460,8 +460,8 @@ def test_owners_are_followed_five_levels_down() -> None:
         child = there(owned(obj("ConfigMap", f"level-{level}"), *parent))
         parent = ("ConfigMap", f"level-{level}", f"uid-ConfigMap-level-{level}")
         chain.append(child)
-    found = [name for name in included(*chain) if name.startswith("ConfigMap")]
-    assert found == [f"ConfigMap/level-{level}" for level in range(1, 6)]
+    names = [name for name in included(*chain) if name.startswith("ConfigMap")]
+    assert names == [f"ConfigMap/level-{level}" for level in range(1, 6)]
 
 
 @pytest.mark.parametrize("inside_list", [True, False])

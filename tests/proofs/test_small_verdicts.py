@@ -21,10 +21,10 @@ NAMES = ("settings", "other")
 
 
 def case(*, live: str = "by hand", spec: Object | None = None, meta: Object | None = None) -> Case:
-    app = synced(*(row("ConfigMap", one, "OutOfSync") for one in NAMES), sync="OutOfSync", spec=spec)
+    app = synced(*(row("ConfigMap", name, "OutOfSync") for name in NAMES), sync="OutOfSync", spec=spec)
     fields(app["metadata"]).update(meta or {})
     objects = [
-        one for name in NAMES for one in (in_git(settings(name)), there(settings(name, data={"a": live})))
+        obj for name in NAMES for obj in (in_git(settings(name)), there(settings(name, data={"a": live})))
     ]
     return case_of(bundle(), app, *objects)
 
@@ -38,8 +38,8 @@ def verify(fix: Fix, of: Case | None = None, *, name: str = "settings") -> Proof
     return FixVerifier(world).verify(finding, fix)
 
 
-def told(found: Proof | Rejected) -> tuple[ProofStatus | None, str]:
-    return (found.status if isinstance(found, Proof) else None, found.why)
+def status_and_reason(result: Proof | Rejected) -> tuple[ProofStatus | None, str]:
+    return (result.status if isinstance(result, Proof) else None, result.why)
 
 
 INTO_GIT = Fix.change(REF, Set(pointer="/data/a", value="by hand"), title="Into Git")
@@ -53,23 +53,23 @@ IGNORE = Fix.application(
 
 @pytest.mark.parametrize("fix", [INTO_GIT, SYNC, IGNORE])
 def test_what_ends_it_is_proven(fix: Fix) -> None:
-    assert told(verify(fix)) == (PROVEN, "")
+    assert status_and_reason(verify(fix)) == (PROVEN, "")
 
 
 def test_what_a_plain_sync_does_as_well_is_not_the_doing_of_a_fix() -> None:
     beside = Fix.change(REF, Set(pointer="/data/b", value="x"), title="Something else")
-    assert told(verify(beside)) == (LIKELY, "in the simulation a plain sync helps as well")
+    assert status_and_reason(verify(beside)) == (LIKELY, "in the simulation a plain sync helps as well")
 
 
 def test_a_change_that_the_server_does_not_take_ends_nothing() -> None:
-    status, why = told(verify(Fix.change(REF, Set(pointer="/data", value=5), title="No map")))
+    status, why = status_and_reason(verify(Fix.change(REF, Set(pointer="/data", value=5), title="No map")))
     assert status is NOT_RUN
     assert why.startswith("in the simulation the sync fails for another reason: ConfigMap shop/settings")
 
 
-def test_to_look_ends_nothing() -> None:
-    found = told(verify(Fix.run("kubectl -n shop get configmap settings", title="Look")))
-    assert found == (NOT_RUN, "it changes nothing: it only reads or waits")
+def test_a_command_that_only_reads_is_not_run() -> None:
+    status = status_and_reason(verify(Fix.run("kubectl -n shop get configmap settings", title="Look")))
+    assert status == (NOT_RUN, "it changes nothing: it only reads or waits")
 
 
 def test_what_is_mended_elsewhere_leaves_it_as_it_was() -> None:
@@ -79,17 +79,17 @@ def test_what_is_mended_elsewhere_leaves_it_as_it_was() -> None:
         Set(pointer="/data/a", value="by hand"),
         title="The other one",
     )
-    assert told(verify(other))[0] is not PROVEN
+    assert status_and_reason(verify(other))[0] is not PROVEN
 
 
 def test_without_the_trouble_nothing_is_shown_to_end_it() -> None:
     """The facts say that it differs; on the model it does not."""
-    assert told(verify(SYNC, case(live="b")))[0] is NOT_RUN
+    assert status_and_reason(verify(SYNC, case(live="b")))[0] is NOT_RUN
 
 
 def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
     heals: Object = {"syncPolicy": {"automated": {"selfHeal": True}}}
-    assert told(verify(INTO_GIT, case(spec=heals)))[0] is NOT_RUN
+    assert status_and_reason(verify(INTO_GIT, case(spec=heals)))[0] is NOT_RUN
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,17 @@ def test_what_argo_cd_undoes_by_itself_needs_no_fix() -> None:
 )
 def test_a_change_of_an_app_that_others_make_may_not_last(meta: Object, why: str) -> None:
     owned = case(meta=meta)
-    assert told(verify(IGNORE, owned)) == (LIKELY, f"not known: {why}")
-    assert told(verify(INTO_GIT, owned)) == (PROVEN, ""), "of what is in Git nobody makes another"
+    assert status_and_reason(verify(IGNORE, owned)) == (LIKELY, f"not known: {why}")
+    assert status_and_reason(verify(INTO_GIT, owned)) == (PROVEN, ""), (
+        "of what is in Git nobody makes another"
+    )
     set_by_hand = Fix.run("argocd app set shop --sync-option Validate=false", SYNC.commands[0], title="Set")
-    assert told(verify(set_by_hand, owned))[0] is not PROVEN
+    assert status_and_reason(verify(set_by_hand, owned))[0] is not PROVEN
 
 
 def test_of_an_app_that_is_being_deleted_nothing_is_proven() -> None:
     going = case(meta={"deletionTimestamp": "2026-03-02T03:00:00Z"})
     for fix in (INTO_GIT, SYNC, IGNORE):
-        status, why = told(verify(fix, going))
+        status, why = status_and_reason(verify(fix, going))
         assert status is NOT_RUN
         assert why.startswith("the app is being deleted")

@@ -143,25 +143,25 @@ RUNNING: Object = {"phase": "Running", "message": "waiting", "finishedAt": None}
 
 
 @pytest.mark.parametrize(
-    ("message", "words"),
+    ("message", "expected"),
     [
         ("waiting", "in the simulation it does not finish"),
         ("another step", "in the simulation it does not finish: another step"),
         ("", "in the simulation it does not finish"),
     ],
 )
-def test_simulated_states_of_a_running_sync_are_not_told_as_observed(message: str, words: str) -> None:
+def test_simulated_states_of_a_running_sync_are_not_reported_as_observed(message: str, expected: str) -> None:
     (reason,) = reasons(ended("Running", message, before=RUNNING), finished=False)
-    assert reason.text == words
+    assert reason.text == expected
 
 
-def test_a_retried_sync_is_told_with_the_reported_message() -> None:
+def test_a_retried_sync_is_described_with_the_reported_message() -> None:
     """The simulation has continued to later attempts, whose number nobody has seen."""
-    told = "one or more objects failed to apply. Retrying attempt #2 at 3:12AM."
+    reported = "one or more objects failed to apply. Retrying attempt #2 at 3:12AM."
     later = "one or more objects failed to apply. Retrying attempt #5 at 3:40AM."
-    before: Object = {**RUNNING, "message": told}
+    before: Object = {**RUNNING, "message": reported}
     (reason,) = reasons(ended("Running", later, before=before), finished=False)
-    assert reason.text == f"it is retried: {told}"
+    assert reason.text == f"it is retried: {reported}"
 
 
 # --- what stays in the cluster -------------------------------------------------------------------
@@ -177,8 +177,8 @@ def unpruned(
     config = settings("settings")
     case = case_of(bundle(), app, in_git(config), there(config), *objects)
     world = simulated(case, disable_auto_sync=True)
-    found = side_effect_reasons(world, Effects(), DriftAfterSync(), sure=False)
-    return [reason.text for reason in found if reason.kind is ReasonKind.LEAVES_UNPRUNED]
+    all_reasons = side_effect_reasons(world, Effects(), DriftAfterSync(), sure=False)
+    return [reason.text for reason in all_reasons if reason.kind is ReasonKind.LEAVES_UNPRUNED]
 
 
 def old(name: str = "old", kind: str = "ConfigMap", **more: Json) -> Object:
@@ -207,8 +207,8 @@ def test_auto_sync_prunes_what_a_plain_sync_leaves() -> None:
 def test_what_prune_would_delete_with_its_data_is_named() -> None:
     names = ("a", "b", "c")
     rows = [old(name, "Secret") for name in names]
-    (one,) = unpruned(KEPT, rows[0], objects=(secret("a"),))
-    assert one.endswith("; with --prune it deletes Secret shop/a and its data")
+    (single,) = unpruned(KEPT, rows[0], objects=(secret("a"),))
+    assert single.endswith("; with --prune it deletes Secret shop/a and its data")
     (three,) = unpruned(KEPT, *rows, objects=tuple(map(secret, names)))
     assert three.endswith(
         "; with --prune it deletes Secret shop/a and its data, Secret shop/b and its data and 1 object more"

@@ -107,7 +107,7 @@ def test_numbers_and_lists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "expected"),
     [
         (-5, "0 s"),
         (119, "119 s"),
@@ -118,8 +118,8 @@ def test_numbers_and_lists() -> None:
         (48 * 3600, "2 d"),
     ],
 )
-def test_durations_have_one_unit(seconds: int, words: str) -> None:
-    assert duration_text(timedelta(seconds=seconds)) == words
+def test_durations_have_one_unit(seconds: int, expected: str) -> None:
+    assert duration_text(timedelta(seconds=seconds)) == expected
 
 
 def test_values_are_short() -> None:
@@ -151,8 +151,8 @@ def test_deleting_data_is_unsafe_and_deleting_settings_is_not() -> None:
 
 
 def test_recreating_an_object_loses_its_data_or_stops_its_pods() -> None:
-    one = Ref(version="v1", kind="Secret", namespace="shop", name="key")
-    reasons = damage(Effects(recreated=(one, SHOP, CONFIG), pods=pods(SHOP, 1)))
+    secret = Ref(version="v1", kind="Secret", namespace="shop", name="key")
+    reasons = damage(Effects(recreated=(secret, SHOP, CONFIG), pods=pods(SHOP, 1)))
     assert texts(reasons) == [
         "it deletes Secret shop/key and its data, and recreates it",
         "it deletes Deployment shop/shop and recreates it: its running pod stops first",
@@ -293,11 +293,11 @@ def test_a_generated_secret_is_replaced_for_those_who_use_it() -> None:
 # --- side effects --------------------------------------------------------------------------------
 
 
-def test_a_restart_says_how_many_pods_and_how() -> None:
+def test_a_restart_reports_the_pod_count_and_the_rolling_update() -> None:
     (three,) = side_effects(Effects(restarted=((SHOP, 3),)), sure=False)
     assert three == "it restarts the 3 pods of Deployment shop/shop, in a rolling update"
-    (one,) = side_effects(Effects(restarted=((SHOP, 1),)), sure=False)
-    assert one == "it restarts the pod of Deployment shop/shop, in a rolling update"
+    (single,) = side_effects(Effects(restarted=((SHOP, 1),)), sure=False)
+    assert single == "it restarts the pod of Deployment shop/shop, in a rolling update"
     assert side_effects(Effects(restarted=((SHOP, 0),)), sure=False) == []
 
 
@@ -342,8 +342,8 @@ def test_hooks_run_in_their_phase() -> None:
 def test_taking_over_an_object_is_unsafe_if_its_fields_are_overwritten() -> None:
     def reasons(*changes: FieldChange) -> list[RankedReason]:
         effects = Effects(overwritten=changes, taken_over=((CONFIG, "billing"),))
-        found = side_effect_reasons(world(), effects, DriftAfterSync(), sure=False)
-        return [reason for reason in found if reason.kind is ReasonKind.TAKES_OVER]
+        all_reasons = side_effect_reasons(world(), effects, DriftAfterSync(), sure=False)
+        return [reason for reason in all_reasons if reason.kind is ReasonKind.TAKES_OVER]
 
     (harmless,) = reasons()
     assert harmless.text == "it takes over ConfigMap shop/settings from Application billing"
@@ -351,8 +351,8 @@ def test_taking_over_an_object_is_unsafe_if_its_fields_are_overwritten() -> None
     (unsafe,) = reasons(change(writer=ARGOCD), change(pointer="/data/b", writer=ARGOCD))
     assert unsafe.text.endswith("from Application billing, and overwrites its /data/a and 1 more")
     assert (unsafe.unsafe, unsafe.weight) == (True, 84)
-    (one,) = reasons(change(writer=ARGOCD), change(SHOP, "/spec/x", writer=ARGOCD))
-    assert one.text.endswith("and overwrites its /data/a")
+    (one_field,) = reasons(change(writer=ARGOCD), change(SHOP, "/spec/x", writer=ARGOCD))
+    assert one_field.text.endswith("and overwrites its /data/a")
 
 
 def test_nothing_is_claimed_if_the_simulation_disagrees() -> None:
@@ -369,15 +369,15 @@ def test_nothing_is_claimed_if_the_simulation_disagrees() -> None:
 
 def test_a_difference_that_remains_and_an_object_that_is_deleted_again() -> None:
     def reason(result: DriftAfterSync) -> RankedReason:
-        (found,) = persistence_reasons(world(), Effects(), result)
-        return found
+        (only_reason,) = persistence_reasons(world(), Effects(), result)
+        return only_reason
 
     remains = reason(DriftAfterSync(differs_after=timedelta()))
     assert remains.text == "it does not help: the difference remains after every sync"
     assert (remains.kind, remains.weight) == (ReasonKind.DOES_NOT_HELP, 62)
-    gone = reason(DriftAfterSync(differs_after=timedelta(seconds=3), deleted_keys=(SHOP.key,)))
-    assert gone.text == "it does not last: Deployment shop/shop is deleted again"
-    assert (gone.kind, gone.refs) == (ReasonKind.DOES_NOT_LAST, (SHOP,))
+    deleted = reason(DriftAfterSync(differs_after=timedelta(seconds=3), deleted_keys=(SHOP.key,)))
+    assert deleted.text == "it does not last: Deployment shop/shop is deleted again"
+    assert (deleted.kind, deleted.refs) == (ReasonKind.DOES_NOT_LAST, (SHOP,))
     assert list(persistence_reasons(world(), Effects(), DriftAfterSync())) == []
 
 
@@ -394,8 +394,8 @@ def writer(who: str = "an operator", ref: Ref = CONFIG, *, seconds: float = 0) -
 
 
 def lasting(result: DriftAfterSync, effects: Effects | None = None) -> RankedReason:
-    (found,) = persistence_reasons(world(), effects or Effects(), result)
-    return found
+    (reason,) = persistence_reasons(world(), effects or Effects(), result)
+    return reason
 
 
 def test_a_writer_that_answers_at_once_makes_a_sync_useless() -> None:
@@ -523,14 +523,14 @@ def test_a_doubt_is_never_told_as_success(kinds: list[ReasonKind], outcome: Sync
 
 
 @pytest.mark.parametrize(
-    ("names", "words"),
+    ("names", "expected"),
     [
         ("a", "live ConfigMap shop/a"),
         ("ab", "live ConfigMap shop/a, live ConfigMap shop/b"),
         ("abcd", "live ConfigMap shop/a, live ConfigMap shop/b and 2 more"),
     ],
 )
-def test_what_is_not_in_the_facts_makes_the_verdict_unknown(names: str, words: str) -> None:
+def test_what_is_not_in_the_facts_makes_the_verdict_unknown(names: str, expected: str) -> None:
     """Argo CD reports a health of these objects, so they exist; a sync may overwrite anything in them."""
     rows = [row("ConfigMap", name, "OutOfSync", health={"status": "Healthy"}) for name in names]
     config = settings("known")
@@ -538,7 +538,7 @@ def test_what_is_not_in_the_facts_makes_the_verdict_unknown(names: str, words: s
     case = case_of(bundle(), app, in_git(config), there(config), *(in_git(settings(name)) for name in names))
     disagree, missing = doubts_of(simulated(case, disable_auto_sync=True), ["they disagree"])
     assert (disagree.kind, disagree.text) == (ReasonKind.MODEL_DIFFERS, "they disagree")
-    assert missing.text == f"its effect on {words} is not known: not in the facts"
+    assert missing.text == f"its effect on {expected} is not known: not in the facts"
     assert (disagree.unknown, missing.unknown) == (True, True)
     assert list(doubts_of(world(), [])) == []
 
@@ -603,7 +603,7 @@ EQUAL = "Git and the cluster have equal values in ConfigMap shop/settings"
 
 
 @pytest.mark.parametrize(
-    ("mechanisms", "words"),
+    ("mechanisms", "expected"),
     [
         ([Mechanism.API_DEFAULT], "the API server sets its default again in ConfigMap shop/settings"),
         ([Mechanism.CRD_DEFAULT], "the API server sets its default again in ConfigMap shop/settings"),
@@ -615,10 +615,10 @@ EQUAL = "Git and the cluster have equal values in ConfigMap shop/settings"
     ],
 )
 def test_a_difference_without_an_effect_is_not_helped_by_a_sync(
-    mechanisms: list[Mechanism], words: str
+    mechanisms: list[Mechanism], expected: str
 ) -> None:
     (reason,) = no_effect_reasons([(CONFIG, mechanism) for mechanism in mechanisms])
-    assert reason.text == f"it does not help: {words}"
+    assert reason.text == f"it does not help: {expected}"
     assert (reason.kind, reason.weight) == (ReasonKind.DOES_NOT_HELP, 62)
     assert reason.refs == (CONFIG,) * len(mechanisms)
     assert list(no_effect_reasons([])) == []

@@ -15,13 +15,13 @@ from whysync.json_tree import Json, dig, fields, items
 from whysync.kubernetes.api.manifest import Manifest
 
 
-def with_element(one: Manifest, path: tuple[str, ...], element: Json) -> Manifest:
-    body = copy.deepcopy(one.body)
+def with_element(manifest: Manifest, path: tuple[str, ...], element: Json) -> Manifest:
+    body = copy.deepcopy(manifest.body)
     document = fields(dig(body, *path[:-1]))
     if path[-1] not in document:
-        return one
+        return manifest
     document[path[-1]] = [*items(document[path[-1]]), element]
-    return Manifest(body, role=one.role, origin=one.origin, cluster=one.cluster)
+    return Manifest(body, role=manifest.role, origin=manifest.origin, cluster=manifest.cluster)
 
 
 @pytest.mark.parametrize("element", ["x", None, 3, ["x"], {}], ids=repr)
@@ -29,11 +29,13 @@ def with_element(one: Manifest, path: tuple[str, ...], element: Json) -> Manifes
     "path", [("spec", "template", "spec", "containers"), ("spec", "containers"), ("status", "conditions")]
 )
 @pytest.mark.parametrize("scene", ["crash-loop", "image-rewritten"])
-def test_no_error_is_contained(
+def test_no_rule_logs_an_error(
     scene: str, path: tuple[str, ...], element: Json, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = of_lab(scene)
-    found = replace(found, live=tuple(with_element(live_object, path, element) for live_object in found.live))
+    snapshot = of_lab(scene)
+    snapshot = replace(
+        snapshot, live=tuple(with_element(live_object, path, element) for live_object in snapshot.live)
+    )
     with caplog.at_level(logging.DEBUG, logger="whysync"):
-        app.diagnose(app.cases(SnapshotIndex(found)))
+        app.diagnose(app.cases(SnapshotIndex(snapshot)))
     assert [record.getMessage() for record in caplog.records if record.exc_info] == []

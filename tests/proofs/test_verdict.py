@@ -36,10 +36,10 @@ WITH_TROUBLE = tuple(
 
 @cache
 def reports(name: str) -> tuple[AppReport, ...]:
-    """As the rules say it, before anything is tried."""
+    """Reports of the rules, before a fix is verified."""
     cases = app.cases(SnapshotIndex(played(name).snapshot()))
-    found = (diagnose(case, diagnosis_rules()) for case in cases)
-    return tuple(one for one in found if one.findings)
+    app_reports = (diagnose(case, diagnosis_rules()) for case in cases)
+    return tuple(report for report in app_reports if report.findings)
 
 
 def first(name: str) -> tuple[Case, Finding]:
@@ -85,9 +85,9 @@ def test_notes_that_change_nothing_are_never_proven(name: str) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.sampled_from(("hpa-loop", "namespace-missing", "octal-mode", "pending-prune")), st.data())
-def test_commands_that_only_look_are_never_proven(name: str, data: st.DataObject) -> None:
+def test_readonly_commands_are_never_proven(name: str, data: st.DataObject) -> None:
     app_name = reports(name)[0].name
-    looks = (
+    readonly_commands = (
         "kubectl get pods -A",
         "kubectl -n shop describe deployment web   # why",
         f"argocd app diff {app_name}",
@@ -97,11 +97,11 @@ def test_commands_that_only_look_are_never_proven(name: str, data: st.DataObject
         f"argocd app sync {app_name} --dry-run",
         f"argocd app wait {app_name} --health",
     )
-    chosen = data.draw(st.lists(st.sampled_from(looks), min_size=1, max_size=4))
-    found = tried(name, Fix.run(*chosen, title="Look"))
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.NOT_RUN
-    assert found.why
+    chosen = data.draw(st.lists(st.sampled_from(readonly_commands), min_size=1, max_size=4))
+    result = tried(name, Fix.run(*chosen, title="Look"))
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.NOT_RUN
+    assert result.why
 
 
 # --- what does not help --------------------------------------------------------------------------
@@ -131,10 +131,10 @@ def test_an_ignore_rule_for_another_field_is_refuted() -> None:
 
 
 def test_a_step_that_argo_cd_refuses_refutes_the_fix() -> None:
-    """A sync runs already, and nothing ends it first."""
-    found = tried("hook-waits-for-later-wave", Fix.run("argocd app sync storefront", title="Sync"))
-    assert isinstance(found, Rejected)
-    assert "another operation is already in progress" in found.why
+    """A sync is already running and the fix does not terminate it."""
+    result = tried("hook-waits-for-later-wave", Fix.run("argocd app sync storefront", title="Sync"))
+    assert isinstance(result, Rejected)
+    assert "another operation is already in progress" in result.why
 
 
 def test_a_plain_sync_is_held_against_waiting_and_anything_else_against_a_sync() -> None:
@@ -154,23 +154,23 @@ def test_a_plain_sync_is_held_against_waiting_and_anything_else_against_a_sync()
 
 def test_unknown_values_make_it_likely() -> None:
     command = "kubectl -n search create secret generic search-credentials --from-literal=KEY=VALUE"
-    found = tried("missing-secret", Fix.run(command, title="Create it"))
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.LIKELY
-    assert found.why == "not known: which values Secret search-credentials needs"
+    result = tried("missing-secret", Fix.run(command, title="Create it"))
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.LIKELY
+    assert result.why == "not known: which values Secret search-credentials needs"
 
 
-def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
+def test_a_policy_that_cannot_be_evaluated_makes_it_likely() -> None:
     case, finding = first("admission-denied")
     edit = Set(pointer="/metadata/labels/team", value="payments")
     target = case.desired_of(
         next(desired_object.key for desired_object in case.desired if desired_object.ref.kind == "Deployment")
     )
     assert target is not None
-    found = FixVerifier(case).verify(finding, Fix.change(target.ref, edit, title="Add the label"))
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.LIKELY
-    assert "accepts the changed Deployment reports/reports" in found.why
+    result = FixVerifier(case).verify(finding, Fix.change(target.ref, edit, title="Add the label"))
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.LIKELY
+    assert "accepts the changed Deployment reports/reports" in result.why
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def test_a_policy_that_nobody_can_ask_makes_it_likely() -> None:
         ("helm upgrade it .", "cannot be simulated"),
     ],
 )
-def test_what_cannot_be_played_says_why(command: str, why: str) -> None:
-    found = tried("hpa-loop", Fix.run(command, "argocd app sync my-api-service", title="Do"))
-    assert isinstance(found, Proof)
-    assert found.status is ProofStatus.NOT_RUN
-    assert why in found.why
+def test_a_command_that_cannot_be_simulated_has_a_reason(command: str, why: str) -> None:
+    result = tried("hpa-loop", Fix.run(command, "argocd app sync my-api-service", title="Do"))
+    assert isinstance(result, Proof)
+    assert result.status is ProofStatus.NOT_RUN
+    assert why in result.why
 
 
 def test_without_manifests_nothing_is_tried() -> None:
@@ -223,15 +223,15 @@ def two_immutable_selectors() -> Case:
     results: list[Json] = []
     for name in ("one", "two"):
         live = running(deployment(name))
-        wanted = deployment(name)
+        desired = deployment(name)
         labels: Object = {"app": name, "tier": "new"}
-        fields(wanted["spec"])["selector"] = {"matchLabels": labels}
-        fields(fields(fields(wanted["spec"])["template"])["metadata"])["labels"] = labels
+        fields(desired["spec"])["selector"] = {"matchLabels": labels}
+        fields(fields(fields(desired["spec"])["template"])["metadata"])["labels"] = labels
         message = (
             f'Deployment.apps "{name}" is invalid: spec.selector: Invalid value: '
             f'{{"matchLabels":{{"app":"{name}","tier":"new"}}}}: field is immutable'
         )
-        objects += [live, in_git(wanted)]
+        objects += [live, in_git(desired)]
         results.append(
             {**row("Deployment", name), "status": "SyncFailed", "message": message, "syncPhase": "Sync"}
         )
@@ -251,7 +251,7 @@ def two_immutable_selectors() -> Case:
 def test_each_of_two_causes_is_judged_for_its_part() -> None:
     report = diagnose(two_immutable_selectors(), diagnosis_rules())
     findings = [finding for finding in prove(report).findings if finding.rule == "immutable_field_changed"]
-    assert [str(one.about) for one in findings] == ["Deployment shop/one", "Deployment shop/two"]
+    assert [str(finding.about) for finding in findings] == ["Deployment shop/one", "Deployment shop/two"]
     for finding in findings:
         assert finding.rejected_fixes == ()
         assert finding.fixes[0].title == "Restore the live value of the field in Git"
@@ -263,12 +263,12 @@ def test_each_of_two_causes_is_judged_for_its_part() -> None:
 
 
 def owned(**meta: Json) -> AppReport:
-    """`hpa-loop`, whose Application somebody else makes."""
+    """`hpa-loop`, whose Application is generated or owned by another object."""
     play_ = play(built_in("hpa-loop"))
     snapshot = play_.snapshot()
-    found = snapshot.applications[0]
-    body: Object = {**found.body, "metadata": {**fields(found.body["metadata"]), **meta}}
-    world = SnapshotIndex(replace(snapshot, applications=(found.with_body(body),)))
+    application = snapshot.applications[0]
+    body: Object = {**application.body, "metadata": {**fields(application.body["metadata"]), **meta}}
+    world = SnapshotIndex(replace(snapshot, applications=(application.with_body(body),)))
     return prove(diagnose(app.cases(world)[0], diagnosis_rules()))
 
 
@@ -309,15 +309,15 @@ def test_of_an_app_that_is_being_deleted_nothing_is_tried() -> None:
     ("name", "job"),
     [("hook-deadline", "booking/booking-smoke-test"), ("sync-timeout", "catalog/catalog-import")],
 )
-def test_more_time_that_git_gives_by_now_is_likely_enough_and_no_more(name: str, job: str) -> None:
-    """How long a hook needs that was ended from outside, nobody has seen."""
+def test_a_longer_deadline_that_git_already_has_is_likely_not_proven(name: str, job: str) -> None:
+    """The time that a terminated hook needs has not been observed."""
     case, finding = first(name)
     after = applied(finding.fixes[1], case)
     again = diagnose(after, diagnosis_rules()).findings[0]
     assert again.fixes[0].title.startswith("Sync again")
-    found = FixVerifier(after).verify(again, again.fixes[0])
-    assert isinstance(found, Proof)
-    assert (found.status, found.why) == (ProofStatus.LIKELY, f"not known: how long Job {job} needs")
+    result = FixVerifier(after).verify(again, again.fixes[0])
+    assert isinstance(result, Proof)
+    assert (result.status, result.why) == (ProofStatus.LIKELY, f"not known: how long Job {job} needs")
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ def bundle(at: str = NOW) -> Object:
 
 
 def in_git(obj: Object) -> Object:
-    """The same object as Git wants it."""
+    """The same object as declared in Git."""
     new = copy_object(obj)
     meta = fields(new["metadata"])
-    kept: Object = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
-    kept["annotations"] = {**fields(meta.get("annotations")), "whysync.dev/role": "desired"}
+    declared_meta: Object = {key: meta[key] for key in ("name", "namespace", "labels") if key in meta}
+    declared_meta["annotations"] = {**fields(meta.get("annotations")), "whysync.dev/role": "desired"}
     new.pop("status", None)
-    return {**new, "metadata": kept}
+    return {**new, "metadata": declared_meta}
 
 
 def deployment(name: str = "shop", *, image: str = "shop:1", replicas: int = 2) -> Object:
@@ -160,12 +160,12 @@ def large_app(resources: int, drifted: int) -> tuple[Object, ...]:
     for number in range(resources):
         if number % 10 == 0:
             name, off = f"shop-{number}", number // 10 < drifted
-            wanted = deployment(name, replicas=2)
+            declared = deployment(name, replicas=2)
             live = running(deployment(name, replicas=5 if off else 2), managed=hand)
             rows.append(
                 row("Deployment", name, "OutOfSync" if off else "Synced", health={"status": "Healthy"})
             )
-            objects += [in_git(wanted), live]
+            objects += [in_git(declared), live]
         else:
             config = settings(f"settings-{number}")
             rows.append(row("ConfigMap", f"settings-{number}"))

@@ -69,7 +69,7 @@ SLOW = (
     "test_safety.py::test_the_order_of_the_facts_changes_nothing",
     "test_safety.py::test_nonsense_in_the_facts_never_breaks_a_diagnosis",
     "test_scope.py::test_proofs_grow_with_what_is_tried_not_with_the_app",
-    "test_verdict.py::test_commands_that_only_look_are_never_proven",
+    "test_verdict.py::test_readonly_commands_are_never_proven",
 )
 
 
