@@ -89,6 +89,6 @@ def process(*arguments: str, stdin: bytes = b"", environ: Mapping[str, str] | No
 
 
 def small_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """With the whysync of this tree, wherever the environment was installed from."""
-    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-    return {**kept, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT / "src"), **(more or {})}
+    """A minimal environment that imports whysync from this tree."""
+    inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return {**inherited, "PYTHONIOENCODING": "utf-8", "PYTHONPATH": str(ROOT / "src"), **(more or {})}

@@ -41,8 +41,8 @@ def test_only_metrics_and_labels_that_argocd_has(alert: Alert) -> None:
     labels = {label for metric in used for label in METRICS[metric]}
     for block in re.findall(r"{(.*?)}", bare):
         assert set(re.findall(r"(\w+)\s*(?:=~|!=|!~|=)", block)) <= labels
-    for kept in re.findall(r"by \((.*?)\)", bare):
-        assert set(kept.split(", ")) <= labels
+    for grouping in re.findall(r"by \((.*?)\)", bare):
+        assert set(grouping.split(", ")) <= labels
     outside = re.sub(r"{.*?}|by \(.*?\)|\[.*?\]|argocd_\w+", "", bare)
     assert set(re.findall(r"[a-z_]{2,}", outside)) <= WORDS
 
@@ -168,9 +168,9 @@ def test_words_of_a_cluster_are_no_template(whysync: Whysync) -> None:
 
 
 @given(st.text(alphabet='{} "$ab', max_size=12))
-def test_a_template_prints_the_words_again(words: str) -> None:
-    assert untemplated(words).replace('{{ "{{" }}', "\0").replace("\0", "{{") == words
-    assert "{{" not in untemplated(words).replace('{{ "{{" }}', "")
+def test_a_template_prints_the_text_unchanged(text: str) -> None:
+    assert untemplated(text).replace('{{ "{{" }}', "\0").replace("\0", "{{") == text
+    assert "{{" not in untemplated(text).replace('{{ "{{" }}', "")
 
 
 @given(st.integers(1, 10**7))

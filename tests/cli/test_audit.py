@@ -22,10 +22,10 @@ NOW = "2026-03-02T04:00:00Z"
 
 
 def claim(manager: str, owned: Object, *, operation: str = "Update", subresource: str = "") -> Object:
-    made: Object = {"manager": manager, "operation": operation, "time": NOW, "fieldsType": "FieldsV1"}
+    entry: Object = {"manager": manager, "operation": operation, "time": NOW, "fieldsType": "FieldsV1"}
     if subresource:
-        made["subresource"] = subresource
-    return {**made, "fieldsV1": owned}
+        entry["subresource"] = subresource
+    return {**entry, "fieldsV1": owned}
 
 
 def deployment(*, managers: list[Json] | None = None, desired: bool = False, **spec: Json) -> Object:
@@ -61,10 +61,10 @@ def test_a_controllers_field_is_proposed_as_a_narrow_rule(whysync: Whysync, know
     )
     app = application(status={"resources": [row("Deployment", "web")]})
     ran = audited(whysync, app, live, *([deployment(desired=True)] if known else []), flags=("-o", "json"))
-    (one,) = remarks(ran)
-    assert (one["topic"], one["severity"]) == ("writers", "info")
-    assert one["pointers"] == ["/spec/minReadySeconds"]
-    patch = text(dig(one, "fix", "patch"))
+    (remark,) = remarks(ran)
+    assert (remark["topic"], remark["severity"]) == ("writers", "info")
+    assert remark["pointers"] == ["/spec/minReadySeconds"]
+    patch = text(dig(remark, "fix", "patch"))
     assert "/spec/minReadySeconds" in patch
     assert '"web"' in patch or "name: web" in patch
     assert ran.code == 0
@@ -76,9 +76,9 @@ def test_what_git_declares_is_a_fight(whysync: Whysync) -> None:
     )
     app = application(status={"resources": [row("Deployment", "web")]})
     ran = audited(whysync, app, live, deployment(desired=True, minReadySeconds=1), flags=("-o", "json"))
-    (one,) = remarks(ran)
-    assert one["severity"] == "warning"
-    assert "RespectIgnoreDifferences=true" in text(dig(one, "fix", "patch"))
+    (remark,) = remarks(ran)
+    assert remark["severity"] == "warning"
+    assert "RespectIgnoreDifferences=true" in text(dig(remark, "fix", "patch"))
     assert ran.code == 1
 
 
@@ -87,10 +87,10 @@ def test_what_people_do_is_not_hidden(whysync: Whysync) -> None:
         managers=[ARGOCD, claim("kubectl-edit", {"f:spec": {"f:minReadySeconds": {}}})], minReadySeconds=7
     )
     app = application(status={"resources": [row("Deployment", "web")]})
-    (one,) = remarks(audited(whysync, app, live, deployment(desired=True), flags=("-o", "json")))
-    assert one["severity"] == "warning"
-    assert one["fix"] is None
-    assert "commit it" in text(one["text"])
+    (remark,) = remarks(audited(whysync, app, live, deployment(desired=True), flags=("-o", "json")))
+    assert remark["severity"] == "warning"
+    assert remark["fix"] is None
+    assert "commit it" in text(remark["text"])
 
 
 def test_what_is_ignored_or_status_or_bookkeeping_is_not_told(whysync: Whysync) -> None:
@@ -132,9 +132,11 @@ def kafka(status: str) -> Object:
 def test_a_kind_without_a_check_gets_one_that_was_run(whysync: Whysync, status: str, health: str) -> None:
     queue = row("Queue", "orders", group="queues.example.com")
     ran = audited(whysync, application(status={"resources": [queue]}), kafka(status), flags=("-o", "json"))
-    (one,) = [remark for remark in remarks(ran) if remark["topic"] == "health"]
-    assert f"is {health}" in text(dig(one, "fix", "title"))
-    assert "resource.customizations.health.queues.example.com_Queue" in text(dig(one, "fix", "patch"))
+    (health_remark,) = [remark for remark in remarks(ran) if remark["topic"] == "health"]
+    assert f"is {health}" in text(dig(health_remark, "fix", "title"))
+    assert "resource.customizations.health.queues.example.com_Queue" in text(
+        dig(health_remark, "fix", "patch")
+    )
 
 
 def hook(**meta: Json) -> Object:
@@ -148,15 +150,15 @@ def hook(**meta: Json) -> Object:
 
 
 def test_hooks(whysync: Whysync) -> None:
-    told = remarks(audited(whysync, application(), hook(name="migrate"), flags=("-o", "json")))
-    assert {text(one["rule"]) for one in told} == {
+    findings = remarks(audited(whysync, application(), hook(name="migrate"), flags=("-o", "json")))
+    assert {text(remark["rule"]) for remark in findings} == {
         "hook_without_delete_policy",
         "hook_without_deadline",
     }
     policy: Object = {"argocd.argoproj.io/hook-delete-policy": "HookSucceeded"}
-    kept = hook(name="migrate", annotations=policy)
-    fields(kept["spec"])["activeDeadlineSeconds"] = 5
-    assert remarks(audited(whysync, application(), kept, flags=("-o", "json"))) == []
+    safe_hook = hook(name="migrate", annotations=policy)
+    fields(safe_hook["spec"])["activeDeadlineSeconds"] = 5
+    assert remarks(audited(whysync, application(), safe_hook, flags=("-o", "json"))) == []
     (first, _) = remarks(audited(whysync, application(), hook(generateName="m-"), flags=("-o", "json")))
     assert first["severity"] == "warning"
 
@@ -174,9 +176,9 @@ def claim_of_storage(**annotations: Json) -> Object:
 def test_data_that_is_pruned(whysync: Whysync) -> None:
     pruning: Object = {"syncPolicy": {"automated": {"prune": True}}}
     app = application(spec=pruning, status={"resources": [row("PersistentVolumeClaim", "data")]})
-    (one,) = remarks(audited(whysync, app, claim_of_storage(), flags=("-o", "json")))
-    assert (one["topic"], one["severity"]) == ("data", "warning")
-    assert "Prune=false" in text(dig(one, "fix", "title"))
+    (remark,) = remarks(audited(whysync, app, claim_of_storage(), flags=("-o", "json")))
+    assert (remark["topic"], remark["severity"]) == ("data", "warning")
+    assert "Prune=false" in text(dig(remark, "fix", "title"))
     safe = claim_of_storage(**{"argocd.argoproj.io/sync-options": "Prune=false"})
     assert remarks(audited(whysync, app, safe, flags=("-o", "json"))) == []
     unpruned = application(status={"resources": [row("PersistentVolumeClaim", "data")]})
@@ -196,8 +198,8 @@ def test_certificates_that_end(whysync: Whysync, ends: str, severity: str) -> No
     }
     rows: list[Json] = [row("Certificate", "web", group="cert-manager.io", health={"status": "Healthy"})]
     ran = audited(whysync, application(status={"resources": rows}), certificate, flags=("-o", "json"))
-    told = [text(remark["severity"]) for remark in remarks(ran) if remark["topic"] == "expiry"]
-    assert told == ([severity] if severity else [])
+    severities = [text(remark["severity"]) for remark in remarks(ran) if remark["topic"] == "expiry"]
+    assert severities == ([severity] if severity else [])
 
 
 def test_every_form_says_it(whysync: Whysync) -> None:
@@ -219,26 +221,26 @@ def test_fail_on(whysync: Whysync) -> None:
 
 
 def test_junk_is_no_crash() -> None:
-    """Whatever an object holds where managedFields, conditions and annotations should be."""
+    """Any value in place of managedFields, conditions and annotations."""
     junk: list[Json] = [None, 7, "x", [], {}, [None], [7], {"a": None}, {"f:spec": 3}, [{"type": "Ready"}]]
-    for one in junk:
+    for value in junk:
         managers: list[Json] = [
             ARGOCD,
-            {"manager": one, "fieldsV1": one},
-            one,
-            claim("reloader", {"f:spec": one}),
+            {"manager": value, "fieldsV1": value},
+            value,
+            claim("reloader", {"f:spec": value}),
         ]
         live: Object = {
             "apiVersion": "queues.example.com/v1",
             "kind": "Queue",
-            "metadata": {"name": "q", "namespace": "shop", "managedFields": managers, "annotations": one},
-            "spec": one,
-            "status": {"conditions": one, "notAfter": one},
+            "metadata": {"name": "q", "namespace": "shop", "managedFields": managers, "annotations": value},
+            "spec": value,
+            "status": {"conditions": value, "notAfter": value},
         }
         rows: list[Json] = [row("Queue", "q", group="queues.example.com")]
         meta: Object = {"name": "q", "namespace": "shop", "annotations": DESIRED}
-        wanted: Object = {**live, "metadata": meta, "spec": {"a": 1}}
-        for objects in ([live], [live, wanted]):
+        desired: Object = {**live, "metadata": meta, "spec": {"a": 1}}
+        for objects in ([live], [live, desired]):
             audit((case_of(application(status={"resources": rows}), *objects),))
 
 
@@ -247,8 +249,10 @@ def test_deep_objects_are_no_crash() -> None:
     for _ in range(60):
         deep = {"a": deep}
     live = deployment(managers=[ARGOCD, claim("reloader", {"f:spec": {"f:deep": {}}})], deep=deep)
-    found = audit((case_of(application(status={"resources": [row("Deployment", "web")]}), live),))
-    assert [one.pointer for row in found.findings for one in row.finding.evidence] == ["/spec/deep"]
+    result = audit((case_of(application(status={"resources": [row("Deployment", "web")]}), live),))
+    assert [evidence.pointer for row in result.findings for evidence in row.finding.evidence] == [
+        "/spec/deep"
+    ]
 
 
 def test_a_rule_that_crashes_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,8 +262,8 @@ def test_a_rule_that_crashes_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = audit_rules()["certificate_expiring"]
     broken = {rule.id: msgspec.structs.replace(rule, check=crash)}
     monkeypatch.setattr("whysync.audit.auditing.audit_rules", lambda: broken)
-    found = audit((case_of(application()),))
-    assert found.findings == ()
-    assert [gap.what for gap in found.gaps if gap.kind is GapKind.FAILED] == [
+    result = audit((case_of(application()),))
+    assert result.findings == ()
+    assert [gap.what for gap in result.gaps if gap.kind is GapKind.FAILED] == [
         "certificate_expiring of argocd/shop"
     ]

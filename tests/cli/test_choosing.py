@@ -90,7 +90,7 @@ def test_an_archive_says_the_same_as_its_folder(whysync: Whysync, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "expected"),
     [
         (b"", "nothing that whysync can read"),
         (b"just words", "nothing that whysync can read"),
@@ -104,12 +104,12 @@ def test_an_archive_says_the_same_as_its_folder(whysync: Whysync, tmp_path: Path
     ],
     ids=["empty", "words", "yaml", "gzip", "zip", "binary", "deep-list", "deep-map", "no-app"],
 )
-def test_nonsense_is_a_clear_error(whysync: Whysync, tmp_path: Path, content: bytes, says: str) -> None:
+def test_nonsense_is_a_clear_error(whysync: Whysync, tmp_path: Path, content: bytes, expected: str) -> None:
     path = tmp_path / "bundle.yaml"
     path.write_bytes(content)
     result = whysync("diagnose", "--bundle", str(path))
     assert result.code == 2
-    assert says in result.err
+    assert expected in result.err
     assert "Traceback" not in result.err
 
 
@@ -125,7 +125,7 @@ def names(whysync: Whysync, *arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("flags", "wanted"),
+    ("flags", "expected"),
     [
         (["--project", "prod"], ["billing", "checkout", "my-api-service", "shop"]),
         (["--project", "PROD", "--sync", "outofsync"], ["my-api-service", "shop"]),
@@ -151,8 +151,8 @@ def names(whysync: Whysync, *arguments: str) -> list[str]:
         (["--condition", "!ComparisonError", "--project", "prod"], ["billing", "my-api-service", "shop"]),
     ],
 )
-def test_filters_by_any_column(whysync: Whysync, flags: list[str], wanted: list[str]) -> None:
-    assert names(whysync, *ALL, *flags) == wanted
+def test_filters_by_any_column(whysync: Whysync, flags: list[str], expected: list[str]) -> None:
+    assert names(whysync, *ALL, *flags) == expected
 
 
 def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
@@ -162,7 +162,7 @@ def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("column", "wanted"),
+    ("column", "expected"),
     [
         ("severity", ["billing", "checkout", "shop", "docs", "my-api-service"]),
         ("name", ["billing", "checkout", "docs", "my-api-service", "shop"]),
@@ -172,9 +172,9 @@ def test_filters_hold_for_diagnose_too(whysync: Whysync) -> None:
         ("health", ["billing", "checkout", "docs", "my-api-service", "shop"]),
     ],
 )
-def test_sorts_by_any_column(whysync: Whysync, column: str, wanted: list[str]) -> None:
-    assert names(whysync, *ALL, "--sort", column) == wanted
-    assert names(whysync, *ALL, "--sort", column, "--reverse") == wanted[::-1]
+def test_sorts_by_any_column(whysync: Whysync, column: str, expected: list[str]) -> None:
+    assert names(whysync, *ALL, "--sort", column) == expected
+    assert names(whysync, *ALL, "--sort", column, "--reverse") == expected[::-1]
 
 
 def test_since_sorts_by_time_not_by_letters(whysync: Whysync, tmp_path: Path) -> None:
@@ -191,12 +191,12 @@ def test_since_sorts_by_time_not_by_letters(whysync: Whysync, tmp_path: Path) ->
         ailing("fifty-minutes", "2026-03-02T02:20:00Z"),
         ailing("three-hours", "2026-03-02T00:10:00Z"),
     ]
-    bundles = [word for path in paths for word in ("--bundle", path)]
+    bundles = [argument for path in paths for argument in ("--bundle", path)]
     assert names(whysync, *bundles, "--sort", "since") == ["nine-minutes", "fifty-minutes", "three-hours"]
 
 
 @pytest.mark.parametrize(
-    ("selector", "wanted"),
+    ("selector", "expected"),
     [
         ("team=web", ["a"]),
         ("team==web", ["a"]),
@@ -211,7 +211,7 @@ def test_since_sorts_by_time_not_by_letters(whysync: Whysync, tmp_path: Path) ->
     ],
 )
 def test_selector_as_kubectl_reads_it(
-    whysync: Whysync, tmp_path: Path, selector: str, wanted: list[str]
+    whysync: Whysync, tmp_path: Path, selector: str, expected: list[str]
 ) -> None:
     path = bundle(
         tmp_path,
@@ -219,7 +219,7 @@ def test_selector_as_kubectl_reads_it(
         application("b", labels={"team": "data", "argo/x.y-z": "1"}),
         application("c", labels={"tier": "gold"}),
     )
-    assert names(whysync, "--bundle", path, "-l", selector) == wanted
+    assert names(whysync, "--bundle", path, "-l", selector) == expected
 
 
 def test_flags_come_from_the_environment_and_the_line_wins(whysync: Whysync) -> None:
@@ -282,7 +282,7 @@ def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "says"),
+    ("flags", "expected"),
     [
         (("--sync", "foo"), "whysync: invalid --sync 'foo'; one of: Synced, OutOfSync, Unknown\n"),
         (("--health", "!Degrad"), "  why    did you mean Degraded?\n"),
@@ -290,10 +290,10 @@ def test_the_environment_counts_for_the_verb_alone(whysync: Whysync) -> None:
         (("--cause", "quota,zzz"), "  why    one of: admission-denied, "),
     ],
 )
-def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str], says: str) -> None:
+def test_a_typo_in_a_filter_is_an_error(whysync: Whysync, flags: tuple[str, str], expected: str) -> None:
     result = whysync("list", "--bundle", str(ROOT / "examples" / "autoscaler-loop"), *flags)
     assert result.code == 2
-    assert says in result.err
+    assert expected in result.err
 
 
 def test_list_sorts_by_severity_unless_told_otherwise(whysync: Whysync) -> None:

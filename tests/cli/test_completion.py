@@ -22,7 +22,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "wanted"),
+    ("typed", "expected"),
     [
         ("dia", ["diagnose"]),
         ("help li", ["lint", "list"]),
@@ -52,12 +52,14 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("diagnose --bundle /nowhere s", []),
     ],
 )
-def test_candidates(typed: str, wanted: list[str]) -> None:
-    *words, current = typed.split(" ")
-    found = candidates(words, current)
-    assert [word for word in found if word in wanted or word.startswith(current) or word == FILES] == found
-    assert set(wanted) <= set(found)
-    assert bool(found) == bool(wanted)
+def test_candidates(typed: str, expected: list[str]) -> None:
+    *arguments, current = typed.split(" ")
+    completions = candidates(arguments, current)
+    assert [
+        word for word in completions if word in expected or word.startswith(current) or word == FILES
+    ] == completions
+    assert set(expected) <= set(completions)
+    assert bool(completions) == bool(expected)
 
 
 def test_contexts(tmp_path: Path) -> None:
@@ -75,12 +77,12 @@ def test_contexts(tmp_path: Path) -> None:
 
 def test_names_are_cached_for_a_short_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = bundle(tmp_path, application("one"))
-    words = ["get", "--bundle", path]
-    assert candidates(words, "") == ["one"]
+    arguments = ["get", "--bundle", path]
+    assert candidates(arguments, "") == ["one"]
     bundle(tmp_path, application("two"))
-    assert candidates(words, "") == ["one"]
+    assert candidates(arguments, "") == ["one"]
     monkeypatch.setattr(complete, "_CACHED_SECONDS", -1.0)
-    assert candidates(words, "") == ["two"]
+    assert candidates(arguments, "") == ["two"]
 
 
 def test_a_source_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,9 +109,9 @@ def test_missing_and_extra_objects(whysync: Whysync, tmp_path: Path) -> None:
 
 def test_side_by_side(whysync: Whysync, tmp_path: Path) -> None:
     path = bundle(tmp_path, *CHANGED)
-    asked = whysync("diff", "--bundle", path, "--side-by-side", COLUMNS="100").out
+    requested = whysync("diff", "--bundle", path, "--side-by-side", COLUMNS="100").out
     wide = whysync("diff", "--bundle", path, COLUMNS="140").out
-    for out in (asked, wide):
+    for out in (requested, wide):
         assert any(line.split() == ["a:", "x", "|", "a:", "b"] for line in out.splitlines())
     assert "--- live" in whysync("diff", "--bundle", path, COLUMNS="139").out
 
@@ -124,7 +124,7 @@ def test_long_values_get_lines_of_their_own(whysync: Whysync, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("given", "names"),
+    ("resource", "names"),
     [
         ("settings", ["settings"]),
         (":ConfigMap:shop/settings", ["settings"]),
@@ -134,16 +134,16 @@ def test_long_values_get_lines_of_their_own(whysync: Whysync, tmp_path: Path) ->
     ],
 )
 def test_resources_are_chosen_as_with_argocd(
-    whysync: Whysync, tmp_path: Path, given: str, names: list[str]
+    whysync: Whysync, tmp_path: Path, resource: str, names: list[str]
 ) -> None:
     facts = (application(), wanted(), wanted("other"), live(), live("other"))
-    result = whysync("diff", "--bundle", bundle(tmp_path, *facts), "--resource", given, "-o", "json")
+    result = whysync("diff", "--bundle", bundle(tmp_path, *facts), "--resource", resource, "-o", "json")
     assert [load["name"] for load in json.loads(result.out)["apps"][0]["resources"]] == names
 
 
-@pytest.mark.parametrize("given", ["a:b", ":", "apps::x", "apps:Deployment:", ""])
-def test_a_resource_that_cannot_be_read_is_an_error(whysync: Whysync, tmp_path: Path, given: str) -> None:
-    result = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", given)
+@pytest.mark.parametrize("resource", ["a:b", ":", "apps::x", "apps:Deployment:", ""])
+def test_a_resource_that_cannot_be_read_is_an_error(whysync: Whysync, tmp_path: Path, resource: str) -> None:
+    result = whysync("diff", "--bundle", bundle(tmp_path, *SAME), "--resource", resource)
     assert result.code == 2
     assert "invalid --resource" in result.err
 

@@ -81,7 +81,7 @@ def test_exit_zero_is_0_for_findings_and_gaps_but_not_for_errors(whysync: Whysyn
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "expected"),
     [
         (["diagnose"], "no source of facts is configured"),
         (["list", "--bundle", "/nowhere/at/all"], "there is no /nowhere/at/all"),
@@ -95,24 +95,26 @@ def test_exit_zero_is_0_for_findings_and_gaps_but_not_for_errors(whysync: Whysyn
         (["completion", "tcsh"], "invalid choice: 'tcsh'"),
     ],
 )
-def test_bad_usage_is_2_and_says_what_to_do_next(whysync: Whysync, arguments: list[str], says: str) -> None:
+def test_bad_usage_exits_2_and_suggests_a_next_step(
+    whysync: Whysync, arguments: list[str], expected: str
+) -> None:
     result = whysync(*arguments)
     assert result.code == 2
-    assert says in result.err
+    assert expected in result.err
     assert "  next   " in result.err
     assert result.out == ""
     assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize(
-    ("flag", "meant"), [("--bundl", "--bundle"), ("--fail_on=info", "--fail-on"), ("--nonsense", "")]
+    ("flag", "suggestion"), [("--bundl", "--bundle"), ("--fail_on=info", "--fail-on"), ("--nonsense", "")]
 )
-def test_a_slip_in_a_flag(whysync: Whysync, flag: str, meant: str) -> None:
-    """No guess is better than a bad one: --nonsense is not far from --insecure."""
+def test_a_misspelt_flag_gets_a_suggestion(whysync: Whysync, flag: str, suggestion: str) -> None:
+    """No suggestion is better than a bad one: --nonsense resembles --insecure."""
     result = whysync("diagnose", flag, AUTOSCALER)
     assert result.code == 2
     assert "next   see whysync diagnose --help" in result.err
-    assert re.findall(r"did you mean (\S+)\?", result.err) == ([meant] if meant else [])
+    assert re.findall(r"did you mean (\S+)\?", result.err) == ([suggestion] if suggestion else [])
 
 
 def test_nothing_at_all_shows_the_help_and_is_2(whysync: Whysync) -> None:

@@ -169,7 +169,7 @@ def test_yaml_holds_the_same_as_json(whysync: Whysync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdin", "says"),
+    ("stdin", "expected"),
     [
         (b"", "the text is empty"),
         (b" \n\t\n", "the text is empty"),
@@ -179,10 +179,10 @@ def test_yaml_holds_the_same_as_json(whysync: Whysync) -> None:
         (b"it failed\n" * 1_000_000, "larger than 4 MiB"),
     ],
 )
-def test_bad_input(whysync: Whysync, stdin: bytes, says: str) -> None:
+def test_bad_input(whysync: Whysync, stdin: bytes, expected: str) -> None:
     result = whysync("explain", "-", stdin=stdin)
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert expected in result.err
 
 
 def test_control_characters_do_not_reach_the_terminal(whysync: Whysync) -> None:
@@ -197,10 +197,10 @@ def test_bare_messages_of_real_cases() -> None:
     """Every sixth message of the corpus, without anything else of its case."""
     messages = list(_messages())[::6]
     answers = [(app.explained_text(text), accepted) for text, accepted in messages]
-    found = [[cause.finding.cause for cause in answer.causes] for answer, _ in answers]
-    first = sum(bool(one) and one[0] in accepted for one, (_, accepted) in zip(found, answers, strict=True))
+    causes = [[cause.finding.cause for cause in answer.causes] for answer, _ in answers]
+    first = sum(bool(ids) and ids[0] in accepted for ids, (_, accepted) in zip(causes, answers, strict=True))
     wrong = sum(
-        bool(one) and accepted.isdisjoint(one) for one, (_, accepted) in zip(found, answers, strict=True)
+        bool(ids) and accepted.isdisjoint(ids) for ids, (_, accepted) in zip(causes, answers, strict=True)
     )
     assert len(messages) >= 40
     assert first / len(messages) >= 0.8

@@ -59,9 +59,9 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
-def git(folder: Path, *words: str, stdin: str | None = None) -> str:
+def git(folder: Path, *arguments: str, stdin: str | None = None) -> str:
     done = subprocess.run(
-        ["git", "-C", str(folder), *words],
+        ["git", "-C", str(folder), *arguments],
         input=stdin.encode() if stdin is not None else None,
         capture_output=True,
         check=False,
@@ -153,11 +153,11 @@ def test_an_application_in_the_checkout_is_edited(whysync: Whysync, checkout: Pa
 
 def test_as_data(whysync: Whysync, checkout: Path) -> None:
     result = whysync("fix", APP, "--bundle", BUNDLE, "-o", "json", "--checkout", str(checkout))
-    (one,) = items(fields(json.loads(result.out))["fixes"])
-    assert dig(one, "fix", "kind") == "manifest"
-    assert dig(one, "file", "path") == f"apps/{APP}/deployment.yaml"
-    assert dig(one, "file", "written") is False
-    assert (dig(one, "number"), dig(one, "of")) == (1, 2)
+    (fix,) = items(fields(json.loads(result.out))["fixes"])
+    assert dig(fix, "fix", "kind") == "manifest"
+    assert dig(fix, "file", "path") == f"apps/{APP}/deployment.yaml"
+    assert dig(fix, "file", "written") is False
+    assert (dig(fix, "number"), dig(fix, "of")) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_finding_goes_by_number_cause_and_rule(whysync: Whysync, finding: str)
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"),
+    ("flags", "expected"),
     [
         (("--pick", "9"), "invalid --pick"),
         (("--pick", "0"), "invalid number"),
@@ -182,10 +182,10 @@ def test_a_finding_goes_by_number_cause_and_rule(whysync: Whysync, finding: str)
         (("--checkout", "/nowhere/at/all"), "there is no folder"),
     ],
 )
-def test_what_cannot_be_done_is_said(whysync: Whysync, flags: tuple[str, ...], words: str) -> None:
+def test_an_impossible_request_is_an_error(whysync: Whysync, flags: tuple[str, ...], expected: str) -> None:
     result = whysync("fix", APP, "--bundle", BUNDLE, *flags)
     assert (result.code, result.out) == (2, "")
-    assert words in result.err
+    assert expected in result.err
 
 
 def test_what_writes_is_asked_for_on_the_line(whysync: Whysync, checkout: Path) -> None:
@@ -286,8 +286,10 @@ def test_links_are_not_followed_out_of_the_checkout(whysync: Whysync, checkout: 
     result = whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout))
     assert result.code == 2
     assert outside.read_text() == MANIFEST
-    named = ("--file", f"apps/{APP}/deployment.yaml")
-    assert whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout), *named).code == 2
+    file_flags = ("--file", f"apps/{APP}/deployment.yaml")
+    assert (
+        whysync("fix", APP, "--bundle", BUNDLE, "--write", "--checkout", str(checkout), *file_flags).code == 2
+    )
     assert outside.read_text() == MANIFEST
 
 
@@ -362,8 +364,8 @@ def test_secrets_of_the_file_do_not_come_along(whysync: Whysync, tmp_path: Path)
 
 def test_one_app_at_a_time(whysync: Whysync, tmp_path: Path) -> None:
     folder = tmp_path / "facts"
-    for part in ("applications", "desired/shop", "desired/twin", "live"):
-        (folder / part).mkdir(parents=True)
+    for directory in ("applications", "desired/shop", "desired/twin", "live"):
+        (folder / directory).mkdir(parents=True)
     for name in ("shop", "twin"):
         app, desired, live = edited_by_hand()
         fields(app["metadata"])["name"] = name
@@ -386,13 +388,13 @@ EVIL = "\x1b]0;x\x07\x9b31m\u202e\n$(touch pwned); `id` 'q' \"d\" | ../../etc"
 
 @pytest.mark.parametrize("format", ["text", "patch", "yaml", "commands", "json"])
 @pytest.mark.parametrize("pick", ["1", "2"])
-def test_names_are_words_whatever_they_hold(whysync: Whysync, tmp_path: Path, format: str, pick: str) -> None:
+def test_hostile_names_are_quoted(whysync: Whysync, tmp_path: Path, format: str, pick: str) -> None:
     """No control characters, and nothing that a shell would run."""
     app, desired, live = edited_by_hand()
     fields(app["metadata"])["name"] = f"shop{EVIL}"
-    for one in (desired, live):
-        fields(one["metadata"])["name"] = f"settings{EVIL}"
-        fields(one["data"])[EVIL] = EVIL
+    for obj in (desired, live):
+        fields(obj["metadata"])["name"] = f"settings{EVIL}"
+        fields(obj["data"])[EVIL] = EVIL
     fields(items(dig(app, "status", "resources"))[0])["name"] = f"settings{EVIL}"
     result = whysync("fix", "--bundle", bundle(tmp_path, app, desired, live), "-o", format, "--pick", pick)
     assert result.code in (0, 2)
@@ -415,22 +417,22 @@ def test_files_that_are_no_manifests_are_passed_over(whysync: Whysync, checkout:
     assert "replicas" not in written(checkout)
 
 
-def taken_by(out: str) -> str:
+def apply_command_in(out: str) -> str:
     (line,) = [line for line in out.splitlines() if line.startswith("    apply ")]
     return line.strip().removeprefix("apply").strip()
 
 
-def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path) -> None:
+def test_the_apply_command_reads_the_same_bundle(whysync: Whysync, tmp_path: Path) -> None:
     folder = tmp_path / "a bundle"
     folder.symlink_to(ROOT / "examples/autoscaler-loop")
-    told = taken_by(whysync("diagnose", "--bundle", str(folder)).out)
-    assert told == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR | git apply"
-    parts = shlex.split(told.partition(" --checkout")[0])
+    command = apply_command_in(whysync("diagnose", "--bundle", str(folder)).out)
+    assert command == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR | git apply"
+    parts = shlex.split(command.partition(" --checkout")[0])
     assert "proven" in whysync(*parts[1:]).out
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "expected"),
     [
         ([], ""),
         (["--core", "--context", "prod", "-N", "team-a"], " --app-namespace team-a --context prod --core"),
@@ -439,14 +441,14 @@ def test_how_to_take_it_leads_to_the_same_facts(whysync: Whysync, tmp_path: Path
         (["--bundle", "end", "--bundle", "-"], None),  # what came from a pipe is gone
     ],
 )
-def test_a_place_is_told_again_without_its_secrets(flags: list[str], told: str | None) -> None:
+def test_source_flags_are_repeated_without_secrets(flags: list[str], expected: str | None) -> None:
     options = parser({}, verb="diagnose").parse_args(["diagnose", *flags])
-    assert same_source_flags(options) == told
+    assert same_source_flags(options) == expected
 
 
-def test_nothing_can_be_taken_from_a_world_that_is_gone(whysync: Whysync, tmp_path: Path) -> None:
+def test_a_lab_run_has_an_apply_command_only_with_a_bundle(whysync: Whysync, tmp_path: Path) -> None:
     assert "    apply  " not in whysync("lab", "run", "hpa-loop").out
-    kept = str(tmp_path / "end")
-    assert f"fix my-api-service --bundle {kept} " in taken_by(
-        whysync("lab", "run", "hpa-loop", "--bundle", kept).out
+    bundle_path = str(tmp_path / "end")
+    assert f"fix my-api-service --bundle {bundle_path} " in apply_command_in(
+        whysync("lab", "run", "hpa-loop", "--bundle", bundle_path).out
     )

@@ -76,9 +76,9 @@ def test_data_has_all_apps(whysync: Whysync, fleet: str) -> None:
     assert len(items(report["apps"])) == 6
     assert len(whysync("diagnose", "--bundle", fleet, "-o", "name").out.split()) == 6
     keys = {
-        str(dig(one, "name")): dig(items(dig(one, "findings"))[0], "key")
-        for one in items(report["apps"])
-        if dig(one, "findings")
+        str(dig(app, "name")): dig(items(dig(app, "findings"))[0], "key")
+        for app in items(report["apps"])
+        if dig(app, "findings")
     }
     assert keys["c-git"] == {"kind": "host", "name": "git.example.com", "scope": "", "detail": "dns"}
     assert keys["c-git"] == keys["d-git"] != keys["e-other-git"]
@@ -119,8 +119,8 @@ def test_short_has_three_lines_per_app_and_no_color(whysync: Whysync, fleet: str
     *apps, summary = out.strip().split("\n\n")
     assert summary == "4 of 6 need attention · 0 in progress · 2 fine"
     assert [len(app.splitlines()) for app in apps] == [3, 3, 3]
-    what, why, fix = apps[0].splitlines()
-    assert what.startswith("c-git and 1 more (d-git): Unknown · Healthy")
+    headline, why, fix = apps[0].splitlines()
+    assert headline.startswith("c-git and 1 more (d-git): Unknown · Healthy")
     assert why.startswith("why: cannot compare: ")
     assert fix.startswith("fix: ")
     assert fix.endswith("→ whysync fix c-git")

@@ -296,7 +296,11 @@ class Hostile(Made):
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "TERM": "xterm",
-            **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+            **{
+                f"GIT_{role}_{field}": "a@b"
+                for role in ("AUTHOR", "COMMITTER")
+                for field in ("NAME", "EMAIL")
+            },
         }
         ours, theirs = pty.openpty()
         try:
@@ -354,7 +358,7 @@ def test_plan_does_not_run_it(
         assert committed.code == 0, committed
 
 
-@pytest.mark.parametrize("row", [one for one in TABLE if one.control], ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [entry for entry in TABLE if entry.control], ids=lambda row: row.name)
 def test_plain_git_runs_it(row: Row, hostile: Hostile) -> None:
     hostile.apply(row)
     hostile.mark.unlink(missing_ok=True)
@@ -362,8 +366,8 @@ def test_plain_git_runs_it(row: Row, hostile: Hostile) -> None:
     assert hostile.mark.exists()
 
 
-@pytest.mark.parametrize("row", [one for one in TABLE if not one.control], ids=lambda row: row.name)
-def test_a_row_without_a_control_says_why(row: Row) -> None:
+@pytest.mark.parametrize("row", [entry for entry in TABLE if not entry.control], ids=lambda row: row.name)
+def test_a_row_without_a_control_has_a_reason(row: Row) -> None:
     assert row.no_control
 
 
@@ -371,10 +375,14 @@ def test_variables_of_the_environment_do_not_run_anything(
     hostile: Hostile, whysync: Whysync, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(hostile.folder)
-    given = {name: str(hostile.canary) for name in VARIABLES}
-    given |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor"}
-    given |= {"GIT_CONFIG_VALUE_0": str(hostile.canary), "GIT_DIR": "/nowhere", "GIT_EXEC_PATH": "/nowhere"}
-    for name, value in given.items():
+    variables = {name: str(hostile.canary) for name in VARIABLES}
+    variables |= {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor"}
+    variables |= {
+        "GIT_CONFIG_VALUE_0": str(hostile.canary),
+        "GIT_DIR": "/nowhere",
+        "GIT_EXEC_PATH": "/nowhere",
+    }
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert whysync("plan", "--base", "main", "--no-proof").code == 0
     assert not hostile.mark.exists()
@@ -405,16 +413,16 @@ def test_other_verbs_do_not_call_git_at_all(
 
 
 def test_the_table_has_every_key_that_names_a_program() -> None:
-    """By the list of the Git that is installed here."""
+    """Compared with `git help --config` of the installed Git."""
     listed = subprocess.run(["git", "help", "--config"], capture_output=True, text=True, check=True).stdout
-    words = (
+    suffixes = (
         r"askpass|browser|clean|cmd>?|command>?|driver|editor|external|fsmonitor|gitproxy|helper|hook|hookspath|httpd|"
         r"insteadof|pager|\.path|process|program|receivepack|smudge|textconv|tool|tunnel|uploadpack|vcs"
     )
     keys = [
         key
         for key in listed.split()
-        if re.search(rf"(?:{words})$", key, re.IGNORECASE) and not key.startswith("advice.")
+        if re.search(rf"(?:{suffixes})$", key, re.IGNORECASE) and not key.startswith("advice.")
     ]
     known = {_shape(key) for row in TABLE for key in row.settings}
     assert len(keys) > 40

@@ -95,7 +95,7 @@ def test_a_list_on_standard_input(whysync: Whysync) -> None:
     document = json.loads(result.out)
     assert result.code == 1
     assert (document["version"], document["failed"]) == (1, 1)
-    assert [(one["kind"], one["health"], one["judgedBy"]) for one in document["objects"]] == [
+    assert [(row["kind"], row["health"], row["judgedBy"]) for row in document["objects"]] == [
         ("Pod", {"status": "Degraded", "message": ""}, "built-in"),
         ("ConfigMap", None, "none"),
     ]

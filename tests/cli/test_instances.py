@@ -43,38 +43,38 @@ def _bundle(folder: Path, *, uid: str, live: str) -> str:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> tuple[str, ...]:
+def two_bundles(tmp_path: Path) -> tuple[str, ...]:
     paths = [_bundle(tmp_path / name, uid=name, live=name) for name in ("prod", "staging")]
-    return tuple(word for path in paths for word in ("--bundle", path))
+    return tuple(argument for path in paths for argument in ("--bundle", path))
 
 
-def test_both_are_listed_with_their_instance(whysync: Whysync, two: tuple[str, ...]) -> None:
-    out = whysync("list", *two).out
+def test_both_are_listed_with_their_instance(whysync: Whysync, two_bundles: tuple[str, ...]) -> None:
+    out = whysync("list", *two_bundles).out
     assert [line.split()[:2] for line in out.splitlines()[:3]] == [
         ["INSTANCE", "APP"],
         ["prod", "shop"],
         ["staging", "shop"],
     ]
-    assert whysync("list", *two, "-o", "name").out == "prod/argocd/shop\nstaging/argocd/shop\n"
-    rows = items(fields(json.loads(whysync("list", *two, "-o", "json").out))["apps"])
+    assert whysync("list", *two_bundles, "-o", "name").out == "prod/argocd/shop\nstaging/argocd/shop\n"
+    rows = items(fields(json.loads(whysync("list", *two_bundles, "-o", "json").out))["apps"])
     assert [dig(row, "instance") for row in rows] == ["prod", "staging"]
 
 
-def test_each_has_its_own_facts(whysync: Whysync, two: tuple[str, ...]) -> None:
-    worlds = app.read(app.FactSource(bundles=two[1::2]))
+def test_each_has_its_own_facts(whysync: Whysync, two_bundles: tuple[str, ...]) -> None:
+    worlds = app.read(app.FactSource(bundles=two_bundles[1::2]))
     assert [dig(world.snapshot.live[0].body, "data", "mode") for world in worlds] == ["prod", "staging"]
-    report = fields(json.loads(whysync("diagnose", *two, "--no-proof", "-o", "json").out))
-    assert [dig(one, "instance") for one in items(report["apps"])] == ["prod", "staging"]
+    report = fields(json.loads(whysync("diagnose", *two_bundles, "--no-proof", "-o", "json").out))
+    assert [dig(app_report, "instance") for app_report in items(report["apps"])] == ["prod", "staging"]
     assert [dig(group, "apps") for group in items(report["groups"])] == [
         ["prod/argocd/shop"],
         ["staging/argocd/shop"],
     ], "two instances have no cause in common"
 
 
-def test_an_instance_can_be_named(whysync: Whysync, two: tuple[str, ...]) -> None:
-    one = whysync("diagnose", "staging/argocd/shop", *two, "--no-proof").out
-    assert one.startswith("✗ staging/argocd/shop ")
-    both = whysync("diagnose", "shop", *two, "--no-proof").out
+def test_an_instance_can_be_named(whysync: Whysync, two_bundles: tuple[str, ...]) -> None:
+    single = whysync("diagnose", "staging/argocd/shop", *two_bundles, "--no-proof").out
+    assert single.startswith("✗ staging/argocd/shop ")
+    both = whysync("diagnose", "shop", *two_bundles, "--no-proof").out
     assert "✗ prod/argocd/shop " in both
     assert "✗ staging/argocd/shop " in both
 

@@ -17,11 +17,11 @@ def test_limits_of_a_bundle_can_be_set(whysync: Whysync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"), [("1000", 1000), ("64MiB", 64 << 20), ("2Gi", 2 << 30), ("5k", 5 << 10)]
+    ("written", "expected"), [("1000", 1000), ("64MiB", 64 << 20), ("2Gi", 2 << 30), ("5k", 5 << 10)]
 )
-def test_sizes(written: str, meant: int) -> None:
+def test_sizes(written: str, expected: int) -> None:
     options = parser({}).parse_args(["diagnose", "--bundle", "x", "--max-size", written])
-    assert options.max_size == meant
+    assert options.max_size == expected
 
 
 @pytest.mark.parametrize("written", ["", "0", "x", "1.5G", "-1", "1TiB", "MiB"])

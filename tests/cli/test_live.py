@@ -105,29 +105,29 @@ class TestCollect:
                 assert whysync("collect", *at(argocd), "-o", str(tmp_path / out)).code == 2
         assert list(tmp_path.iterdir()) == []
 
-    def test_an_interrupted_one_is_gone_on_with(self, whysync: Whysync, tmp_path: Path) -> None:
+    def test_an_interrupted_collection_is_resumed(self, whysync: Whysync, tmp_path: Path) -> None:
         apps = [application(f"app-{number:02}") for number in range(45)]
         out = str(tmp_path / "out")
         with ArgoCD(of(*apps)) as argocd:
             argocd.fault("/applications/app-30", Fault.BROKEN, times=1)
             broken = whysync("collect", *at(argocd), "-o", out)
             assert broken.code == 2
-            asked = argocd.asked("managed-resources")
+            requests_before = argocd.request_count("managed-resources")
             result = whysync("collect", *at(argocd), "-o", out)
             assert result.code == 0
             assert "resumed: 20 Applications" in result.out
-            assert argocd.asked("managed-resources") - asked == 25
+            assert argocd.request_count("managed-resources") - requests_before == 25
         listed = whysync("list", "--bundle", out, "-o", "json")
         assert len(json.loads(listed.out)["apps"]) == 45
 
 
-class TestWhere:
+class TestSources:
     """The first that there is: the line, ARGOCD_OPTS, ARGOCD_SERVER, argocd's config, the kubeconfig."""
 
-    def test_nowhere(self, whysync: Whysync) -> None:
+    def test_without_a_source_the_flags_are_suggested(self, whysync: Whysync) -> None:
         result = whysync("list")
         assert result.code == 2
-        assert all(word in result.err for word in ("--bundle", "--server", "--kubeconfig"))
+        assert all(flag in result.err for flag in ("--bundle", "--server", "--kubeconfig"))
 
     def test_the_environment_of_argocd(self, whysync: Whysync, argocd: ArgoCD) -> None:
         result = whysync(
@@ -154,8 +154,8 @@ class TestWhere:
 
     def test_the_config_of_argocd(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         config(tmp_path, argocd.url.partition("://")[2], TOKEN)
-        for given in ((), ("--argocd-context", "here")):
-            assert whysync("list", *given, "-o", "name", ARGOCD_CONFIG_DIR=str(tmp_path)).code == 1
+        for flags in ((), ("--argocd-context", "here")):
+            assert whysync("list", *flags, "-o", "name", ARGOCD_CONFIG_DIR=str(tmp_path)).code == 1
         result = whysync("list", "--argocd-context", "there", ARGOCD_CONFIG_DIR=str(tmp_path))
         assert "no context 'there'" in result.err
         assert whysync("list", "--config", str(tmp_path / "config"), "-o", "name").code == 1
@@ -178,8 +178,8 @@ class TestWhere:
 
     def test_a_kubeconfig_on_the_line_beats_argocds_config(self, whysync: Whysync, tmp_path: Path) -> None:
         config(tmp_path, "argocd.example.com", TOKEN)
-        for given in (("--kubeconfig", str(tmp_path / "none")), ("--core",)):
-            result = whysync("list", *given, ARGOCD_CONFIG_DIR=str(tmp_path))
+        for flags in (("--kubeconfig", str(tmp_path / "none")), ("--core",)):
+            result = whysync("list", *flags, ARGOCD_CONFIG_DIR=str(tmp_path))
             assert result.code == 2
             assert "argocd.example.com" not in result.err
             assert "kubeconfig" in result.err
@@ -220,13 +220,13 @@ class TestWhere:
 
 
 def config(folder: Path, server: str, token: str) -> None:
-    told = {
+    content = {
         "current-context": "here",
         "contexts": [{"name": "here", "server": server, "user": "me"}],
         "servers": [{"server": server, "plain-text": True}],
         "users": [{"name": "me", "auth-token": token}],
     }
-    (folder / "config").write_text(json.dumps(told))
+    (folder / "config").write_text(json.dumps(content))
 
 
 class TestInterrupted:
@@ -281,7 +281,9 @@ class TestWatching:
         assert out.count("one") == 1
         assert out.endswith("two\n")
 
-    def test_a_failure_in_between_is_said_and_waited_for(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_failure_while_watching_is_reported_and_retried(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         turns = iter([1, 0, 1])
 
         def show() -> int:
@@ -291,9 +293,9 @@ class TestWatching:
             return 0
 
         watch(show, every=5, times=3, pause=lambda _: None)
-        told = capsys.readouterr()
-        assert told.out == "page\n"
-        assert "Argo CD does not answer; retrying in 5 s" in told.err
+        captured = capsys.readouterr()
+        assert captured.out == "page\n"
+        assert "Argo CD does not answer; retrying in 5 s" in captured.err
 
     def test_the_first_failure_is_an_error(self, whysync: Whysync, argocd: ArgoCD) -> None:
         argocd.fault("/api/v1/applications", Fault.FORBIDDEN)

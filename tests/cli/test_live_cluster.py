@@ -34,25 +34,25 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 def test_by_a_flag_or_by_the_environment(
     whysync: Whysync, cluster: str, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], ambient: bool
 ) -> None:
-    """What the line says beats a server of the environment."""
+    """Flags take precedence over a server in the environment."""
     if ambient:
         monkeypatch.setenv("KUBECONFIG", cluster)
     if flags:
         monkeypatch.setenv("ARGOCD_SERVER", "argocd.example.com")
-    given = [flag.format(cluster) for flag in flags]
-    result = whysync("list", "-o", "name", "--argocd-namespace", "argocd", *given)
+    arguments = [flag.format(cluster) for flag in flags]
+    result = whysync("list", "-o", "name", "--argocd-namespace", "argocd", *arguments)
     assert (result.code, result.out, result.err) == (1, "argocd/my-api-service\n", "")
 
 
 def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
-    told = {
+    content = {
         "current-context": "kubernetes",
         "contexts": [{"name": "kubernetes", "server": "kubernetes", "user": "kubernetes"}],
         "servers": [{"server": "kubernetes", "core": True}],
         "users": [{"name": "kubernetes"}],
     }
     (tmp_path / "argocd").mkdir()
-    (tmp_path / "argocd/config").write_text(json.dumps(told))
+    (tmp_path / "argocd/config").write_text(json.dumps(content))
     result = whysync(
         "list", "-o", "name", "--argocd-namespace", "argocd",
         KUBECONFIG=cluster, ARGOCD_CONFIG_DIR=str(tmp_path / "argocd"),
@@ -60,13 +60,15 @@ def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path
     assert result.out == "argocd/my-api-service\n", result.err
 
 
-def test_collected_from_a_cluster_it_is_the_same(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
+def test_a_collected_bundle_gives_the_same_answer_as_the_cluster(
+    whysync: Whysync, cluster: str, tmp_path: Path
+) -> None:
     flags = ("--kubeconfig", cluster, "--argocd-namespace", "argocd")
     out = str(tmp_path / "out.tar.gz")
     assert whysync("collect", *flags, "-o", out).code in (0, 3)
     live, home = (
-        json.loads(whysync("my-api-service", *given, "-o", "json").out)
-        for given in (flags, ("--bundle", out))
+        json.loads(whysync("my-api-service", *source, "-o", "json").out)
+        for source in (flags, ("--bundle", out))
     )
     assert home["apps"][0]["findings"] == live["apps"][0]["findings"]
     assert home["apps"][0]["gaps"] == live["apps"][0]["gaps"]
@@ -77,7 +79,7 @@ def test_a_server_and_a_kubeconfig_are_both_asked(whysync: Whysync, cluster: str
         result = whysync(
             "my-api-service", *at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd"
         )
-        assert argocd.asked("managed-resources")
+        assert argocd.request_count("managed-resources")
     assert result.code == 1
     assert "panic" in result.out
 
@@ -108,6 +110,6 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
         argocd.log.clear()
         argocd.heal()
         result = whysync("collect", *at(argocd), "-o", out)
-        assert (result.code, argocd.asked("/managed-resources")) == (0, 10), result
+        assert (result.code, argocd.request_count("/managed-resources")) == (0, 10), result
     assert "resumed: 20 Applications" in result.out
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]

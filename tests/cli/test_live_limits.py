@@ -12,7 +12,7 @@ import pytest
 from tests.cli.running import Ran, Whysync
 from tests.facts.argocd_api.scenes import of_lab, shop
 from tests.facts.argocd_api.server import ArgoCD
-from tests.facts.http.faulty import Asked, Says, says
+from tests.facts.http.faulty import FakeRequest, FakeResponse, json_response
 from tests.facts.kubernetes_api.fake_api import FakeApi, kubeconfig
 from tests.facts.kubernetes_api.reading import serving
 from tests.facts.kubernetes_api.world import world
@@ -37,16 +37,16 @@ VERBS = (
 )  # fmt: skip
 
 
-def seen(*ran: Ran) -> list[str]:
-    return [name for name, canary in CANARIES.items() for one in ran if canary in one.out + one.err]
+def leaked(*ran: Ran) -> list[str]:
+    return [name for name, canary in CANARIES.items() for run in ran if canary in run.out + run.err]
 
 
-def is_clear(ran: Ran, *words: str) -> None:
+def is_clear(ran: Ran, *expected: str) -> None:
     assert ran.code == 2, ran
     assert "itself failed" not in ran.err
     assert "Traceback" not in ran.err
-    for word in words:
-        assert word in ran.err, ran.err
+    for phrase in expected:
+        assert phrase in ran.err, ran.err
 
 
 # --- no token in any output -----------------------------------------------------------------------------
@@ -68,11 +68,11 @@ def test_no_credential_is_shown_with_an_argocd_server(
         *parts, "-vv", "--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"],
         "-H", f"X-Pass: {CANARIES['header']}", NO_PROXY=f"u:{CANARIES['proxy']}@x,127.0.0.1",
     )  # fmt: skip
-    assert "/api/v1/" in result.err, "the log names what was asked for"
+    assert "/api/v1/" in result.err, "the log contains the requested paths"
     assert "itself failed" not in result.err
-    assert seen(result) == []
+    assert leaked(result) == []
     collected = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
-    assert not any(canary in one for one in collected for canary in CANARIES.values())
+    assert not any(canary in content for content in collected for canary in CANARIES.values())
 
 
 def config_of(home: Path, url: str, user: Object, **cluster: Json) -> str:
@@ -117,18 +117,18 @@ def test_no_credential_is_shown_with_a_cluster(
 ) -> None:
     cluster = Cluster(of_lab("crash-loop"))
 
-    def answering(asked: Asked) -> Says:
-        sent = f"who is {asked.headers.get('authorization')}?"
+    def answering(request: FakeRequest) -> FakeResponse:
+        sent = f"who is {request.headers.get('authorization')}?"
         if how == "works":
-            answer = cluster(asked)
+            answer = cluster(request)
             cookie = {"Set-Cookie": f"session={CANARIES['cookie']}"}
-            return Says(answer.status, answer.body, {**answer.headers, **cookie}, answer.how)
-        return says({"message": sent}, 401 if how == "wrong" else 400)
+            return FakeResponse(answer.status, answer.body, {**answer.headers, **cookie}, answer.how)
+        return json_response({"message": sent}, 401 if how == "wrong" else 400)
 
     with serving(answering) as server:
         result = whysync("diagnose", "-vv", "--kubeconfig", config_of(tmp_path, server.url, user))
     assert "itself failed" not in result.err
-    assert seen(result) == []
+    assert leaked(result) == []
 
 
 # --- addresses and proxies -------------------------------------------------------------------------------
@@ -180,18 +180,18 @@ def test_a_proxy_that_cannot_be_used(
     whysync: Whysync, argocd: ArgoCD, monkeypatch: pytest.MonkeyPatch, proxy: str, setting: str
 ) -> None:
     address = proxy.format(CANARIES["proxy"])
-    given = ("--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"])
+    flags = ("--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"])
     monkeypatch.setenv(setting, address)
-    result = whysync("list", *given)
+    result = whysync("list", *flags)
     is_clear(result, setting, "127.0.0.1" if "127" in proxy else "[::1")
-    assert seen(result) == []
+    assert leaked(result) == []
 
 
 @pytest.mark.parametrize("listed", ["[::1", "http://[", "10.0.0.0/99", ":::", "\u2603", ",,;", "*.[x]:0"])
 def test_nonsense_in_no_proxy_is_ignored(whysync: Whysync, argocd: ArgoCD, listed: str) -> None:
-    given = ("--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"])
-    assert whysync("list", *given, NO_PROXY=listed).err == ""
-    is_clear(whysync("list", *given, NO_PROXY=listed, HTTP_PROXY="http://127.0.0.1:9"), "HTTP_PROXY")
+    flags = ("--server", argocd.url, "--plaintext", "--auth-token", CANARIES["token"])
+    assert whysync("list", *flags, NO_PROXY=listed).err == ""
+    is_clear(whysync("list", *flags, NO_PROXY=listed, HTTP_PROXY="http://127.0.0.1:9"), "HTTP_PROXY")
 
 
 def test_files_that_cannot_be_read(whysync: Whysync, tmp_path: Path) -> None:
@@ -229,23 +229,23 @@ LOGINS = {
 }
 
 
-@pytest.mark.parametrize(("script", "words"), LOGINS.values(), ids=LOGINS.keys())
+@pytest.mark.parametrize(("script", "expected"), LOGINS.values(), ids=LOGINS.keys())
 def test_login_programs_end_with_the_timeout(
-    whysync: Whysync, tmp_path: Path, script: str, words: str
+    whysync: Whysync, tmp_path: Path, script: str, expected: str
 ) -> None:
-    seconds = "50s" if "MiB" in words else "1s"
+    seconds = "50s" if "MiB" in expected else "1s"
     config = config_of(tmp_path, "http://127.0.0.1:9", login_program(script))
     result = whysync("list", "--core", "--kubeconfig", config, "--timeout", seconds)
-    is_clear(result, "exec plugin", words)
+    is_clear(result, "exec plugin", expected)
 
 
 def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:
     api = FakeApi(world())
 
-    def answering(asked: Asked) -> Says:
-        if "/applications" in asked.target:
-            return says({"kind": "List", "metadata": {"continue": "again"}, "items": []})
-        return api(asked)
+    def answering(request: FakeRequest) -> FakeResponse:
+        if "/applications" in request.target:
+            return json_response({"kind": "List", "metadata": {"continue": "again"}, "items": []})
+        return api(request)
 
     with serving(answering) as server:
         result = whysync("list", "--core", "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
@@ -254,7 +254,7 @@ def test_a_list_without_an_end(whysync: Whysync, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["hang", "drip", "drip-head", "informational"])
 def test_a_server_that_takes_its_time(whysync: Whysync, tmp_path: Path, how: str) -> None:
-    with serving(lambda _: Says(body=b" " * 100_000, how=how)) as server:
+    with serving(lambda _: FakeResponse(body=b" " * 100_000, how=how)) as server:
         config = str(kubeconfig(tmp_path, server.url))
         result = whysync("list", "--core", "--kubeconfig", config, "--timeout", "0.5s")
     is_clear(result, "time", "--timeout")
@@ -262,11 +262,11 @@ def test_a_server_that_takes_its_time(whysync: Whysync, tmp_path: Path, how: str
 
 def test_nothing_is_tried_after_the_deadline() -> None:
     cases = app.cases(SnapshotIndex(of_lab("crash-loop")))
-    told = "--timeout was exceeded"
-    assert told not in repr(app.diagnose(cases).apps[0].safety)
+    reason = "--timeout was exceeded"
+    assert reason not in repr(app.diagnose(cases).apps[0].safety)
     over = Deadline(seconds=1, ends=0)
     (report,) = app.diagnose(cases, deadline=over).apps
-    assert told in repr(report.safety)
+    assert reason in repr(report.safety)
     fixes = [fix for finding in report.findings for fix in finding.fixes]
     assert fixes
-    assert all(fix.proof is not None and told in fix.proof.why for fix in fixes)
+    assert all(fix.proof is not None and reason in fix.proof.why for fix in fixes)

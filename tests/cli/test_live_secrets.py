@@ -22,7 +22,7 @@ MARKED = [f"S3CRET-marked-value-{number:02}" for number in range(17)]
 
 @pytest.fixture
 def leaking() -> Iterator[ArgoCD]:
-    """An Argo CD that forgets to mask: every answer has a secret in it."""
+    """An Argo CD that does not mask: every response contains a secret."""
     m = iter(MARKED)
     env: Json = [
         {"name": "DB_PASSWORD", "value": next(m)},
@@ -66,7 +66,7 @@ def leaking() -> Iterator[ArgoCD]:
         "type": "Warning",
         "message": f"password={next(m)}",
     }
-    found = replace(
+    snapshot = replace(
         base,
         live=(
             *live(web, secret),
@@ -76,7 +76,7 @@ def leaking() -> Iterator[ArgoCD]:
         events=live(event),
         logs=(log("web-1", "web", f"panic: password={next(m)}", previous=True),),
     )
-    with ArgoCD(found) as argocd:
+    with ArgoCD(snapshot) as argocd:
         answers = argocd.answers
         answers.hides = False
         answers.more_clusters = [
@@ -94,7 +94,7 @@ def leaking() -> Iterator[ArgoCD]:
         yield argocd
 
 
-def test_no_secret_is_seen_again(
+def test_no_secret_is_shown_or_written(
     whysync: Whysync, leaking: ArgoCD, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not in any output, not in a bundle, not in a temporary file, not in a message, not with -vv."""
@@ -109,18 +109,18 @@ def test_no_secret_is_seen_again(
     ran = [whysync(*verb.split(), *at(leaking)) for verb in verbs]
     # As a process of its own: there the log of the HTTP client goes to standard error too.
     ran.append(process("diagnose", "-vv", *at(leaking)))
-    assert not any("itself failed" in one.err for one in ran)
+    assert not any("itself failed" in run.err for run in ran)
     assert ran[-1].err.count("\n") > 3
-    said = "".join(one.out + one.err for one in ran).encode()
+    printed = "".join(run.out + run.err for run in ran).encode()
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     unpacked = gzip.decompress((tmp_path / "out.tar.gz").read_bytes())
-    everything = b"".join((said, unpacked, *written))
+    everything = b"".join((printed, unpacked, *written))
     assert b"<masked " in everything
     served = b"".join(leaking.sent)
-    assert [one for one in MARKED if one.encode() not in served] == [], "each of them was there"
-    seen = [
-        one
-        for one in (*MARKED, TOKEN)
-        if one.encode() in everything or base64.b64encode(one.encode()) in everything
+    assert [secret for secret in MARKED if secret.encode() not in served] == [], "each of them was served"
+    leaked = [
+        secret
+        for secret in (*MARKED, TOKEN)
+        if secret.encode() in everything or base64.b64encode(secret.encode()) in everything
     ]
-    assert seen == []
+    assert leaked == []

@@ -18,9 +18,9 @@ BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    made = Shop(tmp_path / "shop")
-    monkeypatch.chdir(made.folder)
-    return made
+    repo = Shop(tmp_path / "shop")
+    monkeypatch.chdir(repo.folder)
+    return repo
 
 
 def looked(whysync: Whysync) -> tuple[Ran, Ran]:
@@ -28,10 +28,10 @@ def looked(whysync: Whysync) -> tuple[Ran, Ran]:
 
 
 def failing(whysync: Whysync, lint: str, plan: str) -> None:
-    """The one and the other, each in one sentence, and no traceback."""
-    for ran, said in zip(looked(whysync), (lint, plan), strict=True):
+    """`lint` and `plan` each fail with one sentence and no traceback."""
+    for ran, expected in zip(looked(whysync), (lint, plan), strict=True):
         assert (ran.code, ran.err) == (1, ""), ran
-        assert said in " ".join(ran.out.split())
+        assert expected in " ".join(ran.out.split())
 
 
 def test_noise_where_a_manifest_should_be(whysync: Whysync, shop: Shop) -> None:
@@ -84,11 +84,16 @@ def test_a_huge_file(whysync: Whysync, shop: Shop) -> None:
 
 
 def test_links_that_lead_away(whysync: Whysync, shop: Shop, tmp_path: Path) -> None:
-    """Neither follows them; and a pipe is not read, which would never end."""
+    """Links out of the repository are not followed; a named pipe is not read, which would block."""
     (tmp_path / "secret.yaml").write_text(CONFIG.replace("hello", "from outside"))
     folder = shop.folder / "apps/shop"
-    for name, where in (("out.yaml", "../../../secret.yaml"), ("root", "/"), ("loop", "loop"), ("self", ".")):
-        (folder / name).symlink_to(where)
+    for name, target in (
+        ("out.yaml", "../../../secret.yaml"),
+        ("root", "/"),
+        ("loop", "loop"),
+        ("self", "."),
+    ):
+        (folder / name).symlink_to(target)
     os.mkfifo(folder / "pipe.yaml")
     lint, plan = looked(whysync)
     assert (lint.code, plan.code) == (0, 1)
@@ -97,12 +102,12 @@ def test_links_that_lead_away(whysync: Whysync, shop: Shop, tmp_path: Path) -> N
 
 
 def test_bases_in_a_ring(whysync: Whysync, shop: Shop) -> None:
-    """Nothing is above them, and yet they are looked at: with Kustomize it is named, without it that is."""
+    """Kustomizations that include each other are reported, with or without Kustomize installed."""
     shop.put("kustomization.yaml", "resources: [../other]\n")
     (shop.folder / "apps/other").mkdir()
     (shop.folder / "apps/other/kustomization.yaml").write_text("resources: [../shop]\n")
     lint, plan = looked(whysync)
     assert lint.code in (0, 3)
     assert plan.code in (1, 3)
-    told = " ".join(lint.out.split())
-    assert "cycle detected" in told or "no Kustomize here" in told
+    output = " ".join(lint.out.split())
+    assert "cycle detected" in output or "no Kustomize here" in output

@@ -101,7 +101,7 @@ def test_json_has_exactly_the_promised_keys(whysync: Whysync, tmp_path: Path) ->
         (changes, {"began", "shownBy", "items", "gaps"}),
         ([obj for change in changes for obj in objects(change["items"])], CHANGE),
     ):
-        assert all(one.keys() == keys for one in group)
+        assert all(entry.keys() == keys for entry in group)
     for app in apps:
         ids = [str(finding["id"]) for finding in objects(app["findings"])]
         assert len(set(ids)) == len(ids)
@@ -121,9 +121,9 @@ def test_yaml_is_the_same_data(whysync: Whysync, verb: str) -> None:
 
 
 def test_name_is_one_app_a_line(whysync: Whysync) -> None:
-    wanted = whysync("list", *ALL, "-o", "name", "--sort", "name").out
-    assert whysync("diagnose", *ALL, "-o", "name").out == wanted
-    assert whysync("get", *wanted.split(), *ALL, "-o", "name").out == wanted
+    expected = whysync("list", *ALL, "-o", "name", "--sort", "name").out
+    assert whysync("diagnose", *ALL, "-o", "name").out == expected
+    assert whysync("get", *expected.split(), *ALL, "-o", "name").out == expected
 
 
 def test_list_json_has_a_row_per_app(whysync: Whysync) -> None:
@@ -168,9 +168,9 @@ def heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
     documents: list[Json] = []
     for file in sorted(ROOT.glob("examples/**/*.yaml")):
         if file.parent.name != "git" and file.name != "bundle.yaml":
-            for found in documents_of(file.read_text()):
-                assert isinstance(found, Document)
-                document = found.body
+            for parsed in documents_of(file.read_text()):
+                assert isinstance(parsed, Document)
+                document = parsed.body
                 if "desired" in file.parts:
                     meta = fields(fields(document)["metadata"])
                     meta["annotations"] = {
@@ -180,7 +180,7 @@ def heap(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     }
                 documents.append(document)
     path = tmp_path_factory.mktemp("heap") / "straight.yaml"
-    path.write_text("---\n".join(dump(one) for one in documents))
+    path.write_text("---\n".join(dump(body) for body in documents))
     return path
 
 

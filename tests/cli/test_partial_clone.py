@@ -14,15 +14,15 @@ MISSING = "is missing in this partial clone; fetch it: git fetch --refetch --no-
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    made = Shop(tmp_path / "shop")
-    made.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "goodbye")})
-    monkeypatch.chdir(made.folder)
-    return made
+    repo = Shop(tmp_path / "shop")
+    repo.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "goodbye")})
+    monkeypatch.chdir(repo.folder)
+    return repo
 
 
 def planned_without(shop: Shop, whysync: Whysync, *lost: str) -> Ran:
-    for one in lost:
-        blob = shop.git("rev-parse", one)
+    for revision in lost:
+        blob = shop.git("rev-parse", revision)
         (shop.folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
     return whysync("plan", "--base", "main", "--head", "feature")
 

@@ -17,9 +17,9 @@ from whysync.reports.plan_markdown import LONGEST
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
-    monkeypatch.chdir(made.folder)
-    return made
+    repo = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    monkeypatch.chdir(repo.folder)
+    return repo
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_as_data(whysync: Whysync) -> None:
     assert document["plan"]["verdict"] == "fail"
     (app,) = document["plan"]["apps"]
     assert [(run["cluster"], run["verdict"]) for run in app["runs"]] == [("base", "pass"), ("empty", "fail")]
-    assert {one["change"] for one in app["changes"]} == {"create", "change", "prune", "hook"}
+    assert {change["change"] for change in app["changes"]} == {"create", "change", "prune", "hook"}
     assert document["apps"][0]["findings"][0]["cause"] == "hook-deadlock"
     assert result.out == whysync("plan", "apps/shop", "--base", "main", "-o", "json", "--no-proof").out
 
@@ -144,7 +144,7 @@ def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "expected"),
     [
         (["--base", "nope"], "--base 'nope' is no commit"),
         (["nothing-here", "--base", "main"], "neither a path nor an Application 'nothing-here'"),
@@ -157,7 +157,7 @@ def test_a_refused_secret_is_not_shown(whysync: Whysync, shop: Shop, format: str
     ],
 )
 @pytest.mark.usefixtures("shop")
-def test_bad_usage(whysync: Whysync, arguments: list[str], says: str) -> None:
+def test_bad_usage(whysync: Whysync, arguments: list[str], expected: str) -> None:
     result = whysync("plan", *arguments)
     assert (result.code, result.out) == (2, "")
-    assert says in result.err
+    assert expected in result.err

@@ -25,10 +25,10 @@ TROUBLED = application("other", sync="OutOfSync", health="Degraded")
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """The shop needs its Service before the sync: that is there from before, and not on an empty cluster."""
-    made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
-    monkeypatch.chdir(made.folder)
-    return made
+    """The shop needs its Service before the sync: it exists already, but not on an empty cluster."""
+    repo = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+    monkeypatch.chdir(repo.folder)
+    return repo
 
 
 @pytest.fixture
@@ -69,22 +69,22 @@ def would_pass_there(ran: Ran) -> None:
 class TestArgoCD:
     def test_only_what_changes_is_asked_about(self, whysync: Whysync, argocd: ArgoCD) -> None:
         would_pass_there(whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof"))
-        assert argocd.asked("/applications/shop/managed-resources") == 1
-        assert argocd.asked("/applications/other") == 0
+        assert argocd.request_count("/applications/shop/managed-resources") == 1
+        assert argocd.request_count("/applications/other") == 0
 
     def test_nothing_changes_and_nothing_is_asked(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
         shop.remove("hook.yaml")
         result = whysync("plan", "--base", "main", "--live", *at(argocd))
         assert result.code == 0
-        assert argocd.asked("managed-resources") == 0
+        assert argocd.request_count("managed-resources") == 0
 
     def test_a_flag_that_names_a_place_is_enough(self, whysync: Whysync, argocd: ArgoCD) -> None:
         would_pass_there(whysync("plan", "shop", "--base", "main", *at(argocd), "--no-proof"))
 
     def test_a_refresh_is_asked_of_what_changes_alone(self, whysync: Whysync, argocd: ArgoCD) -> None:
         would_pass_there(whysync("plan", "--base", "main", *at(argocd), "--refresh", "--no-proof"))
-        assert argocd.asked("refresh=normal") == 1
-        assert argocd.asked("/applications/other") == 0
+        assert argocd.request_count("refresh=normal") == 1
+        assert argocd.request_count("/applications/other") == 0
 
     def test_not_with_empty(self, whysync: Whysync, argocd: ArgoCD) -> None:
         result = whysync("plan", "--base", "main", *at(argocd), "--empty", "--no-proof")
@@ -102,7 +102,7 @@ class TestArgoCD:
         result = whysync("plan", "new", "--base", "main", "--live", *at(argocd))
         assert result.code == 0
         assert "it is planned as a new one" in " ".join(result.out.split())
-        assert argocd.asked("/applications/new") == 0
+        assert argocd.request_count("/applications/new") == 0
 
     def test_what_cannot_be_read_is_named(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
         """It would pass, as far as can be seen: that is not the same as passing."""
@@ -143,7 +143,7 @@ class TestCluster:
     def test_argocd_and_the_cluster(self, whysync: Whysync, argocd: ArgoCD, cluster: str) -> None:
         flags = (*at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd")
         would_pass_there(whysync("plan", "--base", "main", "--live", *flags, "--no-proof"))
-        assert argocd.asked("/applications/other") == 0
+        assert argocd.request_count("/applications/other") == 0
 
     def test_an_account_that_may_not_read_all(
         self, whysync: Whysync, shop: Shop, deployed: Snapshot, tmp_path: Path
@@ -151,9 +151,9 @@ class TestCluster:
         """The app is fine, so a diagnosis would not miss its Secrets; a plan goes on from them."""
         shop.remove("hook.yaml")
         shop.put("config.yaml", CONFIG.replace("hello", "bye"))
-        there = Cluster(deployed)
-        there.forbidden = _secrets
-        with serving(there) as server:
+        api = Cluster(deployed)
+        api.forbidden = _secrets
+        with serving(api) as server:
             flags = ("--kubeconfig", str(kubeconfig(tmp_path, server.url)), "--argocd-namespace", "argocd")
             result = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
         flat = " ".join(result.out.split())

@@ -73,25 +73,25 @@ def planned(name: str = "shop", *, resources: int = 1, waves: int = 1, apps: int
 class TestGoldens:
     @pytest.fixture
     def shop(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-        made = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
-        monkeypatch.chdir(made.folder)
-        made.put("hook.yaml", f"{HOOK}---\n{HPA}")
-        made.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
-        made.remove("secret.yaml")
-        return made
+        repo = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
+        monkeypatch.chdir(repo.folder)
+        repo.put("hook.yaml", f"{HOOK}---\n{HPA}")
+        repo.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+        repo.remove("secret.yaml")
+        return repo
 
     @pytest.mark.usefixtures("shop")
     def test_a_shop(self, whysync: Whysync, golden: Golden, tmp_path: Path) -> None:
-        """Into files and onto the screen, and the same bytes each time."""
+        """Files and standard output have the same bytes each time."""
         names = ("html", "svg", "junit", "github")
         files = [f"-o{format}={tmp_path / 'out' / format}" for format in names]
         result = whysync("plan", "apps/shop", "--base", "main", *files)
         assert (result.code, result.out, result.err) == (1, "", "")
-        made = {format: (tmp_path / "out" / format).read_text(encoding="utf-8") for format in names}
+        written = {format: (tmp_path / "out" / format).read_text(encoding="utf-8") for format in names}
         for format in ("svg", "junit", "github"):
-            golden(HERE / f"shop.{format}", made[format])
-        assert whysync("plan", "apps/shop", "--base", "main", "-o", "html").out == made["html"]
-        _holds_all(made["html"])
+            golden(HERE / f"shop.{format}", written[format])
+        assert whysync("plan", "apps/shop", "--base", "main", "-o", "html").out == written["html"]
+        _assert_page_is_complete(written["html"])
 
     def test_a_page(self, golden: Golden) -> None:
         """Without a diagnosis, whose words are those of the rules."""
@@ -115,17 +115,17 @@ class TestHostileNames:
     @pytest.mark.parametrize("format", FORMATS)
     @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
     def test_text_is_never_markup(self, format: str, name: str) -> None:
-        """What the page is made of stays the same, whatever things are called."""
-        made = ElementTree.fromstring(FORMATS[format](planned(name), NOTHING).encode("utf-8"))
+        """The elements of the page are the same for every name."""
+        page = ElementTree.fromstring(FORMATS[format](planned(name), NOTHING).encode("utf-8"))
         usual = ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
-        assert _shape(made) <= _shape(usual)
+        assert _shape(page) <= _shape(usual)
 
     @pytest.mark.parametrize("format", FORMATS)
     @given(name=st.text(min_size=1, max_size=60))
     @example(name="\r\x85\u2028")
     def test_any_text(self, format: str, name: str) -> None:
-        made = FORMATS[format](planned(name), NOTHING)
-        assert _shape(ElementTree.fromstring(made)) <= _shape(
+        page = FORMATS[format](planned(name), NOTHING)
+        assert _shape(ElementTree.fromstring(page)) <= _shape(
             ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
         )
 
@@ -135,12 +135,12 @@ class TestHostileNames:
         lines = github.render(app_rows(planned(name), NOTHING)).split("\n")
         assert [line.startswith("::error ") for line in lines] == [True, False]
 
-    def test_the_page_asks_for_nothing(self) -> None:
+    def test_the_page_loads_no_external_resource(self) -> None:
         page = plan_html.render(planned("http://evil.example/x.png"), NOTHING)
         assert "default-src 'none'" in page.replace("&#x27;", "'")
         assert not re.search(r"<(script|link|iframe|img|object|embed|form|base)\b", page)
         assert not re.search(r"\bon[a-z]+=|url\(|@import", page)
-        assert not [one for one in re.findall(r'(?:href|src)="([^"]*)"', page) if not one.startswith("#")]
+        assert not [url for url in re.findall(r'(?:href|src)="([^"]*)"', page) if not url.startswith("#")]
 
 
 class TestSize:
@@ -165,28 +165,28 @@ class TestSize:
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "expected"),
     [
         (Plan(base="a", head="b", apps=()), "Nothing changes"),
         (Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", notes=("no chart",)),)), "Unknown"),
     ],
 )
-def test_without_a_run(plan: Plan, told: str) -> None:
+def test_without_a_run(plan: Plan, expected: str) -> None:
     for render in (plan_html.render, plan_svg.render):
         text = render(plan, NOTHING)
         ElementTree.fromstring(text)
-        assert told in text
+        assert expected in text
     ElementTree.fromstring(junit_text(plan, NOTHING))
 
 
 def _shape(root: ElementTree.Element) -> set[tuple[str, frozenset[str]]]:
-    return {(one.tag, frozenset(one.attrib)) for one in root.iter()}
+    return {(element.tag, frozenset(element.attrib)) for element in root.iter()}
 
 
-def _holds_all(page: str) -> None:
+def _assert_page_is_complete(page: str) -> None:
     flat = " ".join("".join(ElementTree.fromstring(page).itertext()).split())
     assert page.index("Would fail") < page.index("<main>"), "the verdict comes first"
-    for told in (
+    for phrase in (
         "needs Service shop, which is created only later",
         "waits for Service/shop … deadline 600 s",
         "would fail after 10 min 1 s",
@@ -198,18 +198,18 @@ def _holds_all(page: str) -> None:
         "Run the hook after the sync: as a PostSync hook ✓ proven",
         "+ argocd.argoproj.io/hook: PostSync",
     ):
-        assert told in flat, told
+        assert phrase in flat, phrase
 
 
 def test_what_fails_is_not_called_safe_to_merge() -> None:
-    """Nothing is lost by it, and yet it is not to be merged."""
+    """No data is lost, but the change must not be merged."""
     lost = Safety(
         sync=SyncSafety.SAFE, reasons=(Reason(kind=ReasonKind.DELETES, text="it deletes ConfigMap shop/old"),)
     )
-    for passed, wanted in ((True, "safe to merge"), (False, "safe otherwise")):
+    for passed, expected in ((True, "safe to merge"), (False, "safe otherwise")):
         run = Run(cluster=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
         plan = Plan(base="a", head="b", apps=(app,))
-        assert wanted in plan_html.render(plan, NOTHING)
-        assert wanted in plan_text.render(plan, NOTHING, Terminal(width=100))
+        assert expected in plan_html.render(plan, NOTHING)
+        assert expected in plan_text.render(plan, NOTHING, Terminal(width=100))
         assert ("Otherwise the sync is **safe**" in plan_markdown.render(plan, NOTHING)) is not passed

@@ -27,8 +27,8 @@ def test_version(flag: str) -> None:
 
 @pytest.mark.parametrize("name", ["whysync", "kubectl-whysync"])
 def test_it_is_installed_under_both_names(name: str) -> None:
-    (found,) = entry_points(group="console_scripts", name=name)
-    assert found.load() is entry.main
+    (script_entry,) = entry_points(group="console_scripts", name=name)
+    assert script_entry.load() is entry.main
     script = Path(sys.executable).with_name(name)
     done = subprocess.run(
         [script, "list", "--bundle", DOCS, "-o", "name"],

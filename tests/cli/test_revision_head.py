@@ -37,8 +37,8 @@ class Checkout(Made):
         self.commit({"p/config.yaml": CONFIG.replace("hello", "goodbye")})
 
 
-def planned(whysync: Whysync, *what: str) -> str:
-    done = whysync("plan", *what, "--base", "main", "--head", "feature")
+def planned(whysync: Whysync, *arguments: str) -> str:
+    done = whysync("plan", *arguments, "--base", "main", "--head", "feature")
     assert done.code == 0, done
     assert "does not exist" not in done.out
     return " ".join(done.out.split())

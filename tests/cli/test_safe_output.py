@@ -27,18 +27,18 @@ def _calls(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield ast.unparse(node.func), node.lineno
 
 
-def test_nothing_is_written_past_the_exits() -> None:
-    found: list[str] = []
+def test_all_output_goes_through_the_escaping_writers() -> None:
+    violations: list[str] = []
     for path in sorted(SOURCE.rglob("*.py")):
-        place = path.relative_to(SOURCE).as_posix()
+        module = path.relative_to(SOURCE).as_posix()
         for name, line in _calls(ast.parse(path.read_text())):
             writes = name == "print" or name.startswith(("sys.stdout.write", "sys.stderr.write"))
-            if writes and place not in CHILDREN and place != "reports/output.py":
-                found.append(f"{place}:{line}: {name}")
-            allowed = (place.startswith("reports/") and path.name in EXITS) or place == "cli/watch.py"
+            if writes and module not in CHILDREN and module != "reports/output.py":
+                violations.append(f"{module}:{line}: {name}")
+            allowed = (module.startswith("reports/") and path.name in EXITS) or module == "cli/watch.py"
             if name in ("Safe", "output.Safe") and not allowed:
-                found.append(f"{place}:{line}: {name}")
-    assert found == []
+                violations.append(f"{module}:{line}: {name}")
+    assert violations == []
 
 
 def test_names_of_files_in_notes_on_standard_error(

@@ -142,17 +142,17 @@ def test_80_columns_are_enough_for_prose(whysync: Whysync, example: Path) -> Non
 
 
 @pytest.mark.parametrize("columns", ["1", "20", "40", "80", "300", "nonsense", "-5"])
-def test_any_width_says_the_same_words(whysync: Whysync, columns: str) -> None:
+def test_any_width_has_the_same_words(whysync: Whysync, columns: str) -> None:
     def words(ran: Ran) -> list[str]:
         return ran.out.split()
 
-    wanted = words(whysync("diagnose", "--bundle", AUTOSCALER, COLUMNS="80"))
-    assert words(whysync("diagnose", "--bundle", AUTOSCALER, COLUMNS=columns)) == wanted
+    expected = words(whysync("diagnose", "--bundle", AUTOSCALER, COLUMNS="80"))
+    assert words(whysync("diagnose", "--bundle", AUTOSCALER, COLUMNS=columns)) == expected
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "120"])
 def test_a_table_is_cut_at_the_edge(whysync: Whysync, columns: str) -> None:
-    bundles = [word for path in EXAMPLES for word in ("--bundle", str(path))]
+    bundles = [argument for path in EXAMPLES for argument in ("--bundle", str(path))]
     lines = whysync("list", *bundles, COLUMNS=columns).out.splitlines()
     causes = ("repo-auth", "hook-failed", "polling-lag", "controller-owned", "crashloop")
     assert all(any(cause in line for line in lines) for cause in causes), "never cut"

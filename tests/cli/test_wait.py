@@ -49,8 +49,8 @@ def state(
     }
     if phase != "Running":
         operation["finishedAt"] = "2026-03-02T03:05:00Z"
-    said: Object = {"status": sync, "revision": revision}
-    more: Object = {"sync": said, "operationState": operation, "resources": [WEB], **status}
+    sync_status: Object = {"status": sync, "revision": revision}
+    more: Object = {"sync": sync_status, "operationState": operation, "resources": [WEB], **status}
     return application(sync=sync, health=health, status=more)
 
 
@@ -125,9 +125,9 @@ def test_a_failure_of_an_older_commit_is_not_ours(bundle: Path) -> None:
     assert ran(time, "--bundle", str(bundle), "--revision", HEAD[:8]) == 0
 
 
-def test_a_sync_that_is_asked_for_is_waited_for(bundle: Path) -> None:
-    asked: Object = {**state("OutOfSync", phase="Failed"), "operation": {"sync": {}}}
-    written(bundle, asked)()
+def test_a_requested_sync_is_waited_for(bundle: Path) -> None:
+    requested: Object = {**state("OutOfSync", phase="Failed"), "operation": {"sync": {}}}
+    written(bundle, requested)()
     assert ran(Time([written(bundle, state())]), "--bundle", str(bundle)) == 0
 
 
@@ -164,9 +164,9 @@ def test_only_what_is_asked_for(bundle: Path, flags: list[str], code: int) -> No
 def test_data_is_on_standard_output_alone(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written(bundle, state(health="Progressing"))()
     assert ran(Time(), "--bundle", str(bundle), "--timeout", "5s", "-o", "json") == 1
-    said = capsys.readouterr()
-    assert json.loads(said.out)["version"] == 1
-    assert "Progressing" in said.err
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["version"] == 1
+    assert "Progressing" in captured.err
 
 
 def test_a_source_that_breaks_meanwhile_is_asked_again(
@@ -212,7 +212,7 @@ class TestUsage:
 
 
 def test_argocds_api(bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The server's answer changes between two looks; logs are asked for at the end alone."""
+    """The server's response changes between two polls; logs are requested only at the end."""
     for name in list(os.environ):
         if name.startswith(("WHYSYNC_", "ARGOCD_", "KUBE")):
             monkeypatch.delenv(name)
@@ -226,13 +226,13 @@ def test_argocds_api(bundle: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         def better() -> None:
             argocd.answers = Answers(after)
 
-        where = ("--server", argocd.url, "--plaintext", "--auth-token", TOKEN)
+        flags = ("--server", argocd.url, "--plaintext", "--auth-token", TOKEN)
         time = Time([lambda: None, better])
-        assert ran(time, *where) == 0
+        assert ran(time, *flags) == 0
         assert time.now == 10
         assert argocd.refreshed == []
         argocd.answers = Answers(before)
-        assert ran(Time(), *where, "--timeout", "5s") == 1
+        assert ran(Time(), *flags, "--timeout", "5s") == 1
 
 
 def test_a_picture_is_drawn_over_itself(bundle: Path) -> None:

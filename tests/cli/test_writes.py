@@ -55,7 +55,7 @@ status:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -108,26 +108,26 @@ Setup = Callable[[Path], tuple[str, ...]]
 
 @pytest.mark.parametrize("setup", [lint_fix, lint_output, lint_baseline, fix_write, plan_output])
 def test_a_failure_at_any_call_leaves_the_old_or_the_new_file(
-    setup: Setup, whysync: Whysync, here: Path, tmp_path: Path
+    setup: Setup, whysync: Whysync, workdir: Path, tmp_path: Path
 ) -> None:
-    command = setup(here)
-    shutil.copytree(here, tmp_path / "before", symlinks=True)
-    before = files_below(here)
+    command = setup(workdir)
+    shutil.copytree(workdir, tmp_path / "before", symlinks=True)
+    before = files_below(workdir)
     assert whysync(*command).code in (0, 1)
-    after = files_below(here)
+    after = files_below(workdir)
     changed = {name for name in after if after[name] != before.get(name)}
     assert len(changed) == 1
 
     def reset() -> None:
-        for name in files_below(here):
-            (here / name).write_bytes(before[name])
-        for path in temporary_files(here):
+        for name in files_below(workdir):
+            (workdir / name).write_bytes(before[name])
+        for path in temporary_files(workdir):
             path.unlink()
 
     def check(calls: Calls) -> None:
-        assert files_below(here) in (before, after), (calls.at, calls.fault)
-        left = temporary_files(here)
-        assert len(left) <= (calls.fault is Fault.KILLED), (calls.at, calls.fault, left)
+        assert files_below(workdir) in (before, after), (calls.at, calls.fault)
+        leftovers = temporary_files(workdir)
+        assert len(leftovers) <= (calls.fault is Fault.KILLED), (calls.at, calls.fault, leftovers)
 
     faults = FEW if setup is plan_output else Fault
     assert every_fault(lambda: whysync(*command), check, reset, faults) >= 7
@@ -145,66 +145,66 @@ def facts(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("out", ["out", "out.tar.gz"])
 def test_collect_resumes_after_a_failure_at_any_call(
-    out: str, whysync: Whysync, here: Path, facts: str
+    out: str, whysync: Whysync, workdir: Path, facts: str
 ) -> None:
     command = ("collect", "--bundle", facts, "-o", out)
 
     def content() -> dict[str, bytes]:
         if not out.endswith("gz"):
-            return files_below(here)
+            return files_below(workdir)
         with tarfile.open(out) as archive:
-            return {one.name: found.read() for one in archive if (found := archive.extractfile(one))}
+            return {member.name: file.read() for member in archive if (file := archive.extractfile(member))}
 
     assert whysync(*command).code == 0
-    whole = content()
-    assert len(whole) >= 3
+    complete = content()
+    assert len(complete) >= 3
 
     def reset() -> None:
-        for path in here.iterdir():
+        for path in workdir.iterdir():
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def check(calls: Calls) -> None:
-        where = (calls.at, calls.fault)
+        context = (calls.at, calls.fault)
         if calls.fault is not Fault.KILLED:
-            assert temporary_files(here) == [], where
+            assert temporary_files(workdir) == [], context
         with injected(Calls()):
             again = whysync(*command)
         if again.code == 2:  # it was complete before the failure
-            assert "already exists" in again.err, where
+            assert "already exists" in again.err, context
         else:
-            assert again.code == 0, (where, again.err)
-        assert content() == whole, where
+            assert again.code == 0, (context, again.err)
+        assert content() == complete, context
 
     every_fault(lambda: whysync(*command), check, reset, FEW)
 
 
-def test_lab_leaves_no_half_bundle(whysync: Whysync, here: Path) -> None:
+def test_lab_leaves_no_half_bundle(whysync: Whysync, workdir: Path) -> None:
     command = ("lab", "run", "push-not-seen", "--bundle", "out", "--no-proof", "-o", "name")
     names = whysync("lab", "list", "-o", "name")
     if "push-not-seen" not in names.out:
         command = ("lab", "run", names.out.split()[0], *command[3:])
 
     def reset() -> None:
-        shutil.rmtree(here / "out", ignore_errors=True)
+        shutil.rmtree(workdir / "out", ignore_errors=True)
 
     reset()
     assert whysync(*command).code in (0, 1)
-    whole = files_below(here)
+    complete = files_below(workdir)
     for fault in (Fault.FULL_DISK, Fault.SIGNAL_AFTER):
         for at in (0, 3, 9):
             reset()
             with injected(Calls(at, fault)):
                 assert whysync(*command).code in (2, 130)
-            assert list(here.iterdir()) == [], (at, fault)
+            assert list(workdir.iterdir()) == [], (at, fault)
     assert whysync(*command).code in (0, 1)
-    assert files_below(here).keys() == whole.keys()
+    assert files_below(workdir).keys() == complete.keys()
 
 
 # --- real processes --------------------------------------------------------------------------------
 
 
 def real(
-    *arguments: str, here: Path, prelude: str = "", limit: int = 0
+    *arguments: str, workdir: Path, prelude: str = "", limit: int = 0
 ) -> subprocess.CompletedProcess[bytes]:
     """whysync in a process of its own, with a limit of the size of files in KiB, as `ulimit -f` sets it."""
     code = f"{prelude}\nimport sys\nfrom whysync.cli.main import main\nsys.exit(main({list(arguments)!r}))"
@@ -212,7 +212,7 @@ def real(
         code = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, ({limit << 10}, -1))\n{code}"
     return subprocess.run(
         [sys.executable, "-c", code],
-        cwd=here,
+        cwd=workdir,
         env=small_environment({"PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"}),
         capture_output=True,
         check=False,
@@ -232,113 +232,113 @@ def kill_at(call: str, number: int = 1) -> str:
     )
 
 
-def test_lint_fix_on_a_full_disk_keeps_the_file(here: Path) -> None:
+def test_lint_fix_on_a_full_disk_keeps_the_file(workdir: Path) -> None:
     many = "---\n".join(CONFIG.replace("name: settings", f"name: settings-{n}") for n in range(300))
-    (here / "m.yaml").write_text(many)
-    done = real("lint", "--fix", "--no-render", "m.yaml", here=here, limit=20)
+    (workdir / "m.yaml").write_text(many)
+    done = real("lint", "--fix", "--no-render", "m.yaml", workdir=workdir, limit=20)
     assert done.returncode == 2, done.stderr
     assert b"m.yaml cannot be written" in done.stderr
-    assert files_below(here) == {"m.yaml": many.encode()}
-    assert temporary_files(here) == []
+    assert files_below(workdir) == {"m.yaml": many.encode()}
+    assert temporary_files(workdir) == []
 
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
-def test_lint_fix_killed_in_the_middle_keeps_the_file(here: Path, call: str) -> None:
-    (here / "a.yaml").write_text(CONFIG)
-    done = real("lint", "--fix", "--no-render", "a.yaml", here=here, prelude=kill_at(call))
+def test_lint_fix_killed_in_the_middle_keeps_the_file(workdir: Path, call: str) -> None:
+    (workdir / "a.yaml").write_text(CONFIG)
+    done = real("lint", "--fix", "--no-render", "a.yaml", workdir=workdir, prelude=kill_at(call))
     assert done.returncode == -signal.SIGKILL
-    assert files_below(here) == {"a.yaml": CONFIG.encode()}
-    assert len(temporary_files(here)) == 1
+    assert files_below(workdir) == {"a.yaml": CONFIG.encode()}
+    assert len(temporary_files(workdir)) == 1
 
 
-def test_collect_goes_on_after_a_packing_that_failed(here: Path, facts: str) -> None:
+def test_collect_goes_on_after_a_packing_that_failed(workdir: Path, facts: str) -> None:
     """Each file is within the limit, the archive of all of them is not."""
     command = ("collect", "--bundle", facts, "-o", "c.tar.gz")
     with open(facts, "a") as more:
         for number in range(20):  # each in a namespace, and so in a file of its own; it does not compress
-            one = CONFIG.replace("name: settings", f"name: settings\n  namespace: n{number}")
+            manifest = CONFIG.replace("name: settings", f"name: settings\n  namespace: n{number}")
             more.write(
-                "---\n" + one.replace("info", "".join(random.Random(number).choices(LETTERS, k=2_000)))
+                "---\n" + manifest.replace("info", "".join(random.Random(number).choices(LETTERS, k=2_000)))
             )
-    failed = real(*command, here=here, limit=8)
+    failed = real(*command, workdir=workdir, limit=8)
     assert failed.returncode == 2, failed.stdout
     assert b"the bundle cannot be written to c.tar.gz\n" in failed.stderr
-    assert not (here / "c.tar.gz").exists()
-    again = real(*command, here=here)
+    assert not (workdir / "c.tar.gz").exists()
+    again = real(*command, workdir=workdir)
     assert again.returncode == 0, again.stderr
-    assert [path.name for path in here.iterdir()] == ["c.tar.gz"]
+    assert [path.name for path in workdir.iterdir()] == ["c.tar.gz"]
 
 
 @pytest.mark.parametrize("number", [1, 3, 5, 8])
-def test_collect_goes_on_after_kill_9(here: Path, facts: str, number: int) -> None:
+def test_collect_goes_on_after_kill_9(workdir: Path, facts: str, number: int) -> None:
     command = ("collect", "--bundle", facts, "-o", "out")
-    done = real(*command, here=here, prelude=kill_at("fsync", number))
+    done = real(*command, workdir=workdir, prelude=kill_at("fsync", number))
     assert done.returncode == -signal.SIGKILL
-    again = real(*command, here=here)
+    again = real(*command, workdir=workdir)
     assert again.returncode == 0, again.stderr
-    assert temporary_files(here) == []
-    assert not (here / "out/collecting.jsonl").exists()
+    assert temporary_files(workdir) == []
+    assert not (workdir / "out/collecting.jsonl").exists()
 
 
 # --- links, hard links, .git -----------------------------------------------------------------------
 
 
-def test_lint_fix_does_not_follow_a_link(whysync: Whysync, here: Path, tmp_path: Path) -> None:
+def test_lint_fix_does_not_follow_a_link(whysync: Whysync, workdir: Path, tmp_path: Path) -> None:
     (tmp_path / "victim.yaml").write_text(CONFIG)
-    (here / "a.yaml").symlink_to(tmp_path / "victim.yaml")
+    (workdir / "a.yaml").symlink_to(tmp_path / "victim.yaml")
     result = whysync("lint", "--fix", "--no-render", "a.yaml")
     assert result.code == 1
     assert "not fixed a.yaml: a.yaml is a symbolic link" in result.err
     assert (tmp_path / "victim.yaml").read_text() == CONFIG
-    assert (here / "a.yaml").is_symlink()
+    assert (workdir / "a.yaml").is_symlink()
 
 
-def test_lint_fix_leaves_hard_links_alone_and_goes_on(whysync: Whysync, here: Path) -> None:
+def test_lint_fix_leaves_hard_links_alone_and_goes_on(whysync: Whysync, workdir: Path) -> None:
     for name in ("a.yaml", "c.yaml"):
-        (here / name).write_text(CONFIG)
-    os.link(here / "a.yaml", here / "b.txt")
+        (workdir / name).write_text(CONFIG)
+    os.link(workdir / "a.yaml", workdir / "b.txt")
     result = whysync("lint", "--fix", "--no-render", "a.yaml", "c.yaml")
     assert result.code == 1
     assert "not fixed a.yaml: a.yaml has 2 hard links" in result.err
-    assert (here / "a.yaml").read_text() == (here / "b.txt").read_text() == CONFIG
-    assert "sync-wave: '1'" in (here / "c.yaml").read_text()
+    assert (workdir / "a.yaml").read_text() == (workdir / "b.txt").read_text() == CONFIG
+    assert "sync-wave: '1'" in (workdir / "c.yaml").read_text()
 
 
-def test_lint_fix_keeps_mode_encoding_and_byte_order_mark(whysync: Whysync, here: Path) -> None:
+def test_lint_fix_keeps_mode_encoding_and_byte_order_mark(whysync: Whysync, workdir: Path) -> None:
     for name, encoding in (("a.yaml", "utf-8-sig"), ("b.yaml", "utf-16")):
-        (here / name).write_bytes(CONFIG.replace("\n", "\r\n").encode(encoding))
-        (here / name).chmod(0o640)
+        (workdir / name).write_bytes(CONFIG.replace("\n", "\r\n").encode(encoding))
+        (workdir / name).chmod(0o640)
     assert whysync("lint", "--fix", "--no-render").code == 0
-    wanted = CONFIG.replace("\n", "\r\n").replace("sync-wave: 1", "sync-wave: '1'")
+    expected = CONFIG.replace("\n", "\r\n").replace("sync-wave: 1", "sync-wave: '1'")
     for name, encoding in (("a.yaml", "utf-8-sig"), ("b.yaml", "utf-16")):
-        assert (here / name).read_bytes() == wanted.encode(encoding)
-        assert (here / name).stat().st_mode & 0o777 == 0o640
+        assert (workdir / name).read_bytes() == expected.encode(encoding)
+        assert (workdir / name).stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("git", [".git", ".GIT", "sub/.git"])
-def test_nothing_below_git_is_written(whysync: Whysync, here: Path, git: str) -> None:
-    bundle = here.parent / "bundle"
+def test_nothing_below_git_is_written(whysync: Whysync, workdir: Path, git: str) -> None:
+    bundle = workdir.parent / "bundle"
     shutil.copytree(EXAMPLE, bundle)
     for path in bundle.rglob("*.yaml"):
         path.write_text(path.read_text().replace("apps/my-api-service", git))
-    (here / git).mkdir(parents=True)
-    (here / git / "a.yaml").write_text(DEPLOYMENT)
+    (workdir / git).mkdir(parents=True)
+    (workdir / git / "a.yaml").write_text(DEPLOYMENT)
     command = ("fix", "my-api-service", "--bundle", str(bundle), "--no-proof", "--write", "--checkout", ".")
     assert whysync(*command).code == 2
     assert whysync(*command, "--file", f"{git}/a.yaml").code == 2
-    assert files_below(here) | {"x": (here / git / "a.yaml").read_bytes()} == files_below(here) | {
+    assert files_below(workdir) | {"x": (workdir / git / "a.yaml").read_bytes()} == files_below(workdir) | {
         "x": DEPLOYMENT.encode()
     }
-    (here / git / "b.yaml").write_text(CONFIG)
+    (workdir / git / "b.yaml").write_text(CONFIG)
     result = whysync("lint", "--fix", "--no-render", f"{git}/b.yaml")
     assert f"not fixed {git}/b.yaml: {git}/b.yaml is in a Git directory" in result.err
-    assert (here / git / "b.yaml").read_text() == CONFIG
+    assert (workdir / git / "b.yaml").read_text() == CONFIG
 
 
-def test_an_output_is_not_written_through_a_link(whysync: Whysync, here: Path, tmp_path: Path) -> None:
-    (here / "a.yaml").write_text(CONFIG)
+def test_an_output_is_not_written_through_a_link(whysync: Whysync, workdir: Path, tmp_path: Path) -> None:
+    (workdir / "a.yaml").write_text(CONFIG)
     (tmp_path / "victim").write_text("precious")
-    (here / "out.json").symlink_to(tmp_path / "victim")
+    (workdir / "out.json").symlink_to(tmp_path / "victim")
     result = whysync("lint", "--no-render", "a.yaml", "-o", "json=out.json")
     assert result.code == 2
     assert "it is a link" in result.err
@@ -349,10 +349,10 @@ def test_an_output_is_not_written_through_a_link(whysync: Whysync, here: Path, t
 # --- pipes -----------------------------------------------------------------------------------------
 
 
-def test_a_named_pipe_in_a_checkout_is_passed_over(whysync: Whysync, here: Path) -> None:
-    (here / "apps/my-api-service").mkdir(parents=True)
-    os.mkfifo(here / "apps/my-api-service/0.yaml")
-    (here / "apps/my-api-service/a.yaml").write_text(DEPLOYMENT)
+def test_a_named_pipe_in_a_checkout_is_passed_over(whysync: Whysync, workdir: Path) -> None:
+    (workdir / "apps/my-api-service").mkdir(parents=True)
+    os.mkfifo(workdir / "apps/my-api-service/0.yaml")
+    (workdir / "apps/my-api-service/a.yaml").write_text(DEPLOYMENT)
     result = whysync(
         "fix", "my-api-service", "--bundle", EXAMPLE, "--no-proof", "--checkout", ".", "--dry-run"
     )
@@ -376,15 +376,15 @@ def test_a_named_pipe_in_a_checkout_is_passed_over(whysync: Whysync, here: Path)
     ],
 )
 def test_a_named_pipe_is_refused_at_once(
-    command: tuple[str, ...], code: int, whysync: Whysync, here: Path
+    command: tuple[str, ...], code: int, whysync: Whysync, workdir: Path
 ) -> None:
-    os.mkfifo(here / "pipe")
+    os.mkfifo(workdir / "pipe")
     result = whysync(*command, "pipe")
     assert result.code == code
     assert "named pipe" in result.err + result.out
 
 
-def test_a_pipe_of_the_shell_is_read(here: Path, facts: str) -> None:
+def test_a_pipe_of_the_shell_is_read(workdir: Path, facts: str) -> None:
     base = f"{sys.executable} -m whysync"
     for command in (
         f"{base} list -o name --bundle <(cat {facts})",
@@ -394,7 +394,7 @@ def test_a_pipe_of_the_shell_is_read(here: Path, facts: str) -> None:
     ):
         done = subprocess.run(
             ["bash", "-c", command],
-            cwd=here,
+            cwd=workdir,
             env=small_environment({"PYTHONPATH": str(ROOT / "src")}),
             capture_output=True,
             check=False,
@@ -403,29 +403,29 @@ def test_a_pipe_of_the_shell_is_read(here: Path, facts: str) -> None:
         assert (done.returncode, done.stdout) == (0, b"argocd/shop\n"), (command, done.stderr)
 
 
-def test_errors_say_what_why_and_what_next(whysync: Whysync, here: Path, facts: str) -> None:
-    (here / "jd/sub").mkdir(parents=True)
-    (here / "jd/collecting.jsonl").write_text("junk\n")
-    (here / "jd/notes.txt").write_text("important")
-    (here / "jd/sub/n").write_text("x")
-    before = files_below(here)
+def test_errors_have_a_problem_a_reason_and_a_next_step(whysync: Whysync, workdir: Path, facts: str) -> None:
+    (workdir / "jd/sub").mkdir(parents=True)
+    (workdir / "jd/collecting.jsonl").write_text("junk\n")
+    (workdir / "jd/notes.txt").write_text("important")
+    (workdir / "jd/sub/n").write_text("x")
+    before = files_below(workdir)
     result = whysync("collect", "--bundle", facts, "-o", "jd")
     assert result.code == 2
     assert "jd is not a folder that whysync collect can use" in result.err
     assert "not a journal of whysync collect" in result.err
     assert "name a new folder with -o" in result.err
-    assert files_below(here) == before
+    assert files_below(workdir) == before
 
 
-def test_collect_does_not_write_through_a_link(whysync: Whysync, here: Path, facts: str) -> None:
-    (here / "victim").write_text("VICTIM")
+def test_collect_does_not_write_through_a_link(whysync: Whysync, workdir: Path, facts: str) -> None:
+    (workdir / "victim").write_text("VICTIM")
     for name in ("x.tar.gz.tmp", "y.tar.gz"):
-        (here / name).symlink_to("victim")
-    (here / "elsewhere").mkdir()
-    (here / "z.tar.gz.partial").symlink_to("elsewhere")
+        (workdir / name).symlink_to("victim")
+    (workdir / "elsewhere").mkdir()
+    (workdir / "z.tar.gz.partial").symlink_to("elsewhere")
     assert whysync("collect", "--bundle", facts, "-o", "x.tar.gz").code == 0
-    assert not (here / "x.tar.gz").is_symlink()
+    assert not (workdir / "x.tar.gz").is_symlink()
     assert whysync("collect", "--bundle", facts, "-o", "y.tar.gz").code == 2
     assert whysync("collect", "--bundle", facts, "-o", "z.tar.gz").code == 2
-    assert (here / "victim").read_text() == "VICTIM"
-    assert list((here / "elsewhere").iterdir()) == []
+    assert (workdir / "victim").read_text() == "VICTIM"
+    assert list((workdir / "elsewhere").iterdir()) == []

@@ -26,17 +26,17 @@ class Mint:
         self.places: dict[str, str] = {}
         self._named: dict[str, str] = {}
 
-    def filled(self, template: str, place: str) -> str:
+    def filled(self, template: str, location: str) -> str:
         """The template with a new value for each placeholder."""
 
-        def value(found: re.Match[str]) -> str:
-            if found["again"]:
-                return self._named[found["again"]]
-            made = self._made(found["kind"] or "")
-            self.places[made] = f"{place}: {template.strip()[:120]}"
-            if found["name"]:
-                self._named[found["name"]] = made
-            return made
+        def value(placeholder: re.Match[str]) -> str:
+            if placeholder["again"]:
+                return self._named[placeholder["again"]]
+            secret = self._made(placeholder["kind"] or "")
+            self.places[secret] = f"{location}: {template.strip()[:120]}"
+            if placeholder["name"]:
+                self._named[placeholder["name"]] = secret
+            return secret
 
         return _PLACEHOLDER.sub(value, template)
 

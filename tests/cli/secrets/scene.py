@@ -19,9 +19,9 @@ def write_bundle(folder: Path, mint: Mint) -> None:
     """Two Applications: one with everything in its objects, one with everything in its messages."""
     # The Secret comes first: its values are named there, and repeated in messages.
     objects = {"live": _objects(mint, "live"), "desired/shop": _objects(mint, "desired")}
-    for part, bodies in objects.items():
+    for directory, bodies in objects.items():
         for number, body in enumerate(bodies):
-            _write(folder / part / f"{number}.json", body)
+            _write(folder / directory / f"{number}.json", body)
     _write(folder / "applications/shop.json", _shop(mint, objects["live"]))
     _write(folder / "applications/broken.json", _broken(mint))
     for name, data in (("argocd-cm", places.ARGOCD_CM), ("argocd-notifications-cm", places.NOTIFICATIONS)):
@@ -44,8 +44,10 @@ def write_bundle(folder: Path, mint: Mint) -> None:
 def checkout(folder: Path, mint: Mint) -> Shop:
     """A pull request that changes every value."""
 
-    def files(place: str) -> dict[str, str]:
-        bodies = [body for body in _objects(mint, place) if "." not in str(body["apiVersion"]).split("/")[0]]
+    def files(location: str) -> dict[str, str]:
+        bodies = [
+            body for body in _objects(mint, location) if "." not in str(body["apiVersion"]).split("/")[0]
+        ]
         return {f"{body['kind']}.json".lower(): json.dumps(body) for body in bodies}
 
     shop = Shop(folder, base=files("base"))
@@ -61,15 +63,15 @@ def checkout(folder: Path, mint: Mint) -> Shop:
     return shop
 
 
-def _objects(mint: Mint, place: str) -> list[Object]:
-    bodies = [fields(yaml.load(mint.filled(text, place))) for text in places.OBJECTS]
+def _objects(mint: Mint, location: str) -> list[Object]:
+    bodies = [fields(yaml.load(mint.filled(text, location))) for text in places.OBJECTS]
     config = _object("v1", "ConfigMap", "config", "shop")
     config["data"] = {
-        key: mint.filled(value, f"{place} ConfigMap {key}") for key, value in places.CONFIG_MAP.items()
+        key: mint.filled(value, f"{location} ConfigMap {key}") for key, value in places.CONFIG_MAP.items()
     }
-    config["data"]["values.yaml"] = mint.filled(places.VALUES, f"{place} ConfigMap")
+    config["data"]["values.yaml"] = mint.filled(places.VALUES, f"{location} ConfigMap")
     deployment = _object("apps/v1", "Deployment", "web", "shop")
-    pod = yaml.load(mint.filled(places.POD, f"{place} Pod"))
+    pod = yaml.load(mint.filled(places.POD, f"{location} Pod"))
     labels: Object = {"app": "web"}
     deployment["spec"] = {
         "selector": {"matchLabels": labels},
@@ -92,11 +94,11 @@ def _object(version: str, kind: str, name: str, namespace: str) -> Object:
     return {"apiVersion": version, "kind": kind, "metadata": meta}
 
 
-def _source(mint: Mint, place: str) -> Object:
-    source = fields(yaml.load(mint.filled(places.SOURCE, place)))
+def _source(mint: Mint, location: str) -> Object:
+    source = fields(yaml.load(mint.filled(places.SOURCE, location)))
     helm = fields(source["helm"])
-    helm["values"] = mint.filled(places.VALUES, f"{place} helm.values")
-    helm["valuesObject"] = yaml.load(mint.filled(places.VALUES, f"{place} helm.valuesObject"))
+    helm["values"] = mint.filled(places.VALUES, f"{location} helm.values")
+    helm["valuesObject"] = yaml.load(mint.filled(places.VALUES, f"{location} helm.valuesObject"))
     return source
 
 
@@ -185,8 +187,8 @@ def _credential(mint: Mint, kind: str, number: int) -> Object:
     return body
 
 
-def _texts(mint: Mint, place: str) -> list[str]:
-    return [mint.filled(text, place) for text in (*places.TEXTS, *places.AGAIN, *places.BLOCKS)]
+def _texts(mint: Mint, location: str) -> list[str]:
+    return [mint.filled(text, location) for text in (*places.TEXTS, *places.AGAIN, *places.BLOCKS)]
 
 
 def _write(path: Path, body: Object) -> None:

@@ -23,12 +23,12 @@ HEALTH_OUTPUTS = ("text", "wide", "json", "yaml", "name")
 
 def leaks(mint: Mint, outputs: dict[str, str]) -> list[str]:
     """Where a value is in an output; each place once, however many outputs show it."""
-    found: dict[str, str] = {}
+    first_output: dict[str, str] = {}
     for output, text in outputs.items():
-        for value, place in mint.places.items():
+        for value, location in mint.places.items():
             if value in text:
-                found.setdefault(f"{value} of {place}", output)
-    return [f"{output}: {place}" for place, output in found.items()]
+                first_output.setdefault(f"{value} of {location}", output)
+    return [f"{output}: {location}" for location, output in first_output.items()]
 
 
 def test_there_are_enough_places() -> None:
@@ -90,9 +90,11 @@ def test_no_canary_of_a_checkout_is_shown(
     out.mkdir()
     outputs: dict[str, str] = {}
     for verb, formats in (("plan", PLAN_FORMATS), ("lint", LINT_FORMATS)):
-        wanted = [part for format in formats for part in ("-o", f"{format}={out / verb}-{format}")]
-        where = ["apps/shop", "--base", "main", "--no-proof"] if verb == "plan" else ["."]
-        result = whysync(verb, *where, *wanted)
+        output_flags = [
+            argument for format in formats for argument in ("-o", f"{format}={out / verb}-{format}")
+        ]
+        arguments = ["apps/shop", "--base", "main", "--no-proof"] if verb == "plan" else ["."]
+        result = whysync(verb, *arguments, *output_flags)
         outputs[verb] = result.out + result.err
     outputs |= {path.name: path.read_text() for path in out.iterdir()}
     assert len(outputs) == 2 + len(PLAN_FORMATS) + len(LINT_FORMATS)
