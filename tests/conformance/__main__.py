@@ -10,11 +10,11 @@ from pathlib import Path
 from tests.conformance.runner import Result, run
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("directory", type=Path, help="where the *.jsonl vectors are")
     parser.add_argument("--verbose", action="store_true", help="show each failure: expected and got")
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(argv)
     directory: Path = arguments.directory
     if not any(directory.glob("*.jsonl")):
         parser.error(

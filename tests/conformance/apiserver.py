@@ -22,17 +22,17 @@ def check(record: Object) -> list[str]:
     for name in ("default", "kube-system", "ns1"):
         body: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         model.send(Request(verb="create", path="/api/v1/namespaces", body=body))
-    life = _controllers(model) if text(record.get("id")).startswith("apiserver_delete/") else None
+    controllers = _controllers(model) if text(record.get("id")).startswith("apiserver_delete/") else None
     answers: list[Object] = []
-    seen: dict[str, str] = {}
+    versions: dict[str, str] = {}
     problems: list[str] = []
     for number, raw in enumerate(items(record.get("steps"))):
         step = fields(raw)
         request, expected = fields(step.get("request")), fields(_repeated(step.get("response")))
         request = fields(_filled(request, answers))
         model.clock.advance(1)
-        if life is not None and request.get("verb") not in {"get", "list"}:
-            life.reconcile()
+        if controllers is not None and request.get("verb") not in {"get", "list"}:
+            controllers.reconcile()
         if request.get("verb") == "apply":
             got = kubectl_apply(model, request)
             result = [
@@ -45,11 +45,11 @@ def check(record: Object) -> list[str]:
                 result.extend(differences(sent, got["sent"], "sent"))
             answers.append(fields(got.get("object")))
         else:
-            answer, result = _asked(model, life, expected, request, seen)
+            answer, result = _sent(model, controllers, expected, request, versions)
             answers.append(answer.body or {})
             other = step.get("otherResponse")
             if result and isinstance(other, dict):
-                result = _mismatch(other, answer, seen, request) and result
+                result = _mismatch(other, answer, versions, request) and result
         problems.extend(f"step {number}: {problem}" for problem in result)
     return problems
 
@@ -60,46 +60,50 @@ def _controllers(model: ApiServer) -> ControllerManager:
     return ControllerManager(model, Behavior(stopped=frozenset(known - _RUNNING)), nodes=0)
 
 
-def _asked(
-    model: ApiServer, life: ControllerManager | None, expected: Object, request: Object, seen: dict[str, str]
+def _sent(
+    model: ApiServer,
+    controllers: ControllerManager | None,
+    expected: Object,
+    request: Object,
+    versions: dict[str, str],
 ) -> tuple[Answer, list[str]]:
-    """A read may have caught the controllers at any of their steps; it must be one that they come through."""
-    reads = life is not None and request.get("verb") in {"get", "list"}
+    """Send a request; a read may show an intermediate state, so the controllers step until it matches."""
+    reads = controllers is not None and request.get("verb") in {"get", "list"}
     while True:
-        known = dict(seen)
+        known = dict(versions)
         answer = model.send(request_of(request))
         result = _mismatch(expected, answer, known, request)
-        if not result or not reads or life is None or not life.step():
-            seen.update(known)
+        if not result or not reads or controllers is None or not controllers.step():
+            versions.update(known)
             return answer, result
 
 
-def request_of(asked: Object) -> Request:
-    manager, force = asked.get("fieldManager"), asked.get("force")
-    body: Json = asked.get("body")
-    grace = text(fields(asked.get("query")).get("gracePeriodSeconds"))
+def request_of(recorded: Object) -> Request:
+    manager, force = recorded.get("fieldManager"), recorded.get("force")
+    body: Json = recorded.get("body")
+    grace = text(fields(recorded.get("query")).get("gracePeriodSeconds"))
     return Request(
-        verb=text(asked.get("verb")),
-        path=text(asked.get("path")),
+        verb=text(recorded.get("verb")),
+        path=text(recorded.get("path")),
         body=_repeated(body),
         manager=manager if isinstance(manager, str) else None,
         force=bool(force) if force is not None else None,
-        user=text(asked.get("user")),
-        dry_run=bool(asked.get("dryRun")),
-        validation=text(asked.get("fieldValidation")),
+        user=text(recorded.get("user")),
+        dry_run=bool(recorded.get("dryRun")),
+        validation=text(recorded.get("fieldValidation")),
         grace=int(grace) if grace.isdecimal() else None,
     )
 
 
 def _repeated(value: Json) -> Json:
-    """`{"$repeat": [text, n]}` stands for the text n times."""
+    """Expand `{"$repeat": [text, n]}` to the text n times."""
     if isinstance(value, dict):
         result = value.get("$repeat")
         if isinstance(result, list) and len(value) == 1:
-            part, count = result[0], result[1]
-            assert isinstance(part, str)
+            unit, count = result[0], result[1]
+            assert isinstance(unit, str)
             assert isinstance(count, int)
-            return part * count
+            return unit * count
         return {key: _repeated(item) for key, item in value.items()}
     return [_repeated(item) for item in value] if isinstance(value, list) else value
 
@@ -113,20 +117,20 @@ def _filled(value: Json, answers: list[Object]) -> Json:
         return "1"  # any version that is not the object's
     if isinstance(value, str) and " of step " in value:
 
-        def look_up(found: re.Match[str]) -> str:
-            meta = fields(answers[int(found[2])].get("metadata"))
-            return text(meta.get("uid" if found[1] == "uid" else "resourceVersion"))
+        def look_up(placeholder: re.Match[str]) -> str:
+            meta = fields(answers[int(placeholder[2])].get("metadata"))
+            return text(meta.get("uid" if placeholder[1] == "uid" else "resourceVersion"))
 
         return _REFERENCE.sub(look_up, value)
     return value
 
 
-def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], request: Object) -> list[str]:
+def _mismatch(expected: Object, answer: Answer, versions: dict[str, str], request: Object) -> list[str]:
     result: list[str] = []
     if expected.get("code") != answer.code:
-        said = text((answer.body or {}).get("message")) or answer.text
-        wanted = json.dumps(expected.get("status"))
-        return [f"code: expected {expected.get('code')}, got {answer.code}: {said}; {wanted}"]
+        message = text((answer.body or {}).get("message")) or answer.text
+        expected_status = json.dumps(expected.get("status"))
+        return [f"code: expected {expected.get('code')}, got {answer.code}: {message}; {expected_status}"]
     if "text" in expected:
         if expected["text"] != answer.text:
             result.append(f"text: expected {expected['text']!r}, got {answer.text!r}")
@@ -143,9 +147,9 @@ def _mismatch(expected: Object, answer: Answer, seen: dict[str, str], request: O
     version, uid = text(meta.get("resourceVersion")), text(meta.get("uid"))
     if version and uid and not request.get("dryRun"):
         changed = expected.get("resourceVersionChanged")
-        if uid in seen and isinstance(changed, bool) and changed != (seen[uid] != version):
+        if uid in versions and isinstance(changed, bool) and changed != (versions[uid] != version):
             result.append(f"resourceVersionChanged: expected {changed}")
-        seen[uid] = version
+        versions[uid] = version
     return result
 
 
@@ -208,5 +212,5 @@ def matches(expected: str, got: Json) -> bool:
         return True
     if not _MARK.search(expected):
         return False
-    pattern = ".+".join(re.escape(part) for part in _MARK.split(expected))
+    pattern = ".+".join(re.escape(literal) for literal in _MARK.split(expected))
     return re.fullmatch(pattern, got, re.DOTALL) is not None

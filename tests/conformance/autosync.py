@@ -40,10 +40,10 @@ def check(record: Object) -> list[str]:
 
 
 def _decoded(value: Json, into: type[T]) -> T:
-    found, problems = decode(fields(value), into)
-    assert found is not None
+    decoded, problems = decode(fields(value), into)
+    assert decoded is not None
     assert not problems, problems
-    return found
+    return decoded
 
 
 def _seconds(value: Json) -> timedelta:
@@ -92,9 +92,11 @@ def _self_heal(record: Object, expect: Object) -> list[str]:
         state["finishedAt"] = (_NOW - _seconds(since)).isoformat()
     app: Object = {"status": {"operationState": state}}
     wait = autosync.self_heal_remaining_backoff(app, integer(record["attempts"]), _NOW, pace)
-    wanted, tolerance = _seconds(expect["remaining_seconds"]), _seconds(expect["tolerance_seconds"])
+    expected, tolerance = _seconds(expect["remaining_seconds"]), _seconds(expect["tolerance_seconds"])
     failures = mismatch("should_self_heal", expect["should_self_heal"], wait <= timedelta())
-    return failures if abs(wait - wanted) <= tolerance else [*failures, f"remaining: {wait}, not {wanted}"]
+    return (
+        failures if abs(wait - expected) <= tolerance else [*failures, f"remaining: {wait}, not {expected}"]
+    )
 
 
 def _next_retry(record: Object, expect: Object) -> list[str]:

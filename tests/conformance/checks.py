@@ -26,20 +26,20 @@ def failed_checks(obj: Json | Missing, checks: Json | Missing) -> list[str]:
     return failures
 
 
-def mismatch(what: str, expected: Json | Missing, got: Json | Missing) -> list[str]:
-    """Nothing when both are equal (numbers by value) or nothing is claimed, else one line that shows them."""
+def mismatch(subject: str, expected: Json | Missing, got: Json | Missing) -> list[str]:
+    """No line if both are equal (numbers by value) or nothing is expected, else one line that shows them."""
     return (
         []
         if isinstance(expected, Missing) or equal(expected, got)
-        else [f"{what}: expected {_short(expected)}, got {_short(got)}"]
+        else [f"{subject}: expected {_short(expected)}, got {_short(got)}"]
     )
 
 
-def lacks_fragments(what: str, fragments: Json | Missing, got: str | None) -> list[str]:
+def lacks_fragments(subject: str, fragments: Json | Missing, got: str | None) -> list[str]:
     """For `error_contains` and `message_contains`: a fragment, or a list of which all must occur."""
     expected = items(fragments) if isinstance(fragments, list) else [fragments]
     return [
-        f"{what}: expected to contain {_short(fragment)}, got {_short(got)}"
+        f"{subject}: expected to contain {_short(fragment)}, got {_short(got)}"
         for fragment in expected
         if got is None or not isinstance(fragment, str) or fragment not in got
     ]
@@ -50,30 +50,34 @@ def same_items(expected: Iterable[Json], got: Iterable[Json]) -> bool:
     return sorted(map(canonical, expected)) == sorted(map(canonical, got))
 
 
-def multiset_mismatch(what: str, expected: Json | Missing, got: Iterable[Json]) -> list[str]:
+def multiset_mismatch(subject: str, expected: Json | Missing, got: Iterable[Json]) -> list[str]:
     """For lists named `…_any_order`, and `phases`, `types`, `conditions`."""
     result = list(got)
     if same_items(items(expected), result):
         return []
-    return [f"{what}: expected in any order {_short(expected)}, got {_short(result)}"]
+    return [f"{subject}: expected in any order {_short(expected)}, got {_short(result)}"]
 
 
-def equal(one: Json | Missing, other: Json | Missing) -> bool:
+def equal(left: Json | Missing, right: Json | Missing) -> bool:
     """Equal as JSON: 1 and 1.0 are the same number, true is not a number."""
-    if isinstance(one, Missing) or isinstance(other, Missing):
-        return one is other
-    return canonical(one) == canonical(other)
+    if isinstance(left, Missing) or isinstance(right, Missing):
+        return left is right
+    return canonical(left) == canonical(right)
 
 
-def contains(whole: Json | Missing, part: Json | Missing) -> bool:
+def contains(document: Json | Missing, subset: Json | Missing) -> bool:
     """Has `whole` every field that `part` names, with an equal value? Lists must match item by item."""
-    if isinstance(part, dict):
-        return isinstance(whole, dict) and all(
-            contains(whole.get(key, MISSING), value) for key, value in part.items()
+    if isinstance(subset, dict):
+        return isinstance(document, dict) and all(
+            contains(document.get(key, MISSING), value) for key, value in subset.items()
         )
-    if isinstance(part, list):
-        return isinstance(whole, list) and len(whole) == len(part) and all(map(contains, whole, part))
-    return equal(whole, part)
+    if isinstance(subset, list):
+        return (
+            isinstance(document, list)
+            and len(document) == len(subset)
+            and all(map(contains, document, subset))
+        )
+    return equal(document, subset)
 
 
 def canonical(value: Json) -> str:
@@ -105,8 +109,8 @@ def _has_item(result: Json | Missing, value: Json) -> bool:
 
 
 def _quantity_equals(result: Json | Missing, value: Json) -> bool:
-    one, other = _quantity(result), _quantity(value)
-    return one is not None and one == other
+    left, right = _quantity(result), _quantity(value)
+    return left is not None and left == right
 
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([KMGTPE]i)|([numkMGTPE]?)|[eE]([+-]?\d{1,3}))")

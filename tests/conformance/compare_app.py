@@ -27,11 +27,11 @@ def _compare(record: Object) -> list[str]:
     expect = fields(record.get("expect"))
     comparison = compare(_inputs(record))
     failures: list[str] = []
-    for name, look in _LOOKS.items():
+    for name, check in _CHECKS.items():
         if name in expect:
-            failures += look(comparison, expect[name])
-    unknown = set(expect) - set(_LOOKS)
-    return failures + [f"nothing looks at {name}" for name in sorted(unknown)]
+            failures += check(comparison, expect[name])
+    unknown = set(expect) - set(_CHECKS)
+    return failures + [f"no check for {name}" for name in sorted(unknown)]
 
 
 def _repo_error(record: Object) -> list[str]:
@@ -54,7 +54,7 @@ def _inputs(record: Object) -> Inputs:
     app, _ = decode(body, Application)
     project, _ = decode(fields(record.get("project")), AppProject)
     assert app is not None
-    lives = [fields(controllers_of_cluster) for controllers_of_cluster in items(record.get("lives"))]
+    lives = [fields(row) for row in items(record.get("lives"))]
     config: Object = {"data": fields(record.get("settings"))}
     revisions = items(record.get("revisions")) or [record.get("revision")]
     destination = app.spec.destination
@@ -64,12 +64,7 @@ def _inputs(record: Object) -> Inputs:
         project=project,
         settings=Settings.from_config_maps(config, None),
         targets=[fields(target) for target in items(record.get("targets"))],
-        live=GivenLive(
-            {
-                _key(fields(controllers_of_cluster.get("key"))): fields(controllers_of_cluster.get("object"))
-                for controllers_of_cluster in lives
-            }
-        ),
+        live=GivenLive({_key(fields(row.get("key"))): fields(row.get("object")) for row in lives}),
         now=_NOW,
         scopes=EveryKindNamespaced() if record.get("all_kinds_namespaced") else Scopes(),
         cluster=Cluster(server=destination.server, name=destination.name),
@@ -81,7 +76,7 @@ def _inputs(record: Object) -> Inputs:
 
 
 def _key(raw: Object) -> Key:
-    return Key(*(text(raw.get(part)) for part in ("group", "kind", "namespace", "name")))
+    return Key(*(text(raw.get(field)) for field in ("group", "kind", "namespace", "name")))
 
 
 def _integrity_problems(result: Object) -> tuple[str, ...]:
@@ -92,25 +87,27 @@ def _integrity_problems(result: Object) -> tuple[str, ...]:
     )
 
 
-def _conditions(found: Comparison, expected: Json) -> list[str]:
+def _conditions(comparison: Comparison, expected: Json) -> list[str]:
     result: list[Json] = [
-        {"type": condition.type, "message": condition.message} for condition in found.conditions
+        {"type": condition.type, "message": condition.message} for condition in comparison.conditions
     ]
-    written = [fields(condition) for condition in items(found.status.get("conditions"))]
+    written = [fields(condition) for condition in items(comparison.status.get("conditions"))]
     failures = mismatch("number of conditions", len(items(expected)), len(result))
     failures += mismatch("number of conditions in the status", len(result), len(written))
     for claim in map(fields, items(expected)):
         kind = claim.get("type")
-        told = [
+        messages = [
             text(field.get("message")) for field in map(fields, result) if kind in (None, field.get("type"))
         ]
         if "message_contains" in claim:
-            failures += lacks_fragments(str(kind or "condition"), claim["message_contains"], "\n".join(told))
+            failures += lacks_fragments(
+                str(kind or "condition"), claim["message_contains"], "\n".join(messages)
+            )
         elif "message" not in claim:
-            failures += [] if told else [f"condition: expected {kind}, got {result}"]
+            failures += [] if messages else [f"condition: expected {kind}, got {result}"]
         else:
-            wanted: Object = {"type": claim.get("type"), "message": claim.get("message")}
-            failures += [] if wanted in result else [f"condition: expected {wanted}, got {result}"]
+            exact: Object = {"type": claim.get("type"), "message": claim.get("message")}
+            failures += [] if exact in result else [f"condition: expected {exact}, got {result}"]
     return failures
 
 
@@ -140,20 +137,24 @@ def _hook_waves(result: Comparison, expected: Json) -> list[str]:
     return mismatch("waves of hooks", [expected] * max(len(waves), 1), waves)
 
 
-_LOOKS: Final[dict[str, Callable[[Comparison, Json], list[str]]]] = {
-    "sync_status": lambda found, wanted: mismatch("sync", wanted, dig(found.status, "sync", "status")),
-    "app_health": lambda found, wanted: mismatch("health", wanted, dig(found.status, "health", "status")),
-    "resource_count": lambda found, wanted: mismatch(
-        "resources", wanted, len(items(found.status.get("resources")))
+_CHECKS: Final[dict[str, Callable[[Comparison, Json], list[str]]]] = {
+    "sync_status": lambda comparison, expected: mismatch(
+        "sync", expected, dig(comparison.status, "sync", "status")
     ),
-    "managed_count": lambda found, wanted: mismatch("managed", wanted, len(found.resources)),
-    "revision": lambda found, wanted: mismatch(
-        "revision", wanted, dig(found.status, "sync", "revision") or ""
+    "app_health": lambda comparison, expected: mismatch(
+        "health", expected, dig(comparison.status, "health", "status")
     ),
-    "revisions": lambda found, wanted: mismatch(
-        "revisions", wanted, dig(found.status, "sync", "revisions") or []
+    "resource_count": lambda comparison, expected: mismatch(
+        "resources", expected, len(items(comparison.status.get("resources")))
     ),
-    "hook_count": lambda found, wanted: mismatch("hooks", wanted, len(found.hooks)),
+    "managed_count": lambda comparison, expected: mismatch("managed", expected, len(comparison.resources)),
+    "revision": lambda comparison, expected: mismatch(
+        "revision", expected, dig(comparison.status, "sync", "revision") or ""
+    ),
+    "revisions": lambda comparison, expected: mismatch(
+        "revisions", expected, dig(comparison.status, "sync", "revisions") or []
+    ),
+    "hook_count": lambda comparison, expected: mismatch("hooks", expected, len(comparison.hooks)),
     "conditions": _conditions,
     "predicted_live": _predicted_live,
     "reconciled_targets": _reconciled_targets,

@@ -62,7 +62,7 @@ def _health_transition(record: Object) -> list[str]:
 
 
 def _key(row: Object) -> Key:
-    return Key(*(text(row.get(part)) for part in ("group", "kind", "namespace", "name")))
+    return Key(*(text(row.get(field)) for field in ("group", "kind", "namespace", "name")))
 
 
 def _object(value: Json) -> Object | None:

@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 def _decoded(value: Json, into: type[T]) -> T:
-    found, problems = decode(fields(value), into)
-    assert found is not None
+    decoded, problems = decode(fields(value), into)
+    assert decoded is not None
     assert not problems, problems
-    return found
+    return decoded
 
 
 def _object(value: Json) -> Object | None:
@@ -59,7 +59,10 @@ def _prepare_targets(record: Object, expect: Object) -> list[str]:
 def _orphaned(record: Object, expect: Object) -> list[str]:
     rows = [fields(row) for row in items(record["namespace_resources"])]
     top_level = [
-        (Key(*(text(row.get(part)) for part in ("group", "kind", "namespace", "name"))), text(row.get("app")))
+        (
+            Key(*(text(row.get(field)) for field in ("group", "kind", "namespace", "name"))),
+            text(row.get("app")),
+        )
         for row in rows
     ]
     apps = {app for _, app in top_level if app} | {text(record["app_name"])}
@@ -151,9 +154,9 @@ def _set_conditions(record: Object, expect: Object) -> list[str]:
         [text(kind) for kind in items(record["evaluated_types"])],
         datetime.fromisoformat(text(record["now"])),
     )
-    wanted = [fields(item) for item in items(expect["conditions"])]
-    failures = mismatch("conditions", len(wanted), len(result))
-    for expected, got in zip(wanted, result, strict=False):
+    expected_conditions = [fields(item) for item in items(expect["conditions"])]
+    failures = mismatch("conditions", len(expected_conditions), len(result))
+    for expected, got in zip(expected_conditions, result, strict=False):
         failures += mismatch("type", expected["type"], got.type)
         failures += mismatch("message", expected["message"], got.message)
         when = got.last_transition_time

@@ -38,7 +38,7 @@ def check(record: Object) -> list[str]:
             return _check_result(_compared(record), expect)
         case "diff-array":
             pairs = zip(items(record.get("desired")), items(record.get("live")), strict=True)
-            modified = any(diff(_object(one), _object(other)).modified for one, other in pairs)
+            modified = any(diff(_object(desired), _object(live)).modified for desired, live in pairs)
             return mismatch("modified", expect.get("modified"), modified)
         case "state-diff":
             return _check_result(_state_compared(record), expect)
@@ -137,12 +137,14 @@ def _check_masks(record: Object, expect: Object) -> list[str]:
 
 
 def _check_ancestors(record: Object, expect: Object) -> list[str]:
-    kept = without_owned_ancestors(_field_set(record.get("to_remove")), _field_set(record.get("owned")))
-    failures = [f"{path}: should stay" for path in items(expect.get("kept")) if not kept.has(_path(path))]
-    failures += [f"{path}: should go" for path in items(expect.get("dropped")) if kept.has(_path(path))]
+    remaining = without_owned_ancestors(_field_set(record.get("to_remove")), _field_set(record.get("owned")))
+    failures = [
+        f"{path}: should stay" for path in items(expect.get("kept")) if not remaining.has(_path(path))
+    ]
+    failures += [f"{path}: should go" for path in items(expect.get("dropped")) if remaining.has(_path(path))]
     if expect.get("exact"):
         expected = sorted(_path(path) for path in items(expect.get("kept")))
-        failures += mismatch("kept", json.dumps(expected), json.dumps(sorted(kept.paths())))
+        failures += mismatch("kept", json.dumps(expected), json.dumps(sorted(remaining.paths())))
     return failures
 
 

@@ -15,9 +15,9 @@ from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.merge.structured import DEDUCED
 
 
-def same_rules(one: Iterable[IgnoreDifference] | None, other: Iterable[IgnoreDifference] | None) -> bool:
+def same_rules(left: Iterable[IgnoreDifference] | None, right: Iterable[IgnoreDifference] | None) -> bool:
     """Mirrors `IgnoreDifferences.Equals`, Argo CD 3.6: no list and an empty one are the same."""
-    return tuple(one or ()) == tuple(other or ())
+    return tuple(left or ()) == tuple(right or ())
 
 
 def check(record: Object) -> list[str]:

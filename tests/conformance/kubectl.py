@@ -9,12 +9,12 @@ from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.kubectl.client_side_apply import client_side_apply
 
 
-def kubectl_apply(model: ApiServer, asked: Object) -> Object:
-    """What the record claims of a run: `exit`, `stdout`, `object`."""
-    args = [text(arg) for arg in items(asked.get("args"))]
-    body = fields(asked.get("body"))
+def kubectl_apply(model: ApiServer, recorded: Object) -> Object:
+    """The result of a run in the terms of the record: `exit`, `stdout`, `object`."""
+    args = [text(arg) for arg in items(recorded.get("args"))]
+    body = fields(recorded.get("body"))
     meta = fields(body.get("metadata"))
-    namespace = text(asked.get("namespace"))
+    namespace = text(recorded.get("namespace"))
     if namespace and text(meta.get("namespace"), namespace) != namespace:
         return {"exit": 1, "object": None}
     manifest: Object = {**body, "metadata": {**meta, "namespace": namespace}} if namespace else body
@@ -31,8 +31,8 @@ def kubectl_apply(model: ApiServer, asked: Object) -> Object:
         done = client_side_apply(model, manifest, collection=collection)
         outcome, answer, sent = done.outcome, done.answer, done.sent
         if answer.code in {409, 422} and "--force" in args:
-            gone: Json = {"propagationPolicy": "Background"}
-            model.send(Request(verb="delete", path=f"{collection}/{ref.name}", body=gone))
+            delete_options: Json = {"propagationPolicy": "Background"}
+            model.send(Request(verb="delete", path=f"{collection}/{ref.name}", body=delete_options))
             outcome, answer = "configured", client_side_apply(model, manifest, collection=collection).answer
     result = model.send(Request(verb="get", path=f"{collection}/{ref.name}"))
     name = f"{resource.singular}{'.' + resource.group if resource.group else ''}/{ref.name}"

@@ -66,10 +66,10 @@ def check(record: Object) -> list[str]:
 
 
 def _decoded(value: Json, into: type[T]) -> T:
-    found, problems = decode(fields(value), into)
-    assert found is not None
+    decoded, problems = decode(fields(value), into)
+    assert decoded is not None
     assert not problems, problems
-    return found
+    return decoded
 
 
 def _project(**spec: Json) -> AppProject:

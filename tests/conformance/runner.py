@@ -75,7 +75,7 @@ def _checks(name: str) -> list[tuple[str, Check]]:
         module = importlib.import_module(module_name)
         return [(line, cast(Check, getattr(module, function))) for line, function in questions.items()]
     except Exception as problem:  # a module that cannot be loaded fails its own file, not the run
-        return [(line, _refuse(_told(problem))) for line in questions]
+        return [(line, _refuse(_crash_text(problem))) for line in questions]
 
 
 def _refuse(why: str) -> Check:
@@ -119,10 +119,10 @@ def _ask(check: Check, record: Object) -> list[str] | None:
     try:
         return check(_Record({**record, "expect": claims}))
     except Exception as problem:  # what cannot be evaluated has failed, whatever the reason
-        return [_told(problem)]
+        return [_crash_text(problem)]
 
 
-def _told(problem: Exception) -> str:
+def _crash_text(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}"
 
 

@@ -26,8 +26,8 @@ def deletion_hook_needed(target: Object, live: Object | None, kinds: Iterable[ho
     """Must a hook of the deletion still be created? A live one of any of these kinds is enough."""
     kinds = tuple(kinds)
     expected = any(hooks.is_deletion_hook(target, kind) for kind in kinds)
-    there = live is not None and any(hooks.is_deletion_hook(live, kind) for kind in kinds)
-    return expected and not there
+    exists = live is not None and any(hooks.is_deletion_hook(live, kind) for kind in kinds)
+    return expected and not exists
 
 
 def is_multi_step(tasks: Sequence[hooks.Task]) -> bool:
@@ -121,7 +121,7 @@ def _one_task(record: Object, expect: Object) -> list[str]:
 
 def _sort(record: Object, expect: Object) -> list[str]:
     tasks = [_task(fields(raw)) for raw in items(record["tasks"])]
-    # a task is found again by its object, which sorting does not replace
+    # tasks are identified by their objects, which sorting does not replace
     names = {
         id(task.obj): text(fields(raw)["task"])
         for task, raw in zip(tasks, items(record["tasks"]), strict=True)
@@ -130,8 +130,8 @@ def _sort(record: Object, expect: Object) -> list[str]:
     placed = {names[id(task.obj)]: task for task in ordered}
     failures = mismatch("order", expect["order"], list(placed))
     for name, expected in fields(expect.get("effective")).items():
-        for part, value in fields(expected).items():
-            failures += mismatch(f"{name}.{part}", value, getattr(placed[name], part))
+        for attribute, value in fields(expected).items():
+            failures += mismatch(f"{name}.{attribute}", value, getattr(placed[name], attribute))
     return failures
 
 

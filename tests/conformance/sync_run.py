@@ -27,19 +27,21 @@ def _run(record: Object, expect: Object) -> list[str]:
     state = state_of(fields(record.get("initial_state")))
     confirmed = False
     failures: list[str] = []
-    wanted = [fields(step) for step in items(expect.get("steps"))]
-    for at, (given, expected) in enumerate(zip(map(fields, items(record["steps"])), wanted, strict=True)):
-        confirmed = confirmed or fields(given.get("set")).get("prune_confirmed") is True
-        request = replace(request_of(record, given.get("pairs")), prune_confirmed=confirmed)
-        state = _overwritten(state, items(given.get("set_results")))
+    expected_steps = [fields(step) for step in items(expect.get("steps"))]
+    for at, (inputs, expected) in enumerate(
+        zip(map(fields, items(record["steps"])), expected_steps, strict=True)
+    ):
+        confirmed = confirmed or fields(inputs.get("set")).get("prune_confirmed") is True
+        request = replace(request_of(record, inputs.get("pairs")), prune_confirmed=confirmed)
+        state = _overwritten(state, items(inputs.get("set_results")))
         ground.pauses.clear()
         state = step(state, request, ground)
         failures += [f"step {at + 1}: {result}" for result in _judge(expected, state, ground)]
     return failures
 
 
-def _overwritten(state: State, told: list[Json]) -> State:
-    phases = {text(fields(item).get("name")): text(fields(item).get("hook_phase")) for item in told}
+def _overwritten(state: State, overrides: list[Json]) -> State:
+    phases = {text(fields(item).get("name")): text(fields(item).get("hook_phase")) for item in overrides}
     results = (
         msgspec.structs.replace(result, hook_phase=phases.get(result.name, result.hook_phase))
         for result in state.results
@@ -54,7 +56,7 @@ def _terminate(record: Object, expect: Object) -> list[str]:
 
 
 def _judge(expect: Object, state: State, ground: StubClusterOps) -> list[str]:
-    told: list[Object] = [
+    results: list[Object] = [
         {
             "kind": result.kind,
             "name": result.name,
@@ -65,32 +67,34 @@ def _judge(expect: Object, state: State, ground: StubClusterOps) -> list[str]:
         for result in state.results
     ]
     answers: dict[str, Callable[[Json], list[str]]] = {
-        "phase": lambda wanted: mismatch("phase", wanted, state.phase),
-        "message": lambda wanted: mismatch("message", wanted, state.message),
-        "message_contains": lambda wanted: lacks_fragments("message", wanted, state.message),
-        "result_count": lambda wanted: mismatch("results", wanted, len(told)),
-        "results": lambda wanted: _results(wanted, told, ordered=expect.get("results_ordered") is True),
+        "phase": lambda expected: mismatch("phase", expected, state.phase),
+        "message": lambda expected: mismatch("message", expected, state.message),
+        "message_contains": lambda expected: lacks_fragments("message", expected, state.message),
+        "result_count": lambda expected: mismatch("results", expected, len(results)),
+        "results": lambda expected: _results(
+            expected, results, ordered=expect.get("results_ordered") is True
+        ),
         "results_ordered": lambda _: [],
-        "absent_results": lambda wanted: [
+        "absent_results": lambda expected: [
             f"result of {name}: expected none"
-            for name in items(wanted)
-            if any(r["name"] == name for r in told)
+            for name in items(expected)
+            if any(r["name"] == name for r in results)
         ],
-        "first_result_message_contains": lambda wanted: lacks_fragments(
-            "first result", wanted, text(told[0]["message"])
+        "first_result_message_contains": lambda expected: lacks_fragments(
+            "first result", expected, text(results[0]["message"])
         ),
-        "commands": lambda wanted: _commands(wanted, ground),
-        "delete_attempted": lambda wanted: mismatch("tried", wanted, ground.attempted_deletions > 0),
-        "delete_count": lambda wanted: mismatch("deletions", wanted, len(ground.deletions)),
-        "deleted": lambda wanted: mismatch("deleted", wanted, [ref.name for ref in ground.deletions]),
-        "discovery_calls": lambda wanted: mismatch("discoveries", wanted, ground.discoveries),
-        "finalizer_update_count": lambda wanted: mismatch("updates", wanted, len(ground.updates)),
-        "finalizers_removed": lambda wanted: mismatch(
-            "finalizers", wanted, bool(ground.updates) and not any(map(has_hook_finalizer, ground.updates))
+        "commands": lambda expected: _commands(expected, ground),
+        "delete_attempted": lambda expected: mismatch("tried", expected, ground.attempted_deletions > 0),
+        "delete_count": lambda expected: mismatch("deletions", expected, len(ground.deletions)),
+        "deleted": lambda expected: mismatch("deleted", expected, [ref.name for ref in ground.deletions]),
+        "discovery_calls": lambda expected: mismatch("discoveries", expected, ground.discoveries),
+        "finalizer_update_count": lambda expected: mismatch("updates", expected, len(ground.updates)),
+        "finalizers_removed": lambda expected: mismatch(
+            "finalizers", expected, bool(ground.updates) and not any(map(has_hook_finalizer, ground.updates))
         ),
-        "wave_callback": lambda wanted: mismatch("pause", wanted, _pause(ground)),
+        "wave_callback": lambda expected: mismatch("pause", expected, _pause(ground)),
     }
-    return [failure for name, wanted in expect.items() for failure in answers[name](wanted)]
+    return [failure for name, expected in expect.items() for failure in answers[name](expected)]
 
 
 def _results(expected: Json, result: list[Object], *, ordered: bool) -> list[str]:

@@ -35,15 +35,17 @@ def _sync_app(record: Object, expect: Object) -> list[str]:
         {key: fields(entry).get(key) for key in ("source", "revision")} for entry in sync_pass.history or []
     ]
     answers: dict[str, Callable[[Json], list[str]]] = {
-        "phase": lambda wanted: mismatch("phase", wanted, state.get("phase")),
-        "message_contains": lambda wanted: lacks_fragments("message", wanted, text(state.get("message"))),
-        "sync_result_source": lambda wanted: mismatch("source", wanted, dig(state, "syncResult", "source")),
-        "sync_result_managed_namespace_metadata": lambda wanted: mismatch(
-            "metadata", wanted, dig(state, "syncResult", "managedNamespaceMetadata")
+        "phase": lambda expected: mismatch("phase", expected, state.get("phase")),
+        "message_contains": lambda expected: lacks_fragments("message", expected, text(state.get("message"))),
+        "sync_result_source": lambda expected: mismatch(
+            "source", expected, dig(state, "syncResult", "source")
         ),
-        "history": lambda wanted: mismatch("history", wanted, history),
+        "sync_result_managed_namespace_metadata": lambda expected: mismatch(
+            "metadata", expected, dig(state, "syncResult", "managedNamespaceMetadata")
+        ),
+        "history": lambda expected: mismatch("history", expected, history),
     }
-    return [failure for name, wanted in expect.items() for failure in answers[name](wanted)]
+    return [failure for name, expected in expect.items() for failure in answers[name](expected)]
 
 
 def _app_sync(record: Object) -> AppSync:
@@ -53,12 +55,12 @@ def _app_sync(record: Object) -> AppSync:
     assert app is not None
     assert project is not None
     result = [fields(cluster) for cluster in items(record.get("clusters"))]
-    named = [Cluster(server=text(item.get("server")), name=text(item.get("name"))) for item in result]
-    clusters = named or [Cluster(server=app.spec.destination.server)]
+    declared = [Cluster(server=text(item.get("server")), name=text(item.get("name"))) for item in result]
+    clusters = declared or [Cluster(server=app.spec.destination.server)]
     now = datetime.fromisoformat(text(record.get("now"), "2024-03-13T12:30:20Z"))
     settings = Settings.from_config_maps({"data": fields(record.get("settings"))}, None)
 
-    def compared(_wanted: SyncTarget) -> Comparison:
+    def compared(_target: SyncTarget) -> Comparison:
         inputs = Inputs(
             application=body,
             app=app,

@@ -66,13 +66,13 @@ def request_of(record: Object, pairs: Json) -> Request:
 
 
 def _key(raw: Object) -> Key:
-    return Key(*(text(raw.get(part)) for part in ("group", "kind", "namespace", "name")))
+    return Key(*(text(raw.get(field)) for field in ("group", "kind", "namespace", "name")))
 
 
-def _namespace_maker(given: Object) -> NamespaceMaker | None:
-    """Argo CD's own tests take one that wants every Namespace as it is."""
-    document = fields(given.get("namespace_modifier"))
-    if given.get("create_namespace") is not True and not document:
+def _namespace_maker(inputs: Object) -> NamespaceMaker | None:
+    """As in Argo CD's own tests, the default accepts every Namespace unchanged."""
+    document = fields(inputs.get("namespace_modifier"))
+    if inputs.get("create_namespace") is not True and not document:
         return None
 
     def make(namespace: Object, _live: Object | None) -> Object | None:
@@ -125,22 +125,22 @@ def _discovery_errors(result: Object) -> list[Refused]:
     return [Refused(message, reason=reason) for _ in range(integer(result.get("failures"), _EVER))]
 
 
-def state_of(told: Object) -> State:
+def state_of(recorded: Object) -> State:
     return State(
-        phase=text(told.get("phase"), Phase.RUNNING.value),
-        message=text(told.get("message")),
-        results=tuple(result_of(fields(result)) for result in items(told.get("results"))),
+        phase=text(recorded.get("phase"), Phase.RUNNING.value),
+        message=text(recorded.get("message")),
+        results=tuple(result_of(fields(result)) for result in items(recorded.get("results"))),
     )
 
 
-def result_of(told: Object) -> Result:
+def result_of(recorded: Object) -> Result:
     return Result(
-        group=text(told.get("group")),
-        kind=text(told.get("kind")),
-        namespace=text(told.get("namespace")),
-        name=text(told.get("name")),
-        status=text(told.get("status")),
-        message=text(told.get("message")),
-        hook_phase=text(told.get("hook_phase")),
-        sync_phase=text(told.get("sync_phase")),
+        group=text(recorded.get("group")),
+        kind=text(recorded.get("kind")),
+        namespace=text(recorded.get("namespace")),
+        name=text(recorded.get("name")),
+        status=text(recorded.get("status")),
+        message=text(recorded.get("message")),
+        hook_phase=text(recorded.get("hook_phase")),
+        sync_phase=text(recorded.get("sync_phase")),
     )

@@ -52,7 +52,7 @@ def _by_name(result: Plan, expected: Json, answer: Callable[[SyncTask], Json]) -
     return {name: answer(tasks[name]) for name in fields(expected)}
 
 
-def _first_task(result: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
+def _first_task(result: Plan, _ground: StubClusterOps, _expected: Json) -> Json:
     first = result.tasks[0]
     return {
         "phase": first.phase,
@@ -63,25 +63,25 @@ def _first_task(result: Plan, _ground: StubClusterOps, _wanted: Json) -> Json:
 
 
 def _names_contain(result: Plan, _ground: StubClusterOps, expected: Json) -> Json:
-    """Echoes those fragments that the task in the same place has."""
+    """The expected fragments that the name of the task at the same index contains."""
     pairs = zip(items(expected), result.tasks, strict=True)
     return [fragment for fragment, task in pairs if text(fragment) in task.ref.name]
 
 
 _PLAN: Final[dict[str, Callable[[Plan, StubClusterOps, Json], Json]]] = {
-    "plan_valid": lambda found, _ground, _wanted: found.is_valid,
-    "task_count": lambda found, _ground, _wanted: len(found.tasks),
-    "task_names": lambda found, _ground, _wanted: [task.ref.name for task in found.tasks],
+    "plan_valid": lambda plan, _ground, _expected: plan.is_valid,
+    "task_count": lambda plan, _ground, _expected: len(plan.tasks),
+    "task_names": lambda plan, _ground, _expected: [task.ref.name for task in plan.tasks],
     "task_names_contain": _names_contain,
-    "task_namespaces": lambda found, _ground, _wanted: [task.ref.namespace for task in found.tasks],
-    "waves": lambda found, _ground, wanted: _by_name(found, wanted, lambda task: task.wave),
-    "last_wave": lambda found, _ground, _wanted: found.tasks[-1].wave,
-    "dry_run": lambda found, _ground, wanted: _by_name(found, wanted, lambda task: not task.skips_dry_run),
-    "namespace_pre_sync_task": lambda found, _ground, _wanted: any(
-        task.ref.kind == "Namespace" and task.phase == "PreSync" for task in found.tasks
+    "task_namespaces": lambda plan, _ground, _expected: [task.ref.namespace for task in plan.tasks],
+    "waves": lambda plan, _ground, expected: _by_name(plan, expected, lambda task: task.wave),
+    "last_wave": lambda plan, _ground, _expected: plan.tasks[-1].wave,
+    "dry_run": lambda plan, _ground, expected: _by_name(plan, expected, lambda task: not task.skips_dry_run),
+    "namespace_pre_sync_task": lambda plan, _ground, _expected: any(
+        task.ref.kind == "Namespace" and task.phase == "PreSync" for task in plan.tasks
     ),
     "first_task": _first_task,
-    "discovery_calls": lambda _found, ground, _wanted: ground.discoveries,
+    "discovery_calls": lambda _plan, ground, _expected: ground.discoveries,
 }
 
 

@@ -27,14 +27,14 @@ def without_tracking(obj: Object, *, method: str) -> Object:
 
 def parse_qualified_name(name: str, default_namespace: str) -> tuple[str, str]:
     """`namespace/name` → `(name, namespace)`."""
-    namespace, found, rest = name.partition("/")
-    return (rest, namespace) if found else (name, default_namespace)
+    namespace, separator, rest = name.partition("/")
+    return (rest, namespace) if separator else (name, default_namespace)
 
 
 def parse_instance_name(name: str, default_namespace: str) -> tuple[str, str]:
     """`namespace_name` → `(name, namespace)`."""
-    namespace, found, rest = name.partition("_")
-    return (rest, namespace) if found else (name, default_namespace)
+    namespace, separator, rest = name.partition("_")
+    return (rest, namespace) if separator else (name, default_namespace)
 
 
 def instance_name_from_qualified(name: str, default_namespace: str) -> str:

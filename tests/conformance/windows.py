@@ -25,10 +25,10 @@ def check(record: Object) -> list[str]:
 
 
 def _decoded(value: Json, into: type[T]) -> T:
-    found, problems = decode(fields(value), into)
-    assert found is not None
+    decoded, problems = decode(fields(value), into)
+    assert decoded is not None
     assert not problems, problems
-    return found
+    return decoded
 
 
 def _windows(record: Object) -> tuple[SyncWindow, ...]:
@@ -48,13 +48,13 @@ def _listed(
             result = question(windows, _now(record))
         except sync_windows.BadWindow:
             return mismatch("error", expect["error"], True)
-        places: list[Json] = [
-            place for place, window in enumerate(windows) if any(window is w for w in result)
+        indexes: list[Json] = [
+            index for index, window in enumerate(windows) if any(window is w for w in result)
         ]
         failures = mismatch("error", expect.get("error", False), False)
         failures += mismatch("count", expect[f"{name}_count"], len(result))
         if f"{name}_indexes" in expect:
-            failures += mismatch("indexes", expect[f"{name}_indexes"], places)
+            failures += mismatch("indexes", expect[f"{name}_indexes"], indexes)
         return failures
 
     return ask
@@ -127,16 +127,16 @@ def _update(record: Object, expect: Object) -> list[str]:
 def _delete(record: Object, expect: Object) -> list[str]:
     windows = _windows(record)
     try:
-        left, failed = window_editing.removed(windows, integer(record["index"])), False
+        remaining, failed = window_editing.removed(windows, integer(record["index"])), False
     except ValueError:
-        left, failed = windows, True
+        remaining, failed = windows, True
     failures = mismatch("error", expect["error"], failed)
-    return failures + mismatch("remaining", expect["remaining"], len(left))
+    return failures + mismatch("remaining", expect["remaining"], len(remaining))
 
 
 def _identity(record: Object, expect: Object) -> list[str]:
-    one, other = (window_editing.identity(_decoded(record[side], SyncWindow)) for side in "ab")
-    return mismatch("same_identity", expect["same_identity"], one == other)
+    left, right = (window_editing.identity(_decoded(record[side], SyncWindow)) for side in "ab")
+    return mismatch("same_identity", expect["same_identity"], left == right)
 
 
 _OPS: dict[str, Callable[[Object, Object], list[str]]] = {

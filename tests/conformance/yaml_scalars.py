@@ -26,16 +26,16 @@ def check(record: Object) -> list[str]:
 
 
 def _refusal(result: Document | Broken | None, *, strict: bool) -> str:
-    """What a server would refuse the document for, beyond YAML only as far as the vectors go."""
+    """Why an API server would refuse the document, as far as the vectors cover it."""
     if isinstance(result, Broken):
         return str(result)
     body = fields(result.body) if result else {}
     if not text(body.get("kind")):
         return "Object 'Kind' is missing"
-    for place in ("labels", "annotations"):
-        for name, value in fields(fields(body.get("metadata")).get(place)).items():
+    for map_name in ("labels", "annotations"):
+        for name, value in fields(fields(body.get("metadata")).get(map_name)).items():
             if not isinstance(value, str | None):
-                return f"{place}.{name} is not text"
+                return f"{map_name}.{name} is not text"
     return "; ".join(result.warnings) if result and strict else ""
 
 
@@ -50,19 +50,19 @@ def _body(record: Object, body: Object) -> list[str]:
 def _metadata(record: Object, body: Object) -> list[str]:
     mismatches: list[str] = []
     metadata = fields(body.get("metadata"))
-    for place, expected in fields(record.get("expect_metadata")).items():
+    for map_name, expected in fields(record.get("expect_metadata")).items():
         # A typed field of the server: text, where null is its empty value.
-        got: Json = {key: value or "" for key, value in fields(metadata.get(place)).items()}
+        got: Json = {key: value or "" for key, value in fields(metadata.get(map_name)).items()}
         if got != expected:
-            mismatches.append(f"metadata.{place}: expected {_shown(expected)}, got {_shown(got)}")
+            mismatches.append(f"metadata.{map_name}: expected {_shown(expected)}, got {_shown(got)}")
     return mismatches
 
 
 def _warnings(record: Object, result: Document) -> list[str]:
     if record.get("fieldValidation") == "Ignore":
         return []
-    wanted, got = items(record.get("warnings")), list(result.warnings)
-    return [] if wanted == got else [f"warnings: expected {wanted}, got {got}"]
+    expected, got = items(record.get("warnings")), list(result.warnings)
+    return [] if expected == got else [f"warnings: expected {expected}, got {got}"]
 
 
 def _same(item: Json, other: Json) -> bool:

@@ -53,36 +53,36 @@ def _folded(obj: Object | None) -> Object | None:
     return normalize_secret(obj) if is_secret else obj
 
 
-def _mask(sides: list[Object | None], key: str, where: tuple[str, ...]) -> None:
+def _mask(sides: list[Object | None], key: str, path: tuple[str, ...]) -> None:
     """Replace one key on all sides; the n-th distinct value gets n-1 times four more signs."""
     marks: dict[str, str] = {}
     for index, side in enumerate(sides):
         if side is None:
             continue
-        holder = _dig(side, where)
+        holder = _dig(side, path)
         if key not in holder:
             continue
-        mark = marks.setdefault(_told(holder[key]), _MASK + _MORE * len(marks))
-        sides[index] = _put(side, where, {**holder, key: mark})
+        mark = marks.setdefault(_as_text(holder[key]), _MASK + _MORE * len(marks))
+        sides[index] = _put(side, path, {**holder, key: mark})
 
 
-def _dig(side: Object, where: tuple[str, ...]) -> Object:
+def _dig(side: Object, path: tuple[str, ...]) -> Object:
     value: Json = side
-    for step in where:
+    for step in path:
         value = fields(value).get(step)
         if value is not None and not isinstance(value, dict):
-            raise DiffError(f"unstructured.NestedMap error: .{'.'.join(where)} accessor error")
+            raise DiffError(f"unstructured.NestedMap error: .{'.'.join(path)} accessor error")
     return fields(value)
 
 
-def _put(side: Object, where: tuple[str, ...], value: Object) -> Object:
-    if len(where) == 1:
-        return {**side, where[0]: value}
-    return {**side, where[0]: _put(fields(side.get(where[0])), where[1:], value)}
+def _put(side: Object, path: tuple[str, ...], value: Object) -> Object:
+    if len(path) == 1:
+        return {**side, path[0]: value}
+    return {**side, path[0]: _put(fields(side.get(path[0])), path[1:], value)}
 
 
-def _told(value: Json) -> str:
-    """Go's `%s` of a value: what is no text is told apart from it."""
+def _as_text(value: Json) -> str:
+    """Go's `%s` of a value; a value that is not a string is marked as in Go."""
     if value is None:
         return ""
     return value if isinstance(value, str) else f"%!s({type(value).__name__}={value})"

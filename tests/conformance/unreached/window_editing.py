@@ -49,13 +49,13 @@ def identity(window: SyncWindow) -> SyncWindow:
 
 
 def updated(window: SyncWindow, change: SyncWindow) -> SyncWindow:
-    """What `argocd proj windows update` makes of it. Mirrors `SyncWindow.Update`: no zone means UTC again."""
+    """The window after `argocd proj windows update`. Mirrors `SyncWindow.Update`: no zone means UTC again."""
     names = ("schedule", "duration", "applications", "namespaces", "clusters", "description")
-    given = {name: value for name in names if (value := getattr(change, name))}
-    if not given:
+    changes = {name: value for name in names if (value := getattr(change, name))}
+    if not changes:
         message = "schedule, duration, application, namespace, cluster or description"
         raise ValueError(f"cannot update: require one or more of {message}")
-    return msgspec.structs.replace(window, **given, time_zone=change.time_zone or "UTC")
+    return msgspec.structs.replace(window, **changes, time_zone=change.time_zone or "UTC")
 
 
 def removed(windows: Sequence[SyncWindow], index: int) -> tuple[SyncWindow, ...]:
