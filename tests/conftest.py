@@ -14,8 +14,7 @@ from hypothesis import settings
 from tests.clock import SteadyLoop, steady_time
 from tests.golden import Golden
 from whysync import deadline
-from whysync.facts.http import rate_limit as pace
-from whysync.facts.http import retry as patience
+from whysync.facts.http import rate_limit, retry
 from whysync.lab.library import names
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _no_timeout_because_the_machine_is_busy() -> Generator[None]:
     """Timeouts of the network are measured with the clock of `tests/clock.py`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio.events, "new_event_loop", SteadyLoop)
-        for module in (deadline, pace, patience):
+        for module in (deadline, rate_limit, retry):
             patch.setattr(module, "time", steady_time)
         yield
 

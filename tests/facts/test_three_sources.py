@@ -21,7 +21,7 @@ from tests.facts.argocd_api.test_same_answer import (
     by_bundle,
     rules,
 )
-from tests.facts.http.faulty import Asked, Says
+from tests.facts.http.faulty import FakeRequest, FakeResponse
 from tests.facts.kubernetes_api.fake_api import KINDS, FakeApi, kubeconfig
 from tests.facts.kubernetes_api.reading import QUICK, serving
 from tests.played import played
@@ -58,12 +58,12 @@ class Cluster(FakeApi):
             plural = plurals.get((ref.group, ref.kind)) or _plural(ref.kind)
             self.kinds.setdefault(f"{ref.api_version}/{ref.kind}", (plural, bool(ref.namespace)))
 
-    def __call__(self, asked: Asked) -> Says:
-        url = urlsplit(asked.target)
+    def __call__(self, request: FakeRequest) -> FakeResponse:
+        url = urlsplit(request.target)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
-        result = self._answer(unquote(url.path), query, asked)
+        result = self._answer(unquote(url.path), query, request)
         assert self.now is not None
-        return Says(
+        return FakeResponse(
             result.status, result.body, {**result.headers, "Date": format_datetime(self.now, usegmt=True)}
         )
 
@@ -90,7 +90,7 @@ def _plural(kind: str) -> str:
 
 @cache
 def from_cluster(name: str) -> Snapshot:
-    """With the rendered manifests beside it: Kubernetes itself does not know what Git says."""
+    """A cluster with the rendered manifests, which the Kubernetes API does not have."""
     scene = of_lab(name)
     with serving(Cluster(scene)) as server, tempfile.TemporaryDirectory() as home:
         for app, manifests in scene.desired.items():
@@ -133,8 +133,8 @@ def test_a_kubeconfig_gives_the_answer_of_a_bundle(name: str) -> None:
     result = from_cluster(name)
     assert bool(result.gaps) is (name in {*AWAY, *EMPTY})
     # Plain files of Git have no namespace where they leave it out; the source fills it in, as Argo CD does.
-    there = replace(played(name).snapshot(), desired=result.desired)
-    assert (answer(result) == answer(there)) is (name not in BEYOND)
+    bundle_snapshot = replace(played(name).snapshot(), desired=result.desired)
+    assert (answer(result) == answer(bundle_snapshot)) is (name not in BEYOND)
 
 
 ALIKE = [name for name in names() if name not in {*OTHER_FINDINGS, *BEYOND}]

@@ -87,21 +87,23 @@ class Answers:
     def applications(self, *, name: str, namespace: str, projects: list[str], selector: str) -> Object:
         apps = [
             app
-            for place, app in sorted(self.apps.items())
-            if (not name or place.endswith(f"/{name}"))
-            and (not namespace or place.startswith(f"{namespace}/"))
+            for app_key, app in sorted(self.apps.items())
+            if (not name or app_key.endswith(f"/{name}"))
+            and (not namespace or app_key.startswith(f"{namespace}/"))
             and (not projects or text(dig(app, "spec", "project")) in projects)
             and _fits(fields(dig(app, "metadata", "labels")), selector)
         ]
         return {"metadata": {"resourceVersion": "77"}, **_listed(apps)}
 
-    def application(self, place: str) -> Object | None:
-        """With the health of its rows from the tree, as one Application is answered, but not a list."""
-        app = self.apps.get(place)
+    def application(self, app_key: str) -> Object | None:
+        """One Application with the health of its rows from the tree, which a list does not have."""
+        app = self.apps.get(app_key)
         if app is None:
             return None
         app = copy_object(app)
-        health = {_key(fields(node)): fields(node).get("health") for node in items(self.tree(place)["nodes"])}
+        health = {
+            _key(fields(node)): fields(node).get("health") for node in items(self.tree(app_key)["nodes"])
+        }
         if dig(app, "status", "resourceHealthSource") == "appTree":
             for raw in items(dig(app, "status", "resources")):
                 row = fields(raw)
@@ -109,17 +111,17 @@ class Answers:
                     row["health"] = result
         return _untyped(app)
 
-    def tree(self, place: str) -> Object:
-        if place not in self._trees:
-            self._trees[place] = self._tree(place)
-        return self._trees[place]
+    def tree(self, app_key: str) -> Object:
+        if app_key not in self._trees:
+            self._trees[app_key] = self._tree(app_key)
+        return self._trees[app_key]
 
-    def _tree(self, place: str) -> Object:
+    def _tree(self, app_key: str) -> Object:
         nodes: dict[str, Json] = {}
-        waiting = [*self._managed(place), *(hook for hook in self._hooks(place))]
+        waiting = [*self._managed(app_key), *(hook for hook in self._hooks(app_key))]
         for target, live in waiting:
             if live is None:
-                nodes[str(ref_of(target or {}).key)] = self._absent(place, target or {})
+                nodes[str(ref_of(target or {}).key)] = self._absent(app_key, target or {})
             else:
                 self._add(live, nodes)
         return {"nodes": list(nodes.values()), "hosts": [], "shardsCount": "1"}
@@ -154,7 +156,7 @@ class Answers:
                 name = f"{text(dig(template, 'metadata', 'name'))}-{owner.name}-"
                 if ref.name.startswith(name) and ref.name.removeprefix(name).isdecimal():
                     uid: Json = text(dig(live_object, "metadata", "uid"))
-                    result.append({**_named(live_object), "apiVersion": "apps/v1", "uid": uid})
+                    result.append({**_identity(live_object), "apiVersion": "apps/v1", "uid": uid})
         return result
 
     def _node(self, body: Object) -> Object:
@@ -166,11 +168,11 @@ class Answers:
                 **({"message": verdict.message} if verdict.message else {}),
             }
         parents: list[Json] = [
-            {**_named(fields(owner)), "uid": fields(owner).get("uid"), "namespace": ref_of(body).namespace}
+            {**_identity(fields(owner)), "uid": fields(owner).get("uid"), "namespace": ref_of(body).namespace}
             for owner in self._owners(body)
         ]
         node: Object = {
-            **_named(body),
+            **_identity(body),
             "uid": text(dig(body, "metadata", "uid")),
             "resourceVersion": text(dig(body, "metadata", "resourceVersion")),
             "createdAt": text(dig(body, "metadata", "creationTimestamp")),
@@ -181,19 +183,19 @@ class Answers:
             node["health"] = health
         return node
 
-    def _absent(self, place: str, target: Object) -> Object:
-        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
-        named = _named(target)
-        return {**named, "namespace": named.get("namespace") or home, "health": {"status": "Missing"}}
+    def _absent(self, app_key: str, target: Object) -> Object:
+        home = text(dig(self.apps[app_key], "spec", "destination", "namespace"))
+        identity = _identity(target)
+        return {**identity, "namespace": identity.get("namespace") or home, "health": {"status": "Missing"}}
 
-    def managed_resources(self, place: str) -> Object:
+    def managed_resources(self, app_key: str) -> Object:
         rows: list[Json] = []
-        for target, live in self._managed(place):
+        for target, live in self._managed(app_key):
             target, live = self._hidden(target, live)
-            named = _named(target or live or {})
+            identity = _identity(target or live or {})
             rows.append(
                 {
-                    **{name: value for name, value in named.items() if name != "version" and value},
+                    **{name: value for name, value in identity.items() if name != "version" and value},
                     "targetState": json.dumps(target),
                     "liveState": json.dumps(live),
                     "normalizedLiveState": json.dumps(live),
@@ -205,15 +207,15 @@ class Answers:
     def _hidden(self, target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
         return _hidden(target, live) if self.hides else (target, live)
 
-    def manifests(self, place: str) -> Object:
+    def manifests(self, app_key: str) -> Object:
         desired = [
             self._hidden(desired_object.body, None)[0]
-            for desired_object in self.snapshot.desired.get(place, ())
+            for desired_object in self.snapshot.desired.get(app_key, ())
         ]
         return {"manifests": [json.dumps(desired_object) for desired_object in desired]}
 
-    def resource(self, place: str, query: dict[str, str]) -> Object | None:
-        for raw in items(self.tree(place)["nodes"]):
+    def resource(self, app_key: str, query: dict[str, str]) -> Object | None:
+        for raw in items(self.tree(app_key)["nodes"]):
             node = fields(raw)
             expected = (
                 query.get("group", ""),
@@ -230,10 +232,10 @@ class Answers:
                 return {"manifest": json.dumps(self._hidden(None, result)[1])}
         return None
 
-    def events(self, place: str, query: dict[str, str]) -> Object:
+    def events(self, app_key: str, query: dict[str, str]) -> Object:
         name, uid = query.get("resourceName", ""), query.get("resourceUID", "")
         if not name:
-            app = self.apps[place]
+            app = self.apps[app_key]
             name, uid = text(dig(app, "metadata", "name")), text(dig(app, "metadata", "uid"))
         result: list[Object] = []
         for event in self.snapshot.events:
@@ -261,18 +263,18 @@ class Answers:
 
     # --- pairs ---------------------------------------------------------------------------------------
 
-    def _managed(self, place: str) -> Iterator[tuple[Object | None, Object | None]]:
+    def _managed(self, app_key: str) -> Iterator[tuple[Object | None, Object | None]]:
         """Each row of the Application, with its two sides; the hooks among them are filtered out."""
-        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
+        home = text(dig(self.apps[app_key], "spec", "destination", "namespace"))
         targets: dict[Key, Object] = {}
-        for desired_object in self.snapshot.desired.get(place, ()):
+        for desired_object in self.snapshot.desired.get(app_key, ()):
             if not is_hook(desired_object.body):
                 targets[desired_object.key] = desired_object.body
                 targets.setdefault(
                     desired_object.key._replace(namespace=desired_object.key.namespace or home),
                     desired_object.body,
                 )
-        for raw in items(dig(self.apps[place], "status", "resources")):
+        for raw in items(dig(self.apps[app_key], "status", "resources")):
             key = _key(fields(raw))
             target = targets.get(key) or targets.get(key._replace(namespace=""))
             live = self._by_key.get(key)
@@ -283,10 +285,10 @@ class Answers:
                 target = {**target, "metadata": meta}
             yield target, live
 
-    def _hooks(self, place: str) -> Iterator[tuple[Object, Object]]:
-        """Hooks that are there: in the tree, though not among the managed resources."""
-        home = text(dig(self.apps[place], "spec", "destination", "namespace"))
-        for desired_object in self.snapshot.desired.get(place, ()):
+    def _hooks(self, app_key: str) -> Iterator[tuple[Object, Object]]:
+        """Live hooks: in the tree, but not among the managed resources."""
+        home = text(dig(self.apps[app_key], "spec", "destination", "namespace"))
+        for desired_object in self.snapshot.desired.get(app_key, ()):
             key = desired_object.key._replace(namespace=desired_object.key.namespace or home)
             live = self._by_key.get(key)
             if is_hook(desired_object.body) and live is not None:
@@ -305,17 +307,17 @@ def _as_sent(override: Object) -> Object:
 
 
 def _hidden(target: Object | None, live: Object | None) -> tuple[Object | None, Object | None]:
-    """A Secret's values as plus signs: more of them for each other value of a key (`HideSecretData`)."""
+    """A Secret's values as plus signs: more of them for each distinct value of a key (`HideSecretData`)."""
     sides = [copy_object(item) if item is not None else None for item in (target, live)]
     if not any(side is not None and side.get("kind") == "Secret" for side in sides):
         return target, live
-    seen: dict[str, list[Json]] = {}
+    values_by_key: dict[str, list[Json]] = {}
     for side in sides:
         if side is None:
             continue
         data = {**fields(side.get("data")), **fields(side.pop("stringData", None))}
         for key, value in data.items():
-            values = seen.setdefault(key, [])
+            values = values_by_key.setdefault(key, [])
             if value not in values:
                 values.append(value)
             data[key] = "+" * (8 + 4 * values.index(value))
@@ -335,11 +337,11 @@ def _untyped(body: Object) -> Object:
     return {name: value for name, value in body.items() if name not in ("kind", "apiVersion")}
 
 
-def _named(body: Object) -> Object:
+def _identity(body: Object) -> Object:
     ref = ref_of(body)
     name = ref.name or text(body.get("name"))
-    named = {"group": ref.group, "version": ref.version, "kind": ref.kind}
-    return {**{k: v for k, v in named.items() if v}, "namespace": ref.namespace, "name": name}
+    identity = {"group": ref.group, "version": ref.version, "kind": ref.kind}
+    return {**{k: v for k, v in identity.items() if v}, "namespace": ref.namespace, "name": name}
 
 
 def _key(row: Object) -> Key:

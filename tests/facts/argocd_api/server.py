@@ -3,7 +3,7 @@
 with ArgoCD(snapshot) as argocd:
     argocd.fault("/managed-resources", Fault.GARBLED)
     read_argocd(argocd.server(), Selection())
-    assert argocd.asked("/resource-tree") == 1
+    assert argocd.request_count("/resource-tree") == 1
 """
 
 from __future__ import annotations
@@ -107,25 +107,25 @@ class ArgoCD:
         return f"http://127.0.0.1:{self._http.server_address[1]}"
 
     def server(self, **changes: object) -> ArgoServer:
-        given = ArgoServer(
+        default = ArgoServer(
             address=self.url, plaintext=True, token=self.token, root_path=self.root, limits=QUICK
         )
-        return replace(given, **changes)
+        return replace(default, **changes)
 
     def fault(self, path: str, fault: Fault, *, times: int = 1_000_000) -> None:
-        """From now on, for paths that match this pattern."""
+        """Inject a fault for all later requests of paths that match this pattern."""
         self._faults.append((path, fault, times))
 
     def heal(self) -> None:
         self._faults.clear()
 
-    def asked(self, path: str) -> int:
+    def request_count(self, path: str) -> int:
         return sum(bool(re.search(path, item)) for item in self.log)
 
     def wait_for(self, path: str, times: int = 1) -> None:
-        """Until paths that match this pattern were asked so often."""
+        """Wait until paths that match this pattern were requested `times` times."""
         with self._news:
-            assert self._news.wait_for(lambda: self.asked(path) >= times, timeout=120), self.log
+            assert self._news.wait_for(lambda: self.request_count(path) >= times, timeout=120), self.log
 
     def logged(self, line: str) -> None:
         with self._news:
@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _found(self, path: str, query: dict[str, str], projects: list[str]) -> Object | bytes | None:
         answers = self.argocd.answers
-        match [unquote(part) for part in path.split("/")[1:]]:
+        match [unquote(segment) for segment in path.split("/")[1:]]:
             case ["api", "version"]:
                 return answers.version()
             case ["api", "v1", "settings"]:
@@ -236,25 +236,25 @@ class _Handler(BaseHTTPRequestHandler):
             case _:
                 return None
 
-    def _of_app(self, place: str, rest: list[str], query: dict[str, str]) -> Object | bytes | None:
+    def _of_app(self, app_key: str, rest: list[str], query: dict[str, str]) -> Object | bytes | None:
         answers = self.argocd.answers
-        if place not in answers.apps:
+        if app_key not in answers.apps:
             return None
         match rest:
             case []:
                 if "refresh" in query:
-                    self.argocd.refreshed.append(f"{place} {query['refresh']}")
-                return answers.application(place)
+                    self.argocd.refreshed.append(f"{app_key} {query['refresh']}")
+                return answers.application(app_key)
             case ["resource-tree"]:
-                return answers.tree(place)
+                return answers.tree(app_key)
             case ["managed-resources"]:
-                return answers.managed_resources(place)
+                return answers.managed_resources(app_key)
             case ["manifests"]:
-                return answers.manifests(place)
+                return answers.manifests(app_key)
             case ["resource"]:
-                return answers.resource(place, query)
+                return answers.resource(app_key, query)
             case ["events"]:
-                return answers.events(place, query)
+                return answers.events(app_key, query)
             case ["syncwindows"]:
                 return {"activeWindows": [], "assignedWindows": [], "canSync": True}
             case ["pods", pod, "logs"]:

@@ -58,9 +58,9 @@ def test_contexts(path: Path) -> None:
     )
     assert prod.server.base_url == "https://argocd.example.com/argo"
     assert prod.server.tls == Tls(ca_pem=CA)
-    here, plain = config.context("here"), config.context("plain")
-    assert here is not None
-    assert here.core
+    core, plain = config.context("here"), config.context("plain")
+    assert core is not None
+    assert core.core
     assert plain is not None
     assert plain.server.base_url == "http://localhost:8080"
     assert plain.server.token == ""

@@ -46,41 +46,45 @@ def read(path: str, fault: Fault, *, times: int = 1_000_000) -> tuple[Snapshot, 
 
 
 @pytest.fixture(scope="module")
-def whole() -> Snapshot:
+def complete() -> Snapshot:
     with ArgoCD(shop()) as argocd:
         return read_argocd(argocd.server(limits=QUICK), Selection(), everything=True)
 
 
 @pytest.mark.parametrize("fault", Fault)
 @pytest.mark.parametrize("question", REST)
-def test_a_fault_is_a_gap_and_the_rest_is_there(question: str, fault: Fault, whole: Snapshot) -> None:
-    found, took = read(REST[question], fault)
+def test_a_fault_is_a_gap_and_everything_else_is_read(
+    question: str, fault: Fault, complete: Snapshot
+) -> None:
+    snapshot, took = read(REST[question], fault)
     assert took < 10
-    assert [application.ref for application in found.applications] == [
-        application.ref for application in whole.applications
+    assert [application.ref for application in snapshot.applications] == [
+        application.ref for application in complete.applications
     ]
     if question == "logs" and fault in (Fault.A_LIST, Fault.EMPTY, Fault.GARBLED, Fault.A_PAGE):
-        assert found.logs == ()  # a stream of nothing: the kubelet has none
+        assert snapshot.logs == ()  # an empty stream: the kubelet has no log
         return
-    assert found.gaps, "what is missing is named"
-    for gap in found.gaps:
+    assert snapshot.gaps, "what is missing is reported"
+    for gap in snapshot.gaps:
         assert gap.what
         assert gap.why
         assert gap.how_to_get
         assert "Traceback" not in gap.why
     if question not in ("settings", "projects", "clusters", "repositories", "events"):
-        assert any("argocd/shop" in gap.what for gap in found.gaps)
-    for part in ("projects", "settings", "live", "events"):
-        if not any(name in question for name in (part, "tree", "managed", "resource", "events")):
-            assert len(getattr(found, part)) == len(getattr(whole, part)), part
+        assert any("argocd/shop" in gap.what for gap in snapshot.gaps)
+    for section in ("projects", "settings", "live", "events"):
+        if not any(name in question for name in (section, "tree", "managed", "resource", "events")):
+            assert len(getattr(snapshot, section)) == len(getattr(complete, section)), section
 
 
 @pytest.mark.parametrize("fault", [Fault.FORBIDDEN, Fault.BROKEN, Fault.GARBLED, Fault.RESET])
 @pytest.mark.parametrize("question", NICE)
-def test_what_is_only_nice_to_know_leaves_no_gap(question: str, fault: Fault, whole: Snapshot) -> None:
-    found, _ = read(NICE[question], fault)
-    assert found.gaps == whole.gaps == ()
-    assert len(found.live) == len(whole.live)
+def test_a_fault_of_an_optional_request_leaves_no_gap(
+    question: str, fault: Fault, complete: Snapshot
+) -> None:
+    snapshot, _ = read(NICE[question], fault)
+    assert snapshot.gaps == complete.gaps == ()
+    assert len(snapshot.live) == len(complete.live)
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -96,11 +100,11 @@ def test_without_applications_there_is_a_clear_error(fault: Fault) -> None:
     "fault", [Fault.BUSY, Fault.BAD_GATEWAY, Fault.OVERLOADED, Fault.RESET, Fault.CUT_OFF, Fault.GARBLED]
 )
 @pytest.mark.parametrize("question", [NEEDED, "/resource-tree", "/managed-resources"])
-def test_a_fault_that_passes_leaves_no_trace(question: str, fault: Fault, whole: Snapshot) -> None:
-    found, _ = read(question, fault, times=1)
-    assert found.gaps == ()
-    assert [live_object.body for live_object in found.live] == [
-        live_object.body for live_object in whole.live
+def test_a_fault_that_passes_leaves_no_trace(question: str, fault: Fault, complete: Snapshot) -> None:
+    snapshot, _ = read(question, fault, times=1)
+    assert snapshot.gaps == ()
+    assert [live_object.body for live_object in snapshot.live] == [
+        live_object.body for live_object in complete.live
     ]
 
 

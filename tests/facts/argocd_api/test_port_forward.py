@@ -37,12 +37,12 @@ def written(kubectl: Path, script: str) -> None:
     kubectl.chmod(0o755)
 
 
-@pytest.mark.parametrize(("script", "seconds", "words"), FAILING.values(), ids=FAILING.keys())
-def test_a_kubectl_that_does_not_help(kubectl: Path, script: str, seconds: float, words: str) -> None:
+@pytest.mark.parametrize(("script", "seconds", "expected"), FAILING.values(), ids=FAILING.keys())
+def test_a_kubectl_that_does_not_help(kubectl: Path, script: str, seconds: float, expected: str) -> None:
     written(kubectl, script)
     with pytest.raises(SourceError) as caught, forwarded(PortForward(), Deadline.after(seconds)):
         pass
-    assert words in caught.value.why
+    assert expected in caught.value.why
     assert "hunter2hunter2" not in caught.value.why
 
 

@@ -47,13 +47,13 @@ def test_the_two_sides_of_a_secret_are_masked_together() -> None:
     """The manifests mask a Secret alone: every value would look equal."""
     with ArgoCD(shop()) as argocd:
         snapshot = read_argocd(argocd.server(), EVERYTHING)
-    (wanted,) = (
+    (desired,) = (
         desired_object.body
         for desired_object in snapshot.desired["argocd/shop"]
         if desired_object.ref.kind == "Secret"
     )
-    (there,) = (live_object.body for live_object in snapshot.live if live_object.ref.kind == "Secret")
-    assert dig(wanted, "data", "password") != dig(there, "data", "password")
+    (live_secret,) = (live_object.body for live_object in snapshot.live if live_object.ref.kind == "Secret")
+    assert dig(desired, "data", "password") != dig(live_secret, "data", "password")
 
 
 def test_the_health_of_rows_comes_from_the_tree() -> None:
@@ -67,7 +67,7 @@ def test_only_reads_and_nothing_is_refreshed() -> None:
     with ArgoCD(shop()) as argocd:
         read_argocd(argocd.server(), EVERYTHING)
         read_argocd(argocd.server(), Selection(names=("shop",)))
-        assert not argocd.asked("POST|refresh=")
+        assert not argocd.request_count("POST|refresh=")
         assert not argocd.refreshed
 
 
@@ -86,7 +86,7 @@ def test_questions_that_would_make_argocd_refresh_are_not_asked(compared: str) -
     stale = application("shop", sync="OutOfSync", compared=compared)
     with ArgoCD(of(stale)) as argocd:
         snapshot = read_argocd(argocd.server(), Selection(names=("shop",)))
-        assert not argocd.asked("resource-tree|managed-resources|/pods/|resourceUID")
+        assert not argocd.request_count("resource-tree|managed-resources|/pods/|resourceUID")
     assert any("--refresh" in gap.how_to_get for gap in snapshot.gaps)
 
 
@@ -94,7 +94,7 @@ def test_an_app_with_an_error_is_asked_for_as_argocd_answers_without_a_refresh()
     broken: Object = {"conditions": [{"type": "ComparisonError", "message": "no"}], "reconciledAt": ""}
     with ArgoCD(of(application("shop", status=broken))) as argocd:
         read_argocd(argocd.server(), Selection(names=("shop",)))
-        assert argocd.asked("resource-tree")
+        assert argocd.request_count("resource-tree")
 
 
 def test_of_a_fleet_what_is_fine_is_taken_at_its_word() -> None:
@@ -109,7 +109,7 @@ def test_of_a_fleet_what_is_fine_is_taken_at_its_word() -> None:
 def test_everything_of_each_when_that_is_wanted() -> None:
     with ArgoCD(of(application("one"), application("two"))) as argocd:
         read_argocd(argocd.server(), EVERYTHING, everything=True)
-        assert argocd.asked("managed-resources") == 2
+        assert argocd.request_count("managed-resources") == 2
 
 
 def test_questions_are_counted() -> None:
@@ -132,18 +132,18 @@ def test_a_big_tree_is_not_asked_for_leaf_by_leaf() -> None:
     app = application("shop", health="Degraded", status={"resources": rows})
     with ArgoCD(of(app, live=live(web, *pods))) as argocd:
         snapshot = read_argocd(argocd.server(), Selection(names=("shop",)))
-        assert argocd.asked("/resource\\?") == 80
+        assert argocd.request_count("/resource\\?") == 80
     assert any("120 live objects" in gap.what and "--core" in gap.how_to_get for gap in snapshot.gaps)
 
 
 class TestWhichApplications:
     def test_by_name_in_any_namespace(self) -> None:
-        there = of(
+        snapshot = of(
             application("shop"),
             application("shop", namespace="team-a"),
             application("web", namespace="team-b"),
         )
-        with ArgoCD(there) as argocd:
+        with ArgoCD(snapshot) as argocd:
             assert names(read_argocd(argocd.server(), Selection(names=("shop",)))) == ["argocd/shop"]
             assert names(read_argocd(argocd.server(), Selection(names=("team-a/shop",)))) == ["team-a/shop"]
             assert names(read_argocd(argocd.server(), Selection(names=("web",)))) == ["team-b/web"]
@@ -161,12 +161,12 @@ class TestWhichApplications:
         with ArgoCD(of(mine, application("other"), projects=(project(), project("web")))) as argocd:
             by_label = read_argocd(argocd.server(), Selection(selector="team=web"))
             by_project = read_argocd(argocd.server(), Selection(projects=("web",)))
-            assert argocd.asked("selector=team%3Dweb")
+            assert argocd.request_count("selector=team%3Dweb")
         assert names(by_label) == names(by_project) == ["argocd/mine"]
 
     def test_one_namespace_or_all(self) -> None:
-        there = of(application("shop"), application("web", namespace="team-a"))
-        with ArgoCD(there) as argocd:
+        snapshot = of(application("shop"), application("web", namespace="team-a"))
+        with ArgoCD(snapshot) as argocd:
             assert names(read_argocd(argocd.server(), Selection(app_namespaces=("team-a",)))) == [
                 "team-a/web"
             ]
@@ -231,23 +231,23 @@ def test_settings_are_those_that_the_api_shows() -> None:
     )
     with ArgoCD(of(application("shop"), settings=live(cm))) as argocd:
         snapshot = read_argocd(argocd.server(), EVERYTHING)
-    (told,) = snapshot.settings
-    data = told.body["data"]
+    (config_map,) = snapshot.settings
+    data = config_map.body["data"]
     assert isinstance(data, dict)
     assert data["application.resourceTrackingMethod"] == "label"
     assert "/spec/replicas" in str(data["resource.customizations"])
     assert "hs.status" in str(data["resource.customizations"])
-    assert "/status" not in str(data["resource.customizations"]), "that rule every Argo CD adds by itself"
+    assert "/status" not in str(data["resource.customizations"]), "Argo CD adds that rule by default"
 
 
-def test_a_folder_says_what_git_wants(tmp_path: Path) -> None:
+def test_a_local_folder_is_the_desired_state(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 9}\n"
     )
     with ArgoCD(shop()) as argocd:
         snapshot = read_argocd(argocd.server(), Selection(names=("shop",), local=str(tmp_path)))
-    (wanted,) = snapshot.desired["argocd/shop"]
-    assert dig(wanted.body, "spec", "replicas") == 9
-    assert dig(wanted.body, "metadata", "annotations", "argocd.argoproj.io/tracking-id"), (
+    (desired,) = snapshot.desired["argocd/shop"]
+    assert dig(desired.body, "spec", "replicas") == 9
+    assert dig(desired.body, "metadata", "annotations", "argocd.argoproj.io/tracking-id"), (
         "marked as Argo CD would"
     )

@@ -46,17 +46,17 @@ OBJECTS = cast("st.SearchStrategy[Object]", st.dictionaries(KEYS, ANYTHING, max_
 
 
 @given(OBJECTS, OBJECTS)
-def test_any_answer_is_read(one: Object, other: Object) -> None:
-    managed_of(one)
-    manifests_of(one)
-    listed(one, "Application")
-    id_of(one)
-    is_cached(one, None)
-    with_row_health(one, other)
-    failing_containers(one)
-    config_map(one, "argocd")
-    list(cluster_secrets(one, "argocd"))
-    Chosen(nodes_of(one), (), closely=False)
+def test_any_response_is_read(response: Object, other: Object) -> None:
+    managed_of(response)
+    manifests_of(response)
+    listed(response, "Application")
+    id_of(response)
+    is_cached(response, None)
+    with_row_health(response, other)
+    failing_containers(response)
+    config_map(response, "argocd")
+    list(cluster_secrets(response, "argocd"))
+    Chosen(nodes_of(response), (), closely=False)
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
@@ -98,12 +98,12 @@ def entry(**result: Json) -> bytes:
 
 def test_a_log_without_end_is_cut_at_its_beginning() -> None:
     long = tuple(f"{number:06} {'x' * 4000}" for number in range(400))
-    there = replace(shop(), logs=(log("web-1", "web", *long, previous=True),))
-    with ArgoCD(there) as argocd:
+    snapshot = replace(shop(), logs=(log("web-1", "web", *long, previous=True),))
+    with ArgoCD(snapshot) as argocd:
         read = read_argocd(argocd.server(), Selection(names=("shop",)))
-    (kept,) = read.logs
-    assert sum(map(len, kept.lines)) <= 256 << 10
-    assert kept.lines[-1] == long[-1]
+    (tail,) = read.logs
+    assert sum(map(len, tail.lines)) <= 256 << 10
+    assert tail.lines[-1] == long[-1]
 
 
 def test_apps_with_odd_names_are_asked_for_as_they_are() -> None:

@@ -85,13 +85,13 @@ _MARK = re.compile(r"<masked \d+>|\+{8,}")
 
 
 def answer(snapshot: Snapshot) -> list[Object]:
-    """What is found, on which evidence, with which fixes."""
+    """The findings of a snapshot with their evidence and fixes."""
     report = diagnose_json.report_v1(app.diagnose(app.cases(SnapshotIndex(snapshot)), prove=False))
     result = cast("Json", json.loads(_MARK.sub("<masked>", json_yaml.as_json(report))))
     apps = [fields(item) for item in items(fields(result)["apps"])]
     for item in apps:
-        for part in ("gaps", "skipped", "safety", "changes"):
-            del item[part]
+        for key in ("gaps", "skipped", "safety", "changes"):
+            del item[key]
         _without_row_health(item)
     return apps
 
@@ -131,12 +131,12 @@ def by_api(name: str) -> tuple[list[Object], bool]:
 
 @pytest.mark.parametrize("name", names())
 def test_the_api_gives_the_answer_of_a_bundle(name: str) -> None:
-    (here, has_gaps), there = by_api(name), by_bundle(name)
+    (from_api, has_gaps), from_bundle = by_api(name), by_bundle(name)
     assert has_gaps is (name in NOT_TOLD)
-    assert [item["name"] for item in here] == [item["name"] for item in there]
+    assert [item["name"] for item in from_api] == [item["name"] for item in from_bundle]
     # Exactly those that are listed differ: a list that has become too long fails too.
-    assert (rules(here) == rules(there)) is (name not in OTHER_FINDINGS)
-    assert (here == there) is (name not in OTHER_FINDINGS and name not in LESS_EVIDENCE)
+    assert (rules(from_api) == rules(from_bundle)) is (name not in OTHER_FINDINGS)
+    assert (from_api == from_bundle) is (name not in OTHER_FINDINGS and name not in LESS_EVIDENCE)
 
 
 @pytest.mark.parametrize("name", names())
@@ -144,10 +144,10 @@ def test_what_was_collected_gives_the_answer_of_the_api(name: str, tmp_path: Pat
     with ArgoCD(of_lab(name)) as argocd:
         live = asked(argocd)
         source = app.FactSource(server=argocd.server(limits=STEADY), selection=Selection())
-        taken = app.collect(source, Target.of(str(tmp_path / "taken.tar.gz")))
-    read = read_bundle([taken.path])
+        collected = app.collect(source, Target.of(str(tmp_path / "collected.tar.gz")))
+    read = read_bundle([collected.path])
     assert read.unknown == ()
-    assert read.gaps == live.gaps == taken.gaps
+    assert read.gaps == live.gaps == collected.gaps
     assert read.collected_at == live.collected_at
     assert [live_object.body for live_object in read.live] == [live_object.body for live_object in live.live]
     assert answer(read) == answer(live)

@@ -94,8 +94,10 @@ def shown(snapshot: Snapshot) -> object:
 
 
 def test_a_folder(tmp_path: Path) -> None:
-    heard: list[tuple[str, int]] = []
-    bundle = read_bundle([folder(tmp_path, FILES)], progress=lambda name, count: heard.append((name, count)))
+    reported: list[tuple[str, int]] = []
+    bundle = read_bundle(
+        [folder(tmp_path, FILES)], progress=lambda name, count: reported.append((name, count))
+    )
     assert bundle.collected_at == datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
     assert bundle.argocd_version == "v3.6.0"
     assert names(bundle.applications) == ["web"]
@@ -117,7 +119,7 @@ def test_a_folder(tmp_path: Path) -> None:
     assert [(extra.name, extra.body) for extra in bundle.facts] == [("tree", {"nodes": []})]
     assert [gap.what for gap in bundle.gaps] == ["pod logs"]
     assert bundle.unknown == ("README.md",)
-    assert "live/one.json" in [name for name, _ in heard]
+    assert "live/one.json" in [name for name, _ in reported]
 
 
 def test_archives_say_the_same_as_the_folder(tmp_path: Path) -> None:
@@ -285,7 +287,7 @@ def test_a_broken_file_is_a_gap_and_the_rest_is_read(tmp_path: Path) -> None:
     result = {gap.what: gap.why for gap in bundle.gaps}
     assert result["part of live/a.yaml"].startswith("line ")
     assert result["part of live/latin.yaml"] == "line 2: this is not UTF-8 text"
-    assert any("Application" in what for what in result)
+    assert any("Application" in subject for subject in result)
     assert bundle.unknown == ("live/note.yaml",)
 
 

@@ -13,11 +13,11 @@ SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: shop, namespace: web}
 
 
 @pytest.mark.parametrize("name", ["facts", "live", "desired", "logs", "my-bundle"])
-def test_a_whole_bundle_may_lie_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
+def test_a_bundle_may_be_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
     root = tmp_path / name
-    for part, text in (("applications", APPLICATION), ("live", SERVICE)):
-        (root / part).mkdir(parents=True)
-        (root / part / "one.yaml").write_text(text)
+    for directory, text in (("applications", APPLICATION), ("live", SERVICE)):
+        (root / directory).mkdir(parents=True)
+        (root / directory / "one.yaml").write_text(text)
     for paths in ([root], [root, root / "live" / "one.yaml"]):
         snapshot = read_bundle(paths)
         assert [app.ref.name for app in snapshot.applications] == ["shop"]

@@ -41,31 +41,31 @@ def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def test_what_goes_in_comes_out(tmp_path: Path) -> None:
-    whole = replace(
+def test_a_collected_bundle_reads_back_as_the_same_snapshot(tmp_path: Path) -> None:
+    snapshot = replace(
         shop(),
         heads=(Head(repo="https://git.example.com/apps.git", revision="main", commit="c" * 40),),
         gaps=(Gap(kind=GapKind.FORBIDDEN, what="logs", why="forbidden", how_to_get="ask"),),
     )
-    whole = mask_snapshot(whole)
+    snapshot = mask_snapshot(snapshot)
     bundle = Collection(Target.of(str(tmp_path / "out")), "test")
-    bundle.add(whole)
-    taken = bundle.finish()
+    bundle.add(snapshot)
+    collected = bundle.finish()
     read = read_bundle([tmp_path / "out"])
-    assert read.collected_at == whole.collected_at
-    assert (read.heads, read.gaps, read.unknown) == (whole.heads, whole.gaps, ())
-    for part in ("applications", "projects", "live", "events"):
-        assert sorted((str(item.ref), str(item.body)) for item in getattr(read, part)) == sorted(
-            (str(item.ref), str(item.body)) for item in getattr(whole, part)
+    assert read.collected_at == snapshot.collected_at
+    assert (read.heads, read.gaps, read.unknown) == (snapshot.heads, snapshot.gaps, ())
+    for section in ("applications", "projects", "live", "events"):
+        assert sorted((str(item.ref), str(item.body)) for item in getattr(read, section)) == sorted(
+            (str(item.ref), str(item.body)) for item in getattr(snapshot, section)
         )
     assert [desired_object.body for desired_object in read.desired["argocd/shop"]] == [
-        desired_object.body for desired_object in whole.desired["argocd/shop"]
+        desired_object.body for desired_object in snapshot.desired["argocd/shop"]
     ]
     assert [(log.pod, log.lines, log.previous) for log in read.logs] == [
         ("web-1", ("panic: no database",), True)
     ]
-    assert taken.counts == {"applications": 2, "projects": 1, "desired": 3, "live": 3, "logs": 1}
-    assert taken.files == len(files(tmp_path / "out"))
+    assert collected.counts == {"applications": 2, "projects": 1, "desired": 3, "live": 3, "logs": 1}
+    assert collected.files == len(files(tmp_path / "out"))
     assert JOURNAL not in files(tmp_path / "out")
 
 
@@ -100,11 +100,11 @@ def test_it_is_for_nobody_elses_eyes(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
-def test_what_apps_share_is_there_once(tmp_path: Path) -> None:
+def test_objects_that_apps_share_are_collected_once(tmp_path: Path) -> None:
     bundle = Collection(Target.of(str(tmp_path / "out")), "test")
     bundle.add(piece("one"))
     bundle.add(piece("two"))
-    taken = bundle.finish()
+    collected = bundle.finish()
     read = read_bundle([tmp_path / "out"])
     assert sorted(str(live_object.ref) for live_object in read.live) == [
         "ConfigMap one/one",
@@ -112,37 +112,37 @@ def test_what_apps_share_is_there_once(tmp_path: Path) -> None:
         "ConfigMap two/two",
     ]
     assert read.gaps == ()
-    assert taken.counts["live"] == 3
+    assert collected.counts["live"] == 3
     assert {name: [item.ref.name for item in value] for name, value in read.desired.items()} == {
         "argocd/one": ["one"],
         "argocd/two": ["two"],
     }
 
 
-class TestGoingOn:
-    def test_a_run_that_broke_off_is_gone_on_with(self, tmp_path: Path) -> None:
+class TestResuming:
+    def test_an_interrupted_collection_is_resumed(self, tmp_path: Path) -> None:
         first = Collection(Target.of(str(tmp_path / "out")), "test")
         first.add(piece("one"))
         second = Collection(Target.of(str(tmp_path / "out")), "test")
         assert second.done == {"argocd/one"}
         second.add(piece("two"))
-        taken = second.finish()
-        assert taken.resumed == 1
+        collected = second.finish()
+        assert collected.resumed == 1
         assert sorted(
             application.ref.name for application in read_bundle([tmp_path / "out"]).applications
         ) == ["one", "two"]
         assert len(read_bundle([tmp_path / "out"]).live) == 3
 
-    def test_the_half_of_a_piece_is_thrown_away(self, tmp_path: Path) -> None:
+    def test_an_incomplete_part_is_discarded(self, tmp_path: Path) -> None:
         first = Collection(Target.of(str(tmp_path / "out")), "test")
         first.add(piece("one"))
-        whole = files(tmp_path / "out")
+        first_files = files(tmp_path / "out")
         # killed in the middle of the second piece
         with faults.injected(faults.Calls(14, faults.Fault.KILLED)), pytest.raises(faults.Killed):
             first.add(piece("two"))
-        assert len(files(tmp_path / "out")) > len(whole)
+        assert len(files(tmp_path / "out")) > len(first_files)
         Collection(Target.of(str(tmp_path / "out")), "test")
-        assert files(tmp_path / "out") == whole
+        assert files(tmp_path / "out") == first_files
 
     @pytest.mark.parametrize(
         "name", ["notes.txt", "live/mine.yaml", "sub/deep/notes.txt", "bundle.yaml", "live/link.yaml"]
@@ -250,20 +250,20 @@ class TestGoingOn:
             argocd.fault("/applications/app-4\\?", Fault.RESET, times=6)
             with pytest.raises(SourceError):
                 self._collect(source, tmp_path)
-            taken = self._collect(source, tmp_path)
-        assert taken == 4
+            resumed = self._collect(source, tmp_path)
+        assert resumed == 4
         assert len(read_bundle([tmp_path / "out"]).applications) == 6
 
     @staticmethod
-    def _collect(place: app.FactSource, folder: Path) -> int:
-        """Two apps at a time; how many were there before?"""
-        assert place.server is not None
+    def _collect(source: app.FactSource, folder: Path) -> int:
+        """Collect two apps at a time; return the number of apps that were collected before."""
+        assert source.server is not None
         bundle = Collection(Target.of(str(folder / "out")), "test")
         before = len(bundle.done)
-        for read_argocd_in_piece in read_argocd_in_pieces(
-            place.server, Selection(), done=bundle.done, masker=bundle.masker(), at_once=2
+        for snapshot_part in read_argocd_in_pieces(
+            source.server, Selection(), done=bundle.done, masker=bundle.masker(), at_once=2
         ):
-            bundle.add(read_argocd_in_piece)
+            bundle.add(snapshot_part)
         bundle.finish()
         return before
 
@@ -279,9 +279,9 @@ class TestPlaces:
             path.write_text("mine")
         return path
 
-    def test_nothing_is_overwritten(self, taken: Path) -> None:
+    def test_nothing_is_overwritten(self, existing: Path) -> None:
         with pytest.raises(UsageError) as problem:
-            Target.of(str(taken))
+            Target.of(str(existing))
         assert "already exists" in problem.value.what
 
     def test_a_finished_bundle_is_not_added_to(self, tmp_path: Path) -> None:
@@ -350,9 +350,9 @@ def test_clusters_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_a_bundle_can_be_collected_from_bundles(tmp_path: Path) -> None:
-    """To mask one that was made by hand."""
+    """Used to mask a bundle that was written by hand."""
     hand = tmp_path / "hand.yaml"
     hand.write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {k: hunter2-hunter2}\n")
-    taken = app.collect(app.FactSource(bundles=(str(hand),)), Target.of(str(tmp_path / "out")))
-    assert taken.masked == 1
+    collected = app.collect(app.FactSource(bundles=(str(hand),)), Target.of(str(tmp_path / "out")))
+    assert collected.masked == 1
     assert not any(b"hunter2" in path.read_bytes() for path in (tmp_path / "out").rglob("*.yaml"))

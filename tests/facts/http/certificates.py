@@ -35,14 +35,14 @@ class Certificates:
         return self.path(name).read_text()
 
     def _make(self, name: str, subject: str, signer: str | None, extension: str) -> Path:
-        key, made = self.path(f"{name}.key"), self.path(f"{name}.crt")
+        key, certificate = self.path(f"{name}.key"), self.path(f"{name}.crt")
         curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
         signing = (
             ("-CA", str(self.path(f"{signer}.crt")), "-CAkey", str(self.path(f"{signer}.key")))
             if signer
             else ()
         )
-        command = [self._program, "req", "-x509", *curve, "-keyout", str(key), "-out", str(made)]
+        command = [self._program, "req", "-x509", *curve, "-keyout", str(key), "-out", str(certificate)]
         command += ["-days", "2", "-subj", subject, "-addext", extension, *signing]
         subprocess.run(command, check=True, capture_output=True)
-        return made
+        return certificate

@@ -1,4 +1,4 @@
-"""A server on loopback that fails in every way a server can, as told, request by request."""
+"""A fake HTTP server on loopback that fails in every way, chosen per request."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from whysync.json_tree import Json
 
 
 @dataclass(slots=True)
-class Asked:
-    """One request as it came in."""
+class FakeRequest:
+    """One received request."""
 
     method: str
     target: str
@@ -24,8 +24,8 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Says:
-    """An answer, or a way of not giving one (`how`)."""
+class FakeResponse:
+    """A response, or a way of failing to respond (`how`)."""
 
     status: int = 200
     body: bytes = b"{}"
@@ -34,25 +34,27 @@ class Says:
     how: str = "whole"
 
 
-def says(value: Json, status: int = 200, **headers: str) -> Says:
-    named = {name.replace("_", "-"): text for name, text in headers.items()}
-    return Says(status, json.dumps(value).encode(), {"Content-Type": "application/json", **named})
+def json_response(value: Json, status: int = 200, **headers: str) -> FakeResponse:
+    extra_headers = {name.replace("_", "-"): text for name, text in headers.items()}
+    return FakeResponse(
+        status, json.dumps(value).encode(), {"Content-Type": "application/json", **extra_headers}
+    )
 
 
-def packed(answer: Says) -> Says:
+def gzipped(answer: FakeResponse) -> FakeResponse:
     headers = {**answer.headers, "Content-Encoding": "gzip"}
-    return Says(answer.status, gzip.compress(answer.body), headers, answer.how)
+    return FakeResponse(answer.status, gzip.compress(answer.body), headers, answer.how)
 
 
-Answering = Callable[[Asked], Says]
+RequestHandler = Callable[[FakeRequest], FakeResponse]
 
 
-class Faulty:
-    """`asked` keeps every request; `answering` decides what each gets."""
+class FaultyServer:
+    """`requests` has every received request; `answering` chooses the response."""
 
-    def __init__(self, answering: Answering) -> None:
+    def __init__(self, answering: RequestHandler) -> None:
         self.answering = answering
-        self.asked: list[Asked] = []
+        self.requests: list[FakeRequest] = []
         self.port = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -86,11 +88,11 @@ class Faulty:
         }
         if length := int(headers.get("content-length", "0")):
             await reader.readexactly(length)
-        request = Asked(method, target, headers, len(self.asked) + 1)
-        self.asked.append(request)
+        request = FakeRequest(method, target, headers, len(self.requests) + 1)
+        self.requests.append(request)
         return await self._play(self.answering(request), writer)
 
-    async def _play(self, answer: Says, writer: asyncio.StreamWriter) -> bool:
+    async def _play(self, answer: FakeResponse, writer: asyncio.StreamWriter) -> bool:
         if answer.how == "hang":
             await asyncio.Event().wait()
         if answer.how == "reset":
@@ -129,7 +131,7 @@ class Faulty:
         return True
 
     async def _drip(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """A byte, a while, a byte: each one resets a timer that only waits for silence."""
+        """One byte at a time with pauses: each byte resets an idle timeout."""
         for at in range(len(data) - 1):
             writer.write(data[at : at + 1])
             await writer.drain()
@@ -137,7 +139,7 @@ class Faulty:
         await asyncio.Event().wait()
 
     async def _flood(self, data: bytes, writer: asyncio.StreamWriter) -> None:
-        """Until the client hangs up."""
+        """Repeat the data until the client closes the connection."""
         while True:
             writer.write(data)
             await writer.drain()
@@ -150,12 +152,14 @@ class Faulty:
 
 
 @asynccontextmanager
-async def faulty(answering: Answering, *, tls: ssl.SSLContext | None = None) -> AsyncGenerator[Faulty]:
-    made = Faulty(answering)
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0, ssl=tls)
-    made.port = int(server.sockets[0].getsockname()[1])
+async def faulty_server(
+    answering: RequestHandler, *, tls: ssl.SSLContext | None = None
+) -> AsyncGenerator[FaultyServer]:
+    fake = FaultyServer(answering)
+    server = await asyncio.start_server(fake.serve, "127.0.0.1", 0, ssl=tls)
+    fake.port = int(server.sockets[0].getsockname()[1])
     try:
-        yield made
+        yield fake
     finally:
         server.close()
-        await made.stop()
+        await fake.stop()

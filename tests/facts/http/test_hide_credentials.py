@@ -20,9 +20,9 @@ HIDDEN = {
 }
 
 
-@pytest.mark.parametrize(("secret", "said", "shown"), HIDDEN.values(), ids=HIDDEN.keys())
-def test_a_known_value(secret: str, said: str, shown: str) -> None:
-    assert hide_credentials(said, [secret]) == shown
+@pytest.mark.parametrize(("secret", "message", "shown"), HIDDEN.values(), ids=HIDDEN.keys())
+def test_a_known_value(secret: str, message: str, shown: str) -> None:
+    assert hide_credentials(message, [secret]) == shown
 
 
 def test_the_longest_value_first() -> None:

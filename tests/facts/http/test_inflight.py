@@ -7,22 +7,26 @@ import asyncio
 import pytest
 
 from tests.clock import steady_time
-from tests.facts.http.faulty import Asked, Says, faulty, says
-from whysync.facts.http import errors as problems
+from tests.facts.http.faulty import FakeRequest, FakeResponse, faulty_server, json_response
+from whysync.facts.http import errors
 from whysync.facts.http.client import Client, InFlight
 
 
 def test_a_client_leaves_when_the_other_questions_have_ended() -> None:
     """One of two is refused: the other one gets its answer, and its connection is closed in order."""
 
-    def answering(asked: Asked) -> Says:
-        return says({}, 403) if asked.target == "/refused" else Says(body=b'"slow"', how="late")
+    def answering(request: FakeRequest) -> FakeResponse:
+        return (
+            json_response({}, 403)
+            if request.target == "/refused"
+            else FakeResponse(body=b'"slow"', how="late")
+        )
 
     async def talk() -> object:
-        async with faulty(answering) as server:
+        async with faulty_server(answering) as server:
             client = Client(server.url)
             slow = asyncio.ensure_future(client.json("/slow"))
-            with pytest.raises(problems.HttpError):
+            with pytest.raises(errors.HttpError):
                 async with client:
                     await asyncio.gather(client.json("/refused"), slow)
             return await slow

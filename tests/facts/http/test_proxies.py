@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from tests.facts.http.test_client import QUICK
-from whysync.facts.http import errors as problems
+from whysync.facts.http import errors
 from whysync.facts.http.client import Client
 from whysync.facts.http.proxies import proxy_for
 
@@ -67,11 +67,11 @@ def test_a_proxy_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, written: s
         monkeypatch.setenv(setting, written)
 
     async def talk() -> None:
-        given = written if setting == "proxy-url" else ""
-        async with Client("http://127.0.0.1:1", proxy=given, limits=QUICK) as client:
+        proxy_url = written if setting == "proxy-url" else ""
+        async with Client("http://127.0.0.1:1", proxy=proxy_url, limits=QUICK) as client:
             await client.json("/")
 
-    with pytest.raises(problems.BadAddress) as caught:
+    with pytest.raises(errors.BadAddress) as caught:
         asyncio.run(talk())
     assert setting in caught.value.what
     assert "hunter2" not in f"{caught.value.what} {caught.value.why}"
@@ -84,7 +84,7 @@ def test_a_proxy_that_nobody_serves(monkeypatch: pytest.MonkeyPatch) -> None:
         async with Client("http://api.inside.example", limits=QUICK) as client:
             await client.json("/")
 
-    with pytest.raises(problems.Unreachable) as caught:
+    with pytest.raises(errors.Unreachable) as caught:
         asyncio.run(talk())
     assert "http://127.0.0.1:9 (from HTTP_PROXY)" in caught.value.what
     assert "connection refused" in caught.value.why

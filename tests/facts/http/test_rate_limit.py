@@ -20,8 +20,8 @@ def test_pauses_grow_to_a_limit_and_are_never_alike(attempt: int) -> None:
 
 
 @given(st.floats(0, 1000))
-def test_what_the_server_asks_for_is_kept(asked: float) -> None:
-    assert asked <= pause_before(2, HttpLimits(), requested=asked) <= asked + 0.5
+def test_retry_after_is_respected(retry_after: float) -> None:
+    assert retry_after <= pause_before(2, HttpLimits(), requested=retry_after) <= retry_after + 0.5
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.facts.http.faulty import Asked, Says, says
+from tests.facts.http.faulty import FakeRequest, FakeResponse, json_response
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api.ref import group_of, version_of
 
@@ -68,14 +68,14 @@ class FakeApi:
         self.logs = logs or {}
         self.paths: list[str] = []
 
-    def __call__(self, asked: Asked) -> Says:
-        self.paths.append(asked.target)
-        url = urlsplit(asked.target)
+    def __call__(self, request: FakeRequest) -> FakeResponse:
+        self.paths.append(request.target)
+        url = urlsplit(request.target)
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
-        answer = self._answer(unquote(url.path), query, asked)
-        return Says(answer.status, answer.body, {**answer.headers, "Date": DATE}, answer.how)
+        answer = self._answer(unquote(url.path), query, request)
+        return FakeResponse(answer.status, answer.body, {**answer.headers, "Date": DATE}, answer.how)
 
-    def _answer(self, path: str, query: dict[str, str], request: Asked) -> Says:
+    def _answer(self, path: str, query: dict[str, str], request: FakeRequest) -> FakeResponse:
         if path in ("/api", "/apis"):
             return self._discovery(path, request)
         parts = path.strip("/").split("/")
@@ -83,7 +83,7 @@ class FakeApi:
         group = "" if parts[0] == "api" else parts[1]
         version, rest = parts[root - 1], parts[root:]
         if not rest:
-            return says(self._resources(group, version))
+            return json_response(self._resources(group, version))
         namespace = ""
         if rest[0] == "namespaces" and len(rest) > 2:
             namespace, rest = rest[1], rest[2:]
@@ -92,15 +92,17 @@ class FakeApi:
             return self._log(namespace, name, query)
         if self.forbidden(plural, namespace):
             verb = "get" if name else "list"
-            where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
-            message = f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}" {where}'
+            scope = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+            message = f'{plural} is forbidden: User "me" cannot {verb} resource "{plural}" {scope}'
             return _failure(403, message)
         if name:
             result = [item for item in self._listed(group, plural, namespace) if _name(item) == name]
-            return says(result[0]) if result else _failure(404, f'{plural} "{name}" not found')
+            return json_response(result[0]) if result else _failure(404, f'{plural} "{name}" not found')
         return self._list(group, version, plural, namespace, query)
 
-    def _list(self, group: str, version: str, plural: str, namespace: str, query: dict[str, str]) -> Says:
+    def _list(
+        self, group: str, version: str, plural: str, namespace: str, query: dict[str, str]
+    ) -> FakeResponse:
         result = [item for item in self._listed(group, plural, namespace) if _matches(item, query)]
         start = int(query.get("continue", "0"))
         size = min(int(query.get("limit", "0")) or 10**9, self.page if query.get("limit") else 10**9)
@@ -110,7 +112,7 @@ class FakeApi:
             meta["continue"] = str(start + size)
         kind = f"{group}/{version}" if group else version
         shown: list[Json] = [*bodies[start : start + size]]
-        return says({"kind": "List", "apiVersion": kind, "metadata": meta, "items": shown})
+        return json_response({"kind": "List", "apiVersion": kind, "metadata": meta, "items": shown})
 
     def _listed(self, group: str, plural: str, namespace: str) -> list[Object]:
         return [
@@ -121,18 +123,18 @@ class FakeApi:
             and (not namespace or dig(obj, "metadata", "namespace") == namespace)
         ]
 
-    def _log(self, namespace: str, pod: str, query: dict[str, str]) -> Says:
+    def _log(self, namespace: str, pod: str, query: dict[str, str]) -> FakeResponse:
         if self.forbidden("pods/log", namespace):
             return _failure(403, 'pods "x" is forbidden: User "me" cannot get resource "pods/log"')
         end = ".previous" if query.get("previous") else ""
         written = self.logs.get(f"{pod}/{query['container']}{end}")
         if written is None:
             return _failure(400, "previous terminated container not found")
-        return Says(200, written.encode())
+        return FakeResponse(200, written.encode())
 
     # Discovery
 
-    def _discovery(self, path: str, request: Asked) -> Says:
+    def _discovery(self, path: str, request: FakeRequest) -> FakeResponse:
         grouped: dict[str, dict[str, list[Json]]] = {}
         for name, (plural, namespaced) in self.kinds.items():
             api_version, _, kind = name.rpartition("/")
@@ -156,15 +158,15 @@ class FakeApi:
                 for group, versions in grouped.items()
                 if bool(group) == (path == "/apis")
             ]
-            return says({"kind": "APIGroupDiscoveryList", "items": groups})
+            return json_response({"kind": "APIGroupDiscoveryList", "items": groups})
         if path == "/api":
-            return says({"kind": "APIVersions", "versions": ["v1"]})
+            return json_response({"kind": "APIVersions", "versions": ["v1"]})
         plain: list[Json] = [
             {"name": group, "versions": [{"version": version} for version in versions]}
             for group, versions in grouped.items()
             if group
         ]
-        return says({"kind": "APIGroupList", "groups": plain})
+        return json_response({"kind": "APIGroupList", "groups": plain})
 
     def _resources(self, group: str, version: str) -> Object:
         prefix = f"{group}/{version}" if group else version
@@ -201,8 +203,8 @@ def _nothing(_plural: str, _namespace: str) -> bool:
     return False
 
 
-def _failure(code: int, message: str) -> Says:
-    return says({"kind": "Status", "status": "Failure", "message": message, "code": code}, code)
+def _failure(code: int, message: str) -> FakeResponse:
+    return json_response({"kind": "Status", "status": "Failure", "message": message, "code": code}, code)
 
 
 def _plural(body: Object) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.facts.http.faulty import Answering, Faulty, faulty
+from tests.facts.http.faulty import FaultyServer, RequestHandler, faulty_server
 from tests.facts.kubernetes_api.fake_api import kubeconfig
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
@@ -29,22 +29,22 @@ QUICK = HttpLimits(
 
 
 @contextmanager
-def serving(answering: Answering) -> Generator[Faulty]:
+def serving(answering: RequestHandler) -> Generator[FaultyServer]:
     """In a thread: the source runs a loop of its own."""
     ready, done = threading.Event(), None
-    held: list[tuple[Faulty, asyncio.AbstractEventLoop, asyncio.Event]] = []
+    started: list[tuple[FaultyServer, asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        async with faulty(answering) as server:
+        async with faulty_server(answering) as server:
             stop = asyncio.Event()
-            held.append((server, asyncio.get_running_loop(), stop))
+            started.append((server, asyncio.get_running_loop(), stop))
             ready.set()
             await stop.wait()
 
     done = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     done.start()
     assert ready.wait(120)
-    server, loop, stop = held[0]
+    server, loop, stop = started[0]
     try:
         yield server
     finally:
@@ -53,8 +53,8 @@ def serving(answering: Answering) -> Generator[Faulty]:
 
 
 def read(
-    answering: Answering,
-    wanted: Selection | None = None,
+    answering: RequestHandler,
+    selection: Selection | None = None,
     *,
     limits: HttpLimits = QUICK,
     everything: bool = False,
@@ -71,4 +71,4 @@ def read(
             namespace=namespace,
             use_cluster_secrets=use_cluster_secrets,
         )
-        return read_kubernetes(access, wanted or Selection(), everything=everything)
+        return read_kubernetes(access, selection or Selection(), everything=everything)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from msgspec.structs import replace
 
-from tests.facts.http.faulty import Asked, Says, says
+from tests.facts.http.faulty import FakeRequest, FakeResponse, json_response
 from tests.facts.kubernetes_api.fake_api import FakeApi
 from tests.facts.kubernetes_api.reading import QUICK, read
 from tests.facts.kubernetes_api.world import world
@@ -17,17 +17,19 @@ from whysync.facts.selection import Selection
 from whysync.json_tree import Json
 
 LIMITS = replace(QUICK, list_pages=20, list_restarts=4, discovery_requests=50)
-Listing = Callable[[str, int], Says]
+Listing = Callable[[str, int], FakeResponse]
 """The answer to the continue token of the request that has this number."""
 
 
-def page(token: str, *names: str) -> Says:
+def page(token: str, *names: str) -> FakeResponse:
     result: list[Json] = [{"metadata": {"name": name, "namespace": "argocd"}} for name in names]
-    return says({"kind": "List", "metadata": {"continue": token}, "items": result})
+    return json_response({"kind": "List", "metadata": {"continue": token}, "items": result})
 
 
-def gone(token: str) -> Says:
-    return says({"kind": "Status", "message": "too old", "code": 410, "metadata": {"continue": token}}, 410)
+def gone(token: str) -> FakeResponse:
+    return json_response(
+        {"kind": "Status", "message": "too old", "code": 410, "metadata": {"continue": token}}, 410
+    )
 
 
 ENDLESS: dict[str, tuple[Listing, str]] = {
@@ -45,31 +47,31 @@ ENDLESS: dict[str, tuple[Listing, str]] = {
 }
 
 
-@pytest.mark.parametrize(("listing", "words"), ENDLESS.values(), ids=ENDLESS.keys())
-def test_a_list_of_applications_that_does_not_end(listing: Listing, words: str) -> None:
-    asked_for: list[str] = []
+@pytest.mark.parametrize(("listing", "expected"), ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_list_of_applications_that_does_not_end(listing: Listing, expected: str) -> None:
+    targets: list[str] = []
     api = FakeApi(world())
 
-    def answering(asked: Asked) -> Says:
-        url = urlsplit(asked.target)
+    def answering(request: FakeRequest) -> FakeResponse:
+        url = urlsplit(request.target)
         if not url.path.endswith("/applications"):
-            return api(asked)
-        asked_for.append(asked.target)
+            return api(request)
+        targets.append(request.target)
         token = parse_qs(url.query).get("continue", [""])[0]
-        return listing(token, len(asked_for))
+        return listing(token, len(targets))
 
     with pytest.raises(SourceError) as caught:
         read(answering, limits=LIMITS)
-    assert words in f"{caught.value.what} {caught.value.why}"
+    assert expected in f"{caught.value.what} {caught.value.why}"
     assert caught.value.next
-    assert len(asked_for) <= 20
+    assert len(targets) <= 20
 
 
 def test_another_list_that_does_not_end_is_a_gap() -> None:
     api = FakeApi(world())
 
-    def answering(asked: Asked) -> Says:
-        return page("again", "x") if "/pods" in asked.target else api(asked)
+    def answering(request: FakeRequest) -> FakeResponse:
+        return page("again", "x") if "/pods" in request.target else api(request)
 
     snapshot = read(answering, Selection(names=("argocd/api",)), limits=LIMITS)
     assert snapshot.applications
@@ -79,8 +81,10 @@ def test_another_list_that_does_not_end_is_a_gap() -> None:
 def test_discovery_that_does_not_end() -> None:
     groups: list[Json] = [{"name": f"g{n}.example.com", "versions": [{"version": "v1"}]} for n in range(60)]
 
-    def answering(asked: Asked) -> Says:
-        return says({"groups": groups} if asked.target == "/apis" else {"versions": ["v1"], "resources": []})
+    def answering(request: FakeRequest) -> FakeResponse:
+        return json_response(
+            {"groups": groups} if request.target == "/apis" else {"versions": ["v1"], "resources": []}
+        )
 
     with pytest.raises(SourceError, match="60 API versions"):
         read(answering, limits=LIMITS)

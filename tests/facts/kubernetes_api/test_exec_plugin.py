@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.facts.http.certificates import Certificates
-from tests.facts.http.faulty import Asked, Says, faulty, says
+from tests.facts.http.faulty import FakeRequest, FakeResponse, faulty_server, json_response
 from whysync.deadline import Deadline
 from whysync.errors import SourceError, UsageError
 from whysync.facts.http.limits import HttpLimits
@@ -60,12 +60,12 @@ def runs(tmp_path: Path) -> int:
 
 def test_a_token_is_kept_until_it_expires(tmp_path: Path) -> None:
     later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    kept = plugin(tmp_path, giving({"token": "t", "expirationTimestamp": later}))
+    login = plugin(tmp_path, giving({"token": "t", "expirationTimestamp": later}))
 
-    async def twice(one: ExecPlugin) -> list[object]:
-        return [await one.headers(), await one.headers()]
+    async def twice(exec_plugin: ExecPlugin) -> list[object]:
+        return [await exec_plugin.headers(), await exec_plugin.headers()]
 
-    assert asyncio.run(twice(kept)) == [{"Authorization": "Bearer t"}] * 2
+    assert asyncio.run(twice(login)) == [{"Authorization": "Bearer t"}] * 2
     assert runs(tmp_path) == 1
     soon = (datetime.now(UTC) + timedelta(seconds=1)).isoformat()
     asyncio.run(twice(plugin(tmp_path, giving({"token": "t", "expirationTimestamp": soon}))))
@@ -77,10 +77,14 @@ def test_after_a_401_it_is_run_again(tmp_path: Path) -> None:
     answer = giving({"token": "tN"})[:-1] + ".replace('tN', f't{n}'))"
 
     async def talk() -> object:
-        def answering(asked: Asked) -> Says:
-            return says({"ok": True}) if asked.headers["authorization"] == "Bearer t2" else says({}, 401)
+        def answering(request: FakeRequest) -> FakeResponse:
+            return (
+                json_response({"ok": True})
+                if request.headers["authorization"] == "Bearer t2"
+                else json_response({}, 401)
+            )
 
-        async with faulty(answering) as server:
+        async with faulty_server(answering) as server:
             login = plugin(tmp_path, f"{counting}\n{answer}")
             connection = Connection(name="x", url=server.url, auth=login, tls=Tls())
             async with await connection.client(HttpLimits(first_pause_seconds=0.001)) as client:
@@ -125,7 +129,7 @@ BAD = {
         "sys.stderr.write('no session, token=abcdefgh12345678'); sys.exit(3)",
         "it exited with 3: no session",
     ),
-    "it says nothing": ("", "did not write an ExecCredential"),
+    "no output": ("", "did not write an ExecCredential"),
     "no JSON": ("print('hello')", "did not write an ExecCredential"),
     "another version": (giving({"token": "t"}, f"{V1}beta1"), f"ExecCredential of {V1}"),
     "empty": (giving({}), "neither a token nor a certificate"),
@@ -133,11 +137,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("script", "words"), BAD.values(), ids=BAD.keys())
-def test_programs_that_give_nothing(tmp_path: Path, script: str, words: str) -> None:
+@pytest.mark.parametrize(("script", "expected"), BAD.values(), ids=BAD.keys())
+def test_programs_without_a_credential_are_an_error(tmp_path: Path, script: str, expected: str) -> None:
     with pytest.raises(SourceError) as caught:
         asyncio.run(_credential(plugin(tmp_path, script)))
-    assert words in caught.value.why
+    assert expected in caught.value.why
     assert "abcdefgh12345678" not in caught.value.why
 
 
@@ -157,19 +161,19 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize(("script", "words"), HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize(("script", "expected"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_programs_are_killed_with_all_that_they_started(
-    tmp_path: Path, script: str, words: str
+    tmp_path: Path, script: str, expected: str
 ) -> None:
     group = tmp_path / "group"
     login = plugin(tmp_path, f"open({str(group)!r}, 'w').write(str(os.getpgrp()))\n{script}")
     for seconds in (1, 4, 20):  # a busy machine may need longer than the first to start the program
         # Those that write without end are killed for that, however much time they have.
-        login.deadline = Deadline.after(60 if "MiB" in words else seconds)
+        login.deadline = Deadline.after(60 if "MiB" in expected else seconds)
         with pytest.raises(SourceError) as caught:
             asyncio.run(_credential(login))
         assert "it was killed" in caught.value.why
-        assert words in caught.value.why
+        assert expected in caught.value.why
         if group.exists():
             break
     while _is_alive(int(group.read_text())):
@@ -287,10 +291,10 @@ def test_a_certificate_from_a_program(tmp_path: Path) -> None:
     }
 
     async def talk() -> Json:
-        def answering(_: Asked) -> Says:
-            return says({"ok": True})
+        def answering(_: FakeRequest) -> FakeResponse:
+            return json_response({"ok": True})
 
-        async with faulty(answering, tls=certificates.serving(asks_clients=True)) as server:
+        async with faulty_server(answering, tls=certificates.serving(asks_clients=True)) as server:
             connection = Connection(
                 name="x",
                 url=f"https://127.0.0.1:{server.port}",

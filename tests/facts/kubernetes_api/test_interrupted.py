@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from tests.facts.http.faulty import Asked, Says
+from tests.facts.http.faulty import FakeRequest, FakeResponse
 from tests.facts.kubernetes_api.fake_api import FakeApi, kubeconfig
 from tests.facts.kubernetes_api.reading import serving
 from tests.facts.kubernetes_api.world import world
@@ -19,11 +19,11 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
     api = FakeApi(world())
     silent = threading.Event()
 
-    def answering(asked: Asked) -> Says:
-        if "/pods" not in asked.target:
-            return api(asked)
+    def answering(request: FakeRequest) -> FakeResponse:
+        if "/pods" not in request.target:
+            return api(request)
         silent.set()
-        return Says(how="hang")
+        return FakeResponse(how="hang")
 
     with serving(answering) as server:
         environment = {**os.environ, "KUBECONFIG": str(kubeconfig(tmp_path, server.url))}

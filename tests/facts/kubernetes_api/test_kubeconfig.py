@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.facts.http.certificates import Certificates
-from tests.facts.http.faulty import Asked, Says, faulty, says
+from tests.facts.http.faulty import FakeRequest, FakeResponse, faulty_server, json_response
 from tests.facts.kubernetes_api.fake_api import base64_of
 from whysync.errors import NoSource, NotFound, Unreadable, UsageError, WhysyncError
 from whysync.facts.http.limits import HttpLimits
@@ -165,11 +165,11 @@ def test_several_groups_are_several_headers(tmp_path: Path) -> None:
     async def talk() -> list[str]:
         lines: list[str] = []
 
-        def answering(asked: Asked) -> Says:
-            lines.append(asked.headers["impersonate-group"])
-            return says({})
+        def answering(request: FakeRequest) -> FakeResponse:
+            lines.append(request.headers["impersonate-group"])
+            return json_response({})
 
-        async with faulty(answering) as server:
+        async with faulty_server(answering) as server:
             user: Object = {"as": "jane", "as-groups": ["a", "b"]}
             path = write(tmp_path / "config", user, {"server": server.url})
             async with await connected(path).client(QUICK) as client:
@@ -214,10 +214,10 @@ def test_certificates_inline_and_in_files(tmp_path: Path) -> None:
     files: Object = {"client-certificate": "client.crt", "client-key": "client.key"}
 
     async def talk(user: Object) -> Json:
-        def answering(_: Asked) -> Says:
-            return says({"ok": True})
+        def answering(_: FakeRequest) -> FakeResponse:
+            return json_response({"ok": True})
 
-        async with faulty(answering, tls=certificates.serving(asks_clients=True)) as server:
+        async with faulty_server(answering, tls=certificates.serving(asks_clients=True)) as server:
             cluster: Object = {
                 "server": f"https://127.0.0.1:{server.port}",
                 "certificate-authority-data": base64_of(certificates.text("ca.crt")),
@@ -234,12 +234,12 @@ def test_inside_of_a_pod(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("pod-token")
     (tmp_path / "ca.crt").write_text("x")
     (tmp_path / "namespace").write_text("argocd\n")
-    there = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
-    result = in_cluster(there, tmp_path)
+    environment = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+    result = in_cluster(environment, tmp_path)
     assert result is not None
     assert (result.url, result.namespace) == ("https://10.96.0.1:443", "argocd")
     assert headers(result) == {"Authorization": "Bearer pod-token"}
-    six = in_cluster({**there, "KUBERNETES_SERVICE_HOST": "fd00::1"}, tmp_path)
+    six = in_cluster({**environment, "KUBERNETES_SERVICE_HOST": "fd00::1"}, tmp_path)
     assert six is not None
     assert six.url == "https://[fd00::1]:443"
     assert in_cluster({}, tmp_path) is None

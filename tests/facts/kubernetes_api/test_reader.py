@@ -97,13 +97,13 @@ def test_a_selection_narrows() -> None:
 
 def test_the_number_of_requests_does_not_grow_with_the_number_of_apps() -> None:
     def asked(apps: int) -> int:
-        made = world()
+        objects = world()
         for number in range(apps):
-            place = f"team-{number}"
-            rows: list[Json] = [row("Deployment", "x", place, group="apps", status="OutOfSync")]
-            made.append(application(f"x-{number}", namespace=place, sync="OutOfSync", rows=rows))
-            made += [deployment("x", place, live=7), thing("v1", "Namespace", place)]
-        api = FakeApi(made)
+            namespace = f"team-{number}"
+            rows: list[Json] = [row("Deployment", "x", namespace, group="apps", status="OutOfSync")]
+            objects.append(application(f"x-{number}", namespace=namespace, sync="OutOfSync", rows=rows))
+            objects += [deployment("x", namespace, live=7), thing("v1", "Namespace", namespace)]
+        api = FakeApi(objects)
         assert len(read(api).applications) == apps + 3
         return len(api.paths)
 
@@ -168,20 +168,20 @@ def test_nothing_is_missed_where_nothing_is_wrong() -> None:
     assert snapshot.gaps == ()
 
 
-def test_who_may_not_see_all_namespaces_is_asked_one_by_one() -> None:
-    made = world()
+def test_without_access_to_all_namespaces_each_is_listed_alone() -> None:
+    objects = world()
     for number in range(10):
-        place = f"team-{number}"
-        rows: list[Json] = [row("Deployment", "x", place, group="apps", status="OutOfSync")]
-        made.append(application(f"x-{number}", namespace=place, sync="OutOfSync", rows=rows))
-        made.append(deployment("x", place, live=7))
-    whole = kinds(read(FakeApi(made)))["Deployment"]
+        team = f"team-{number}"
+        rows: list[Json] = [row("Deployment", "x", team, group="apps", status="OutOfSync")]
+        objects.append(application(f"x-{number}", namespace=team, sync="OutOfSync", rows=rows))
+        objects.append(deployment("x", team, live=7))
+    all_deployments = kinds(read(FakeApi(objects)))["Deployment"]
 
     def refused(plural: str, namespace: str) -> bool:
         return not namespace and plural not in ("applications", "namespaces")
 
-    snapshot = read(FakeApi(made, forbidden=refused))
-    assert kinds(snapshot)["Deployment"] == whole
+    snapshot = read(FakeApi(objects, forbidden=refused))
+    assert kinds(snapshot)["Deployment"] == all_deployments
 
 
 def test_applications_of_one_namespace_only() -> None:
@@ -268,7 +268,7 @@ def test_other_clusters_by_their_secret_only_when_allowed() -> None:
         allowed = read(hub(other.url, config=config), use_cluster_secrets=True)
     assert "far" in {live_object.ref.name for live_object in allowed.live}
     assert "spoke-token-12345" not in everything_in(allowed)
-    assert other.asked[0].headers["authorization"] == "Bearer spoke-token-12345"
+    assert other.requests[0].headers["authorization"] == "Bearer spoke-token-12345"
 
 
 def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -> None:
@@ -285,11 +285,11 @@ def test_a_cluster_that_is_out_of_reach_is_a_gap_and_the_others_are_answered() -
 # --- what Git wants --------------------------------------------------------------------------------
 
 
-def test_what_the_last_sync_applied_stands_for_git_and_says_so() -> None:
+def test_the_last_applied_manifests_replace_git_and_are_a_gap() -> None:
     snapshot = read(FakeApi(world()))
-    (one,) = snapshot.desired["argocd/web"]
-    assert one.spec["replicas"] == 2
-    assert "the last sync" in one.origin
+    (desired,) = snapshot.desired["argocd/web"]
+    assert desired.spec["replicas"] == 2
+    assert "the last sync" in desired.origin
     assert "rendered manifests of argocd/web" in gaps(snapshot)
 
 
@@ -316,21 +316,21 @@ def it_is_broken(_: Object, live: Object) -> None:
 @pytest.mark.parametrize(
     "change",
     [moved_on, applied_by_kubectl, nobody_knows_who, it_agrees, it_is_broken],
-    ids=lambda one: one.__name__,
+    ids=lambda obj: obj.__name__,
 )
-def test_the_last_sync_does_not_stand_for_git_where(change: Callable[[Object, Object], None]) -> None:
-    made = world()
-    live = next(one for one in made if one["kind"] == "Deployment")
-    change(made[0], live)
-    assert read(FakeApi(made)).desired == {}
+def test_the_last_applied_manifests_do_not_replace_git_if(change: Callable[[Object, Object], None]) -> None:
+    objects = world()
+    live = next(obj for obj in objects if obj["kind"] == "Deployment")
+    change(objects[0], live)
+    assert read(FakeApi(objects)).desired == {}
 
 
-def test_plain_yaml_says_what_git_wants(tmp_path: Path) -> None:
+def test_a_local_folder_of_plain_yaml_is_the_desired_state(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n---\n: broken: ["
     )
     snapshot = read(FakeApi(world()), Selection(names=("web",), local=str(tmp_path)))
-    (one,) = snapshot.desired["argocd/web"]
-    assert one.ref.namespace == "shop"
-    assert one.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
+    (desired,) = snapshot.desired["argocd/web"]
+    assert desired.ref.namespace == "shop"
+    assert desired.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
     assert "part of web.yaml" in gaps(snapshot)

@@ -130,7 +130,7 @@ def test_repository_secrets_keep_what_is_no_credential() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         (
             "https://bob:hunter2@git.example.com/x.git: 401",
@@ -181,8 +181,8 @@ def test_repository_secrets_keep_what_is_no_credential() -> None:
         ('log: {"kind":"Secret","data":{"a":"dGln"}}', 'log: {"kind":"Secret","data":{<masked 1>}}'),
     ],
 )
-def test_secrets_by_their_shape(text: str, wanted: str) -> None:
-    assert Masker().masked_text(text) == wanted
+def test_secrets_by_their_shape(text: str, expected: str) -> None:
+    assert Masker().masked_text(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -328,8 +328,8 @@ def test_values_of_plugins_and_patches() -> None:
     }
     text = json.dumps(masked(body))
     assert "tiger" not in text
-    for kept in ("kept", "fast", "/data/db-password", "DB_PASSWORD"):
-        assert kept in text
+    for unmasked in ("kept", "fast", "/data/db-password", "DB_PASSWORD"):
+        assert unmasked in text
 
 
 def test_a_yaml_problem_does_not_quote_the_value(tmp_path: Path) -> None:
@@ -354,8 +354,8 @@ def test_config_maps() -> None:
     text = json.dumps(masked(body))
     assert "tiger" not in text
     assert b64(SECRET) not in text
-    for kept in ("debug", "host: db", "jdbc:x", "user = bob", "kind: Secret"):
-        assert kept in text
+    for unmasked in ("debug", "host: db", "jdbc:x", "user = bob", "kind: Secret"):
+        assert unmasked in text
 
 
 def test_sensitive_annotations_of_the_settings() -> None:
@@ -423,10 +423,10 @@ def test_a_refused_variable_is_compared_with_known_values() -> None:
     pod: Object = {"kind": "Pod", "metadata": {"name": "p"}}
     pod["spec"] = {"containers": [{"env": [{"name": "DB_PASSWORD", "value": "tiger"}]}]}
     text = 'spec.containers[0].env[{}].value: Invalid value: "{}": bad'
-    for value, wanted in (("tiger", "<masked 1>"), ("debug", "debug")):
+    for value, expected in (("tiger", "<masked 1>"), ("debug", "debug")):
         event: Object = {"kind": "Event", "metadata": {"name": "e"}, "message": text.format(0, value)}
         result = mask_snapshot(Snapshot(live=live(event, copy_object(pod))))
-        assert result.live[0].body["message"] == text.format(0, wanted)
+        assert result.live[0].body["message"] == text.format(0, expected)
 
 
 def test_names_are_not_eaten() -> None:
@@ -498,8 +498,8 @@ def test_marks_of_an_earlier_run_do_not_mix(tmp_path: Path) -> None:
         path.write_text(json.dumps(body))
         return path
 
-    one, two = write("one", "<masked 7>"), write("two", "<masked 7>")
-    bundle = read_bundle([one, two])
+    first, second = write("one", "<masked 7>"), write("two", "<masked 7>")
+    bundle = read_bundle([first, second])
     marks = [mark for at in (0, 1) for mark in _marks(bundle, at, "stringData")]
     assert marks[0] == "<masked 7>"
     assert len(set(marks)) == 4
@@ -548,8 +548,8 @@ def test_no_secret_comes_out(values: list[str]) -> None:
     assert everything(mask_snapshot(result)) == before
 
 
-def _marks(result: Snapshot, at: int, place: str) -> list[str]:
-    values = result.live[at].body[place]
+def _marks(result: Snapshot, at: int, field: str) -> list[str]:
+    values = result.live[at].body[field]
     assert isinstance(values, dict)
     return [str(value) for value in values.values()]
 

@@ -15,7 +15,7 @@ from whysync.argocd.sync.results import State
 from whysync.argocd.sync.step import step
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api.ref import Ref, ref_of
-from whysync.kubernetes.apiserver.protocol import Request as Ask
+from whysync.kubernetes.apiserver.protocol import Request as ApiRequest
 from whysync.kubernetes.apiserver.server import ApiServer
 
 ARGOCD = Mode(manager="argocd-controller")
@@ -62,7 +62,7 @@ class Shop:
         ref = ref_of(live)
         body: Object = {**live, "status": status}
         path = served.path(ref.namespace, ref.name, "status")
-        assert self.api_server.send(Ask(verb="update", path=path, body=body)).ok
+        assert self.api_server.send(ApiRequest(verb="update", path=path, body=body)).ok
 
     def version(self, obj: Object) -> Json:
         value = dig(self.live(obj), "metadata", "resourceVersion")

@@ -24,7 +24,7 @@ from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer
-from whysync.kubernetes.apiserver.protocol import Request as Ask
+from whysync.kubernetes.apiserver.protocol import Request as ApiRequest
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
@@ -264,7 +264,7 @@ class _Counting:
         self.now = model.now
         self.verbs: list[str] = []
 
-    def send(self, request: Ask) -> Answer:
+    def send(self, request: ApiRequest) -> Answer:
         self.verbs.append(request.verb)
         return self.api_server.send(request)
 

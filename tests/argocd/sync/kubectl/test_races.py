@@ -21,7 +21,7 @@ from whysync.argocd.sync.cluster_ops import Mode
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
 from whysync.json_tree import Object, fields
 from whysync.kubernetes.apiserver.protocol import Answer
-from whysync.kubernetes.apiserver.protocol import Request as Ask
+from whysync.kubernetes.apiserver.protocol import Request as ApiRequest
 
 
 def status(code: int, reason: str, message: str = "no") -> Answer:
@@ -52,7 +52,7 @@ class Troubled:
         self._before = before or {}
         self._seen: dict[str, int] = {}
 
-    def send(self, request: Ask) -> Answer:
+    def send(self, request: ApiRequest) -> Answer:
         count = self._seen[request.verb] = self._seen.get(request.verb, 0) + 1
         self._before.get((request.verb, count), bool)()
         result = self._answers.get((request.verb, count))

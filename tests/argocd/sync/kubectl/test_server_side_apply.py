@@ -22,7 +22,7 @@ from whysync.argocd.sync.options import Propagation
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.api.ref import ref_of
 from whysync.kubernetes.apiserver.protocol import Answer
-from whysync.kubernetes.apiserver.protocol import Request as Ask
+from whysync.kubernetes.apiserver.protocol import Request as ApiRequest
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 CONFLICT: Object = {
@@ -44,7 +44,7 @@ def test_it_says_the_same_whether_it_creates_changes_or_leaves_alone() -> None:
 def test_conflicts_are_always_won() -> None:
     shop = Shop()
     path = "/api/v1/namespaces/shop/configmaps/settings"
-    theirs = Ask(verb="ssa", path=path, body=a_config(a="theirs"), manager="them")
+    theirs = ApiRequest(verb="ssa", path=path, body=a_config(a="theirs"), manager="them")
     assert shop.api_server.send(theirs).ok
     assert shop.apply(a_config(a="ours"), SERVER_SIDE) == "configmap/settings serverside-applied"
     assert shop.live(a_config())["data"] == {"a": "ours"}
@@ -158,5 +158,5 @@ class _Refusing:
         self.now = shop.api_server.now
         self.verb = verb
 
-    def send(self, request: Ask) -> Answer:
+    def send(self, request: ApiRequest) -> Answer:
         return Answer(code=409, body=CONFLICT) if request.verb == self.verb else self.api_server.send(request)
