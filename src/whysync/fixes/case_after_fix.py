@@ -55,8 +55,8 @@ def applied(fix: Fix, case: Case) -> Case:
 
 def with_settings_of(world: SnapshotIndex, changed: Manifest) -> SnapshotIndex:
     """The snapshot with this ConfigMap of Argo CD replaced or added."""
-    others = tuple(setting for setting in world.snapshot.settings if setting.ref.key != changed.ref.key)
-    return world.with_settings((*others, changed))
+    unchanged = tuple(setting for setting in world.snapshot.settings if setting.ref.key != changed.ref.key)
+    return world.with_settings((*unchanged, changed))
 
 
 def _remade(case: Case, world: SnapshotIndex) -> Case:

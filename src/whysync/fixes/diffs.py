@@ -51,8 +51,8 @@ def lines(text: str) -> list[str]:
 def _unfinished(text: str) -> list[str]:
     if not text:
         return []
-    *whole, last = text.split("\n")
-    return [*(line + "\n" for line in whole), last]
+    *complete, last = text.split("\n")
+    return [*(line + "\n" for line in complete), last]
 
 
 def _hunks(before: str, after: str, context: int) -> list[str]:

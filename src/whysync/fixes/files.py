@@ -94,20 +94,20 @@ def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> 
     place = _find(fix, case, checkout, only)
     if fix.drops:
         return _dropped(checkout, place, str(fix.target))
-    known = object_of(fix, case)
-    edits = tuple(fitted_edit(edit, known, place) for edit in fix.edits)
+    diagnosed = object_of(fix, case)
+    edits = tuple(fitted_edit(edit, diagnosed, place) for edit in fix.edits)
     change = _edited(checkout, place, edited(place.body, edits), str(fix.target))
     return change._replace(place=_edited_place(change, place, edits))
 
 
 def _edited_place(change: FileChange, place: ManifestPlace, edits: tuple[Edit, ...]) -> str:
     """`remove /spec/replicas in apps/shop/web.yaml:12`, with the line before the edit."""
-    words: list[str] = []
+    descriptions: list[str] = []
     for edit in edits:
-        inside = pointers.join((*place.inside, *pointers.split(edit.pointer)))
-        line = _line(change.before or "", inside, place.document) or place.line
-        words.append(f"{_verb(edit)} {edit.pointer} in {place.path}:{line}")
-    return "; ".join(words)
+        pointer = pointers.join((*place.inside, *pointers.split(edit.pointer)))
+        line = _line(change.before or "", pointer, place.document) or place.line
+        descriptions.append(f"{_verb(edit)} {edit.pointer} in {place.path}:{line}")
+    return "; ".join(descriptions)
 
 
 def _verb(edit: Edit) -> str:
@@ -120,21 +120,21 @@ def _verb(edit: Edit) -> str:
             return "remove"
 
 
-def _line(written: str, pointer: str, document: int) -> int | None:
+def _line(text: str, pointer: str, document: int) -> int | None:
     """The line of a field, or of the nearest field above it that the file has."""
     parts = pointers.split(pointer)
     for length in range(len(parts), 0, -1):
-        line = position(written, pointers.join(parts[:length]), document=document)
+        line = position(text, pointers.join(parts[:length]), document=document)
         if line is not None:
             return line
     return None
 
 
-def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
+def _dropped(checkout: Checkout, place: ManifestPlace, target: str) -> FileChange:
     """Remove the document from its file, or the file if it contains nothing else."""
     before = checkout.read(place.path)
     if len(_documents(before)) == 1 and not place.inside:
-        return FileChange(place.path, before, None, what, place=f"delete {place.path}")
+        return FileChange(place.path, before, None, target, place=f"delete {place.path}")
     after = without_document(before, place.document) if not place.inside else None
     if after is None:
         raise Refused(
@@ -142,7 +142,7 @@ def _dropped(checkout: Checkout, place: ManifestPlace, what: str) -> FileChange:
             why="it is part of a List, or the end of its document is ambiguous",
             next="delete it manually; without --checkout, whysync fix shows what to delete",
         )
-    return FileChange(place.path, before, after, what)
+    return FileChange(place.path, before, after, target)
 
 
 def _is_masked(fix: Fix) -> bool:
@@ -150,33 +150,33 @@ def _is_masked(fix: Fix) -> bool:
     return any(map(holds_a_mask, [*values, fix.create, fix.line]))
 
 
-def _edited(checkout: Checkout, place: ManifestPlace, body: Object, what: str) -> FileChange:
+def _edited(checkout: Checkout, place: ManifestPlace, body: Object, target: str) -> FileChange:
     before = checkout.read(place.path)
-    whole = next((p for p in _documents(before) if p[0] == place.document), None)
-    if whole is None:
+    numbered = next((p for p in _documents(before) if p[0] == place.document), None)
+    if numbered is None:
         raise Refused(what=f"{place.path} was changed in the meantime", next="run the command again")
     try:
-        after = rewritten(before, place.document, _put(whole[1], place.inside, body))
+        after = rewritten(before, place.document, _put(numbered[1], place.inside, body))
     except Uneditable as problem:
         raise Refused(
             what=f"{place} cannot be edited in place",
             why=problem.reason,
             next="edit it manually; without --checkout, whysync fix shows what to change",
         ) from problem
-    return FileChange(place.path, before, after, what)
+    return FileChange(place.path, before, after, target)
 
 
-def _documents(written: str) -> list[tuple[int, Json]]:
-    bodies = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
+def _documents(text: str) -> list[tuple[int, Json]]:
+    bodies = [d.body for d in documents(text) if isinstance(d, Document) and d.body is not None]
     return list(enumerate(bodies))
 
 
-def _put(document: Json, inside: tuple[str, ...], body: Object) -> Json:
-    if not inside:
+def _put(document: Json, path: tuple[str, ...], body: Object) -> Json:
+    if not path:
         return body
     result = copy(document)
-    parent = pointers.resolve(result, pointers.join(inside[:-1]))
-    items(parent)[int(inside[-1])] = body
+    parent = pointers.resolve(result, pointers.join(path[:-1]))
+    items(parent)[int(path[-1])] = body
     return result
 
 
@@ -188,32 +188,32 @@ def _find(fix: Fix, case: Case, checkout: Checkout, only: str) -> ManifestPlace:
     target, folders = fix.target, [Folder("", Tool.FOLDER)]
     if fix.kind is FixKind.MANIFEST:
         folders = folders_of(case, checkout)
-    found = [place for folder in folders for place in checkout.objects(target, folder.path)]
-    found = _of_namespace(found, target, case)
+    matches = [place for folder in folders for place in checkout.objects(target, folder.path)]
+    matches = _of_namespace(matches, target, case)
     if only:
-        found = [place for place in found if place.path == only.removeprefix("./")]
+        matches = [place for place in matches if place.path == only.removeprefix("./")]
     rendered = [folder for folder in folders if folder.tool is not Tool.FOLDER]
     if rendered and len(rendered) == len(folders):
-        raise _rendered_by(rendered[0], target, fix, found)
-    if not found:
+        raise _rendered_by(rendered[0], target, fix, matches)
+    if not matches:
         raise _not_found(fix, target, checkout, only)
-    if len(found) > 1 and fix.drops:
-        found = _same_content(found, object_of(fix, case)) or found
-    if len(found) > 1:
+    if len(matches) > 1 and fix.drops:
+        matches = _same_content(matches, object_of(fix, case)) or matches
+    if len(matches) > 1:
         raise Refused(
-            what=f"{target} is declared in {len(found)} places: {', '.join(map(str, found[:5]))}",
+            what=f"{target} is declared in {len(matches)} places: {', '.join(map(str, matches[:5]))}",
             why="whysync does not guess which of them this app reads",
             next="choose one with --file PATH",
         )
-    return found[0]
+    return matches[0]
 
 
-def _same_content(found: list[ManifestPlace], known: Manifest | None) -> list[ManifestPlace]:
+def _same_content(matches: list[ManifestPlace], diagnosed: Manifest | None) -> list[ManifestPlace]:
     """Of an object that is declared twice, the copy to remove; of two equal copies, the first."""
-    if known is None:
+    if diagnosed is None:
         return []
-    wanted = _unmarked(known.body)
-    return [place for place in found if same(_unmarked(place.body), wanted)][:1]
+    expected = _unmarked(diagnosed.body)
+    return [place for place in matches if same(_unmarked(place.body), expected)][:1]
 
 
 def _unmarked(body: Object) -> Object:
@@ -228,39 +228,42 @@ def _unmarked(body: Object) -> Object:
     return result
 
 
-def _of_namespace(found: list[ManifestPlace], target: Ref, case: Case) -> list[ManifestPlace]:
+def _of_namespace(matches: list[ManifestPlace], target: Ref, case: Case) -> list[ManifestPlace]:
     """Prefer a manifest that names the namespace; one without it gets the destination's."""
-    exact = [place for place in found if place.ref.namespace == target.namespace]
+    exact = [place for place in matches if place.ref.namespace == target.namespace]
     if exact:
         return exact
-    wanted = (target.namespace, case.destination_namespace)
-    open_ones = [place for place in found if not place.ref.namespace]
-    return [p for p in found if p.ref.namespace in wanted] if not target.namespace else open_ones
+    namespaces = (target.namespace, case.destination_namespace)
+    if target.namespace:
+        return [place for place in matches if not place.ref.namespace]
+    return [place for place in matches if place.ref.namespace in namespaces]
 
 
-def _rendered_by(folder: Folder, target: Ref, fix: Fix, found: list[ManifestPlace]) -> Refused:
+def _rendered_by(folder: Folder, target: Ref, fix: Fix, matches: list[ManifestPlace]) -> Refused:
     """Where to make the change if a tool renders the manifest: its output has no file."""
-    fields_named = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
-    where = folder.path or "the source"
+    pointers_text = ", ".join(dict.fromkeys(edit.pointer for edit in fix.edits))
+    folder_name = folder.path or "the source"
     if fix.drops:
         return Refused(
-            what=f"{target} is rendered by {folder.tool} in {where}: no file contains it as it is",
+            what=f"{target} is rendered by {folder.tool} in {folder_name}: no file contains it as it is",
             why="whysync does not know which template, value or resource it comes from",
             next=f"remove it from the input of {folder.tool} there",
         )
     match folder.tool:
         case Tool.KUSTOMIZE:
-            hint = f" (it starts from {found[0]})" if found else ""
+            hint = f" (it starts from {matches[0]})" if matches else ""
             next = (
-                f"add a patch for {target.kind} {target.name} at {fields_named} to the kustomization of"
-                f" {where}, or change its base{hint} if all overlays should change"
+                f"add a patch for {target.kind} {target.name} at {pointers_text} to the kustomization of"
+                f" {folder_name}, or change its base{hint} if all overlays should change"
             )
         case Tool.HELM:
-            next = f"change the values or the template that set {fields_named} of {target.kind} {target.name}"
+            next = (
+                f"change the values or the template that set {pointers_text} of {target.kind} {target.name}"
+            )
         case _:
-            next = f"change what the plugin reads, so that {fields_named} of {target} changes"
+            next = f"change what the plugin reads, so that {pointers_text} of {target} changes"
     return Refused(
-        what=f"{target} is rendered by {folder.tool} in {where}: no file contains it as it is",
+        what=f"{target} is rendered by {folder.tool} in {folder_name}: no file contains it as it is",
         why="a change of the rendered manifest would be lost with the next rendering",
         next=f"{next}; without --checkout, whysync fix shows the change of the rendered manifest",
     )
@@ -287,32 +290,33 @@ def _not_found(fix: Fix, target: Ref, checkout: Checkout, only: str) -> Refused:
 # --- fit the edits to the file ----------------------------------------------------------------------
 
 
-def fitted_edit(edit: Edit, known: Manifest | None, place: ManifestPlace) -> Edit:
+def fitted_edit(edit: Edit, diagnosed: Manifest | None, place: ManifestPlace) -> Edit:
     """The same edit for the file's object: list elements are found by name, and nothing else may differ."""
-    if known is None:
+    if diagnosed is None:
         return edit
-    pointer = moved(edit.pointer, known.body, place.body)
+    pointer = moved(edit.pointer, diagnosed.body, place.body)
     if pointer is None:
         raise _differs(edit.pointer, place)
     fitted = replace(edit, pointer=pointer)
-    done = same(place.body, edited(place.body, [fitted]))
-    if not done and not isinstance(edit, Add):
-        seen, written = known.at(edit.pointer), pointers.resolve(place.body, pointer)
-        masked = not isinstance(seen, Missing) and holds_a_mask(seen)
-        if not masked and not _alike(seen, written):
+    unchanged = same(place.body, edited(place.body, [fitted]))
+    if not unchanged and not isinstance(edit, Add):
+        diagnosed_value, file_value = diagnosed.at(edit.pointer), pointers.resolve(place.body, pointer)
+        masked = not isinstance(diagnosed_value, Missing) and holds_a_mask(diagnosed_value)
+        if not masked and not _alike(diagnosed_value, file_value):
             raise _differs(edit.pointer, place)
     return fitted
 
 
-def _alike(seen: Json | Missing, written: Json | Missing) -> bool:
-    if isinstance(seen, Missing) or isinstance(written, Missing):
-        return isinstance(seen, Missing) == isinstance(written, Missing) or _is_marks_only(seen, written)
-    return same(seen, written)
+def _alike(diagnosed: Json | Missing, in_file: Json | Missing) -> bool:
+    if isinstance(diagnosed, Missing) or isinstance(in_file, Missing):
+        both_missing = isinstance(diagnosed, Missing) and isinstance(in_file, Missing)
+        return both_missing or _is_marks_only(diagnosed, in_file)
+    return same(diagnosed, in_file)
 
 
-def _is_marks_only(seen: Json | Missing, written: Json | Missing) -> bool:
+def _is_marks_only(diagnosed: Json | Missing, in_file: Json | Missing) -> bool:
     """Is it a map that only exists because Argo CD adds its tracking label or annotation?"""
-    return isinstance(written, Missing) and not isinstance(seen, Missing) and seen in ({}, [], None)
+    return isinstance(in_file, Missing) and not isinstance(diagnosed, Missing) and diagnosed in ({}, [], None)
 
 
 def _differs(pointer: str, place: ManifestPlace) -> Refused:
@@ -338,13 +342,13 @@ def _belongs_elsewhere(body: Object) -> Refused:
 def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileChange:
     ref = ref_of(body)
     folders = folders_of(case, checkout)
-    there = _of_namespace([p for f in folders for p in checkout.objects(ref, f.path)], ref, case)
-    if there:
-        if same(there[0].body, body):
-            written = checkout.read(there[0].path)
-            return FileChange(there[0].path, written, written, str(ref))
+    declared = _of_namespace([p for f in folders for p in checkout.objects(ref, f.path)], ref, case)
+    if declared:
+        if same(declared[0].body, body):
+            content = checkout.read(declared[0].path)
+            return FileChange(declared[0].path, content, content, str(ref))
         raise Refused(
-            what=f"{ref} is already in Git with different content: {there[0]}",
+            what=f"{ref} is already in Git with different content: {declared[0]}",
             next="compare the two; -o yaml shows what the fix would write",
         )
     if only:
@@ -359,9 +363,9 @@ def _new_file(body: Object, case: Case, checkout: Checkout, only: str) -> FileCh
             next="choose the file with --file PATH, and reference it from the kustomization or chart",
         )
     if checkout.has_file(path):
-        written = checkout.read(path)
-        if any(same(place.body, body) for place in places_in(path, written)):
-            return FileChange(path, written, written, str(ref))
+        content = checkout.read(path)
+        if any(same(place.body, body) for place in places_in(path, content)):
+            return FileChange(path, content, content, str(ref))
         raise Refused(
             what=f"{path} already exists with different content", next="choose another: --file PATH"
         )
@@ -374,8 +378,8 @@ def _policy(line: str, case: Case, checkout: Checkout, only: str) -> FileChange:
     place = _find(fix, case, checkout, only)
     policy = text(fields(place.body.get("data")).get("policy.csv"))
     if line.strip() in (line.strip() for line in policy.splitlines()):
-        written = checkout.read(place.path)
-        return FileChange(place.path, written, written, str(fix.target))
+        content = checkout.read(place.path)
+        return FileChange(place.path, content, content, str(fix.target))
     edit = Set(pointer="/data/policy.csv", value=with_line(policy, line))
     return _edited(checkout, place, edited(place.body, [edit]), str(fix.target))
 
@@ -401,48 +405,48 @@ def moved(pointer: str, known: Object, other: Object) -> str | None:
 
     A field that neither copy has keeps its pointer: it will be added there.
     """
-    here: Json | Missing = known
-    there: Json | Missing = other
+    known_value: Json | Missing = known
+    other_value: Json | Missing = other
     parts: list[str] = []
     for part in pointers.split(pointer):
-        if isinstance(here, list) and isinstance(there, list):
-            index = _index(part, here, there)
+        if isinstance(known_value, list) and isinstance(other_value, list):
+            index = _index(part, known_value, other_value)
             if index is None:
                 return None
             parts.append(str(index))
-            here = pointers.resolve(here, pointers.join([part]))
-            there = pointers.resolve(there, pointers.join([str(index)]))
+            known_value = pointers.resolve(known_value, pointers.join([part]))
+            other_value = pointers.resolve(other_value, pointers.join([str(index)]))
             continue
         parts.append(part)
-        here = pointers.resolve(here, pointers.join([part]))
-        there = pointers.resolve(there, pointers.join([part]))
+        known_value = pointers.resolve(known_value, pointers.join([part]))
+        other_value = pointers.resolve(other_value, pointers.join([part]))
     return pointers.join(parts)
 
 
-def _index(part: str, here: list[Json], there: list[Json]) -> int | None:
+def _index(part: str, known: list[Json], others: list[Json]) -> int | None:
     at = pointers.index_of(part)
     if at is None:
         return None
-    if at >= len(here):
-        return len(there)
-    element = here[at]
-    fits = [n for n, other in enumerate(there) if _is_same_element(element, other)]
-    if len(fits) == 1:
-        return fits[0]
-    return at if at in fits else None
+    if at >= len(known):
+        return len(others)
+    element = known[at]
+    matches = [n for n, other in enumerate(others) if _is_same_element(element, other)]
+    if len(matches) == 1:
+        return matches[0]
+    return at if at in matches else None
 
 
-def _is_same_element(one: Json, other: Json) -> bool:
-    name = name_of(one)
+def _is_same_element(element: Json, other: Json) -> bool:
+    name = name_of(element)
     if name is None or not isinstance(other, dict):
-        return same(one, other)
+        return same(element, other)
     (key,) = name
     if key == "metadata":
         return same(name, name_of(other))
-    return key in other and _words(name[key]) == _words(other[key])
+    return key in other and _as_text(name[key]) == _as_text(other[key])
 
 
-def _words(value: Json) -> str:
+def _as_text(value: Json) -> str:
     return text(value, str(value))
 
 
@@ -451,11 +455,11 @@ def without_document(text: str, number: int) -> str | None:
     pieces = _pieces(text)
     at = -1
     for index, piece in enumerate(pieces):
-        held = _bodies(piece)
-        if held is None or len(held) > 1:
+        bodies = _bodies(piece)
+        if bodies is None or len(bodies) > 1:
             return None
-        at += len(held)
-        if held and at == number:
+        at += len(bodies)
+        if bodies and at == number:
             after = "".join(pieces[:index] + pieces[index + 1 :])
             return after if _is_without(text, after, number) else None
     return None
@@ -473,60 +477,60 @@ def _pieces(text: str) -> list[str]:
 
 def _is_without(before: str, after: str, number: int) -> bool:
     """Parse the result: was nothing else removed or changed?"""
-    wanted, found = _bodies(before), _bodies(after)
-    if wanted is None or found is None:
+    expected, actual = _bodies(before), _bodies(after)
+    if expected is None or actual is None:
         return False
-    del wanted[number]
-    return len(wanted) == len(found) and all(map(same, wanted, found))
+    del expected[number]
+    return len(expected) == len(actual) and all(map(same, expected, actual))
 
 
 def _bodies(text: str) -> list[Json] | None:
-    found: list[Json] = []
+    bodies: list[Json] = []
     for document in documents(text):
         if not isinstance(document, Document):
             return None
         if document.body is not None:
-            found.append(document.body)
-    return found
+            bodies.append(document.body)
+    return bodies
 
 
-def secret_lines(written: str) -> set[int]:
+def secret_lines(text: str) -> set[int]:
     """Line numbers from 0. If a file cannot be parsed, all of its lines are secret."""
-    written = written.removeprefix("\ufeff")
-    everything = set(range(written.count("\n") + 1))
+    text = text.removeprefix("\ufeff")
+    everything = set(range(text.count("\n") + 1))
     try:
-        nodes = written_documents(written)
+        nodes = written_documents(text)
     except (unreadable_nodes(), Invalid):
         return everything
-    bodies = [d.body for d in documents(written) if isinstance(d, Document) and d.body is not None]
+    bodies = [d.body for d in documents(text) if isinstance(d, Document) and d.body is not None]
     if len(bodies) != len(nodes):
         return everything
-    found: set[int] = set()
+    secret: set[int] = set()
     masker = Masker()
     for node, body in zip(nodes, bodies, strict=True):
         if not isinstance(body, dict):
             continue
         masked = masker.mask_object(copy_object(body))
         for path in _changed(body, masked, ()):
-            place = _nearest(node, path)
-            first = written.count("\n", 0, place.start)
-            found.update(range(first, first + written.count("\n", place.start, place.end) + 1))
-    return found
+            value_node = _nearest(node, path)
+            first = text.count("\n", 0, value_node.start)
+            secret.update(range(first, first + text.count("\n", value_node.start, value_node.end) + 1))
+    return secret
 
 
-def _changed(one: Json, other: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        for key in one:
-            yield from _changed(one[key], other[key], (*path, key))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for number, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-            yield from _changed(mine, theirs, (*path, str(number)))
-    elif not same(one, other):
+def _changed(before: Json, after: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(before, dict) and isinstance(after, dict) and before.keys() == after.keys():
+        for key in before:
+            yield from _changed(before[key], after[key], (*path, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _changed(old, new, (*path, str(number)))
+    elif not same(before, after):
         yield path
 
 
 def _nearest(node: Node, path: tuple[str, ...]) -> Node:
     """The node of the value, or for an alias or a merge key the node that encloses it."""
-    while (found := node.at(path)) is None:
+    while (match := node.at(path)) is None:
         path = path[:-1]
-    return found
+    return match

@@ -84,22 +84,22 @@ def _ignored_everywhere(members: list[AppReport]) -> Fix | None:
     """One ignore rule in argocd-cm for the kind, if each app is offered an ignore rule for the same field."""
     rules: dict[tuple[str, str], dict[str, list[Json]]] = {}
     for report in members:
-        wanted = [rule for finding in _alike(report) for rule in _ignore_rules(finding)]
-        if not wanted:
+        ignore_rules = [rule for finding in _alike(report) for rule in _ignore_rules(finding)]
+        if not ignore_rules:
             return None
-        for rule in wanted:
-            known = rules.setdefault((text(rule.get("group")), text(rule.get("kind"))), {})
+        for rule in ignore_rules:
+            paths_by_field = rules.setdefault((text(rule.get("group")), text(rule.get("kind"))), {})
             for name in _PATHS:
-                paths = known.setdefault(name, [])
+                paths = paths_by_field.setdefault(name, [])
                 paths += [path for path in items(rule.get(name)) if path not in paths]
     if sum(len(paths) for rule in rules.values() for paths in rule.values()) > _MAX_PATHS:
         return None
     case = members[0].case
     edits = tuple(_setting(case, group, kind, rule) for (group, kind), rule in sorted(rules.items()))
-    shown = sorted({str(path) for rule in rules.values() for paths in rule.values() for path in paths})
+    path_names = sorted({str(path) for rule in rules.values() for paths in rule.values() for path in paths})
     kinds = " and ".join(sorted(kind for _, kind in rules))
     return Fix(
-        title=f"Ignore {', '.join(shown)} of every {kinds}, for all apps, in argocd-cm",
+        title=f"Ignore {', '.join(path_names)} of every {kinds}, for all apps, in argocd-cm",
         kind=FixKind.SETTINGS,
         target=_argocd_cm(case),
         edits=edits,
@@ -138,10 +138,10 @@ def _argocd_cm(case: Case) -> Ref:
 
 def _risk(members: list[AppReport]) -> str:
     risks = ["drift in this field is no longer reported, in any app"]
-    written = [report for report in members if _sync_writes_it(report)]
-    if written:
+    overwritten = [report for report in members if _sync_writes_it(report)]
+    if overwritten:
         risks.append(
-            f"in {len(written)} of them Git sets the field: a sync still writes it there,"
+            f"in {len(overwritten)} of them Git sets the field: a sync still writes it there,"
             f" unless the app has {RESPECT}"
         )
     if members[0].case.settings("argocd-cm") is None:
@@ -150,8 +150,8 @@ def _risk(members: list[AppReport]) -> str:
 
 
 def _sync_writes_it(report: AppReport) -> bool:
-    wanted = [edit for f in _alike(report) for fix in f.fixes for edit in fix.edits if isinstance(edit, Add)]
-    return any(edit.value == RESPECT for edit in wanted)
+    edits = [edit for finding in _alike(report) for fix in finding.fixes for edit in fix.edits]
+    return any(isinstance(edit, Add) and edit.value == RESPECT for edit in edits)
 
 
 # --- try the fix ---------------------------------------------------------------------------------------
@@ -184,5 +184,5 @@ def _first(report: AppReport) -> Finding:
 
 def _alike(report: AppReport) -> list[Finding]:
     """All findings of the app with the group's cause."""
-    wanted = group_key(_first(report))
-    return [finding for finding in report.findings if group_key(finding) == wanted]
+    key = group_key(_first(report))
+    return [finding for finding in report.findings if group_key(finding) == key]

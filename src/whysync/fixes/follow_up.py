@@ -74,8 +74,8 @@ def _check_of_permission(manifest: Object) -> Iterator[str]:
         user = f"system:serviceaccount:{text(subject.get('namespace'))}:{user}"
     namespace = text(fields(role.get("metadata")).get("namespace"))
     scope = () if namespace else ("-A",)
-    asked = f"{resource}.{group}" if group else resource
-    command = kubectl("auth", "can-i", verb, asked, f"--as={user}", *scope, namespace=namespace)
+    resource_name = f"{resource}.{group}" if group else resource
+    command = kubectl("auth", "can-i", verb, resource_name, f"--as={user}", *scope, namespace=namespace)
     yield with_comment(command, "must print yes")
 
 

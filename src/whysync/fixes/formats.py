@@ -107,10 +107,10 @@ def _kubectl_patch(fix: Fix, case: Case) -> str:
             why="the facts show that a secret differs, but not its value",
             next="kubectl edit it, or change its file: --write --checkout DIR",
         )
-    words = msgspec.json.encode(patch).decode()
+    patch_json = msgspec.json.encode(patch).decode()
     resource = RESOURCES.get(target.ref.kind, target.ref.kind.lower())
     return kubectl(
-        "patch", resource, target.ref.name, "--type", kind, "-p", words, namespace=target.ref.namespace
+        "patch", resource, target.ref.name, "--type", kind, "-p", patch_json, namespace=target.ref.namespace
     )
 
 

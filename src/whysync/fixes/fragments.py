@@ -107,8 +107,8 @@ def _scalars(old: list[Json], new: list[Json], indent: str) -> Iterator[str]:
 
 def _all_lines(before: list[str], after: list[str]) -> Iterator[str]:
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    for what, i, j, k, m in matcher.get_opcodes():
-        if what == "equal":
+    for tag, i, j, k, m in matcher.get_opcodes():
+        if tag == "equal":
             yield from (f" {line}" for line in before[i:j])
             continue
         yield from (f"-{line}" for line in before[i:j])

@@ -53,7 +53,7 @@ def _is_ignored(fix: Fix, case: Case, generator: Manifest) -> bool:
     rules = map(fields, items(generator.spec.get("ignoreApplicationDifferences")))
     mine = (rule for rule in rules if text(rule.get("name")) in ("", case.app.name))
     ignored = [text(pointer) for rule in mine for pointer in items(rule.get("jsonPointers"))]
-    return bool(fix.edits) and all(any(within(e.pointer, place) for place in ignored) for e in fix.edits)
+    return bool(fix.edits) and all(any(within(edit.pointer, path) for path in ignored) for edit in fix.edits)
 
 
 def place_in_set(case: Case, fix: Fix, owner: str) -> str:

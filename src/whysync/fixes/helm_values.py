@@ -2,7 +2,7 @@
 
 A candidate is a value that occurs in the field, or a map of the same name. It is marked, the chart is
 rendered, and the field shows what the template makes of it. The edit is then rendered again: only one that
-changes exactly the wanted field is accepted.
+changes exactly the expected field is accepted.
 """
 
 from __future__ import annotations
@@ -68,28 +68,29 @@ class FoundValue(NamedTuple):
 def layers_of(rendering: Rendering) -> list[Layer]:
     """The values in Argo CD's order: each layer overrides those before it."""
     helm = fields(rendering.source.get("helm"))
-    where = _source_pointer(rendering)
+    source_pointer = _source_pointer(rendering)
     files = rendering.files
     defaults = f"{rendering.path}/values.yaml".lstrip("/")
     try:
         paths = files.values_files(rendering.app, rendering.source, rendering.options)
     except RenderProblem as problem:
         raise Refused(what="the values files cannot be read", why=problem.text) from problem
-    found = [Layer(fields(_parsed(files.read(path))), path=path) for path in (defaults, *paths)]
+    layers = [Layer(fields(_parsed(files.read(path))), path=path) for path in (defaults, *paths)]
     if helm.get("valuesObject") is not None:
-        found.append(Layer(fields(helm.get("valuesObject")), pointer=f"{where}/helm/valuesObject"))
+        layers.append(Layer(fields(helm.get("valuesObject")), pointer=f"{source_pointer}/helm/valuesObject"))
     elif text(helm.get("values")):
-        found.append(Layer(fields(_parsed(text(helm.get("values")))), pointer=f"{where}/helm/values"))
+        values = fields(_parsed(text(helm.get("values"))))
+        layers.append(Layer(values, pointer=f"{source_pointer}/helm/values"))
     for number, parameter in enumerate(map(fields, items(helm.get("parameters")))):
         values = parameter_values(parameter)
-        found.append(Layer(values, pointer=f"{where}/helm/parameters/{number}/value"))
+        layers.append(Layer(values, pointer=f"{source_pointer}/helm/parameters/{number}/value"))
     if items(helm.get("fileParameters")):
         raise Refused(
             what="the Application has file parameters",
             why="whysync does not trace values through them",
             next="edit the values manually; without --checkout, whysync fix shows what to change",
         )
-    return found
+    return layers
 
 
 def _source_pointer(rendering: Rendering) -> str:
@@ -99,9 +100,9 @@ def _source_pointer(rendering: Rendering) -> str:
     return "/spec/source" if number is None else f"/spec/sources/{number}"
 
 
-def _parsed(written: str) -> Json:
+def _parsed(content: str) -> Json:
     try:
-        return yaml.load(written)
+        return yaml.load(content)
     except Invalid as problem:
         raise Refused(what="the values cannot be read", why=str(problem)) from problem
 
@@ -169,10 +170,10 @@ class Tracer:
         helm |= {"valuesObject": values, "skipSchemaValidation": True}
         return self.rendering.rendered({**source, "helm": helm})
 
-    def tried(self, edit: ValueEdit, wanted: Object) -> Outcome | None:
+    def tried(self, edit: ValueEdit, expected: Object) -> Outcome | None:
         """`None` if the chart cannot be rendered with it."""
         try:
-            return self.rendering.outcome(self.with_values(edit.on(self.values)), wanted)
+            return self.rendering.outcome(self.with_values(edit.on(self.values)), expected)
         except Refused:
             return None
 
@@ -200,16 +201,16 @@ class Tracer:
         except Refused:
             return MISSING
         bodies = [rendered.body for rendered in objects if self.rendering.is_target(rendered.body)]
-        shown = pointers.resolve(bodies[0], pointer) if bodies else MISSING
-        if isinstance(shown, Missing | dict | list) or str(mark) not in str(shown):
+        rendered_value = pointers.resolve(bodies[0], pointer) if bodies else MISSING
+        if isinstance(rendered_value, Missing | dict | list) or str(mark) not in str(rendered_value):
             return MISSING
-        before, _, after = str(shown).partition(str(mark))
-        wanted = str(goal)
-        if not (wanted.startswith(before) and wanted.endswith(after)) or len(wanted) <= len(before) + len(
-            after
-        ):
+        before, _, after = str(rendered_value).partition(str(mark))
+        goal_text = str(goal)
+        if not (goal_text.startswith(before) and goal_text.endswith(after)):
             return MISSING
-        middle = wanted[len(before) : len(wanted) - len(after)]
+        if len(goal_text) <= len(before) + len(after):
+            return MISSING
+        middle = goal_text[len(before) : len(goal_text) - len(after)]
         if isinstance(leaf, int | float):
             return int(middle) if _INTEGER.fullmatch(middle) else MISSING
         return middle
@@ -223,26 +224,26 @@ class Tracer:
             above = parts[-length - 1] if length < len(parts) else ""
             tail = tuple(parts[-length:])
             for key in keys:
-                found = (*key, *tail) if above and key[-1].lower().endswith(above.lower()) else ()
+                candidate = (*key, *tail) if above and key[-1].lower().endswith(above.lower()) else ()
                 if length == 1 and key[-1] == tail[0]:
-                    found = key
-                if found and found not in seen:
-                    seen.add(found)
-                    yield ValueEdit(found, goal)
+                    candidate = key
+                if candidate and candidate not in seen:
+                    seen.add(candidate)
+                    yield ValueEdit(candidate, goal)
 
-    def trace(self, pointer: str, wanted: Object) -> ValueEdit:
-        """The one value whose edit gives `wanted`, or `Refused`."""
+    def trace(self, pointer: str, expected: Object) -> ValueEdit:
+        """The one value whose edit gives `expected`, or `Refused`."""
         now = pointers.resolve(self.rendering.object.body, pointer)
-        goal = pointers.resolve(wanted, pointer)
+        goal = pointers.resolve(expected, pointer)
         exact: list[ValueEdit] = []
         wider: list[tuple[ValueEdit, Outcome]] = []
         for edit in self.candidates(pointer, now, goal):
-            if any(edit == known for known in exact):
+            if any(edit == other for other in exact):
                 continue
-            outcome = self.tried(edit, wanted)
+            outcome = self.tried(edit, expected)
             if outcome is not None and outcome.is_exact:
                 exact.append(edit)
-            elif outcome is not None and outcome.is_wanted:
+            elif outcome is not None and outcome.is_expected:
                 wider.append((edit, outcome))
         if len(exact) > 1:
             raise Refused(
@@ -254,9 +255,9 @@ class Tracer:
             return exact[0]
         if wider:
             edit, outcome = wider[0]
-            others = "; ".join(outcome.others[:3])
+            side_effects = "; ".join(outcome.side_effects[:3])
             raise Refused(
-                what=f"{edit.name} ({self.place_of(edit)}) sets {pointer}, but also changes {others}",
+                what=f"{edit.name} ({self.place_of(edit)}) sets {pointer}, but also changes {side_effects}",
                 why="the fix is for one field",
                 next="set it manually if all of them should change, or add a value for this field alone",
             )
@@ -264,8 +265,8 @@ class Tracer:
 
     def layer_of(self, key: Path_) -> Layer:
         """The layer to edit: the one that sets the key, or the app's last file for a default of the chart."""
-        found = self._setter(key)
-        return self._own_file() if found is None or found is self.layers[0] else found
+        setter = self._setter(key)
+        return self._own_file() if setter is None or setter is self.layers[0] else setter
 
     def _setter(self, key: Path_) -> Layer | None:
         """The layer that sets a key now."""
@@ -283,10 +284,10 @@ class Tracer:
         """Where the value is set now."""
         layer = self._setter(edit.key) or self.layer_of(edit.key)
         if layer.path:
-            return self.in_words(layer.path, edit.key)
+            return self.location_of(layer.path, edit.key)
         return f"{layer.pointer} of the Application"
 
-    def in_words(self, path: str, key: Path_) -> str:
+    def location_of(self, path: str, key: Path_) -> str:
         """The file with the line of the key, or of the nearest key above it, if it has one."""
         data = self.rendering.files.read(path)
         for length in range(len(key), 0, -1):
@@ -295,7 +296,7 @@ class Tracer:
                 return f"{path}:{line}"
         return path
 
-    def in_file(self, edit: ValueEdit, wanted: Object) -> FoundValue:
+    def in_file(self, edit: ValueEdit, expected: Object) -> FoundValue:
         """The edit of the file that sets the value; raises `Refused` if it is not a file."""
         layer = self.layer_of(edit.key)
         verb = "remove" if isinstance(edit.value, Missing) else "set"
@@ -310,9 +311,9 @@ class Tracer:
             except Uneditable as uneditable:
                 problem = uneditable.reason
                 continue
-            if self.rendering.tried({layer.path: after}, wanted).is_exact:
-                where = self.in_words(layer.path, edit.key)
-                return FoundValue(layer.path, f"{verb} {edit.name} in {where}", after)
+            if self.rendering.tried({layer.path: after}, expected).is_exact:
+                location = self.location_of(layer.path, edit.key)
+                return FoundValue(layer.path, f"{verb} {edit.name} in {location}", after)
         raise Refused(
             what=f"{edit.name} cannot be changed in {self.place_of(edit)}",
             why=problem,
@@ -390,12 +391,12 @@ def _all_keys(values: Object, above: Path_ = ()) -> Iterator[tuple[Path_, Json]]
 # --- fields that the template sets ------------------------------------------------------------------
 
 
-def in_template(rendering: Rendering, pointer: str, wanted: Object) -> FoundValue:
+def in_template(rendering: Rendering, pointer: str, expected: Object) -> FoundValue:
     """The line of the template that sets a field which no value feeds."""
     path = rendering.object.origin.path
     key = pointers.split(pointer)[-1]
     now = pointers.resolve(rendering.object.body, pointer)
-    goal = pointers.resolve(wanted, pointer)
+    goal = pointers.resolve(expected, pointer)
     if not rendering.files.has(path):
         raise Refused(
             what=f"no value of the chart sets {pointer}, and its template is not in the checkout: {path}",
@@ -403,17 +404,17 @@ def in_template(rendering: Rendering, pointer: str, wanted: Object) -> FoundValu
         )
     before = rendering.files.read(path)
     lines = before.splitlines(keepends=True)
-    found = [number for number, line in enumerate(lines) if _sets(line, key, now)]
+    numbers = [number for number, line in enumerate(lines) if _sets(line, key, now)]
     if isinstance(goal, Missing):
-        found = found or [number for number, line in enumerate(lines) if _fills(line, key)]
+        numbers = numbers or [number for number, line in enumerate(lines) if _fills(line, key)]
     exact: list[FoundValue] = []
-    for number in found:
+    for number in numbers:
         line = "" if isinstance(goal, Missing) else _replaced(lines[number], now, goal)
         if line == lines[number]:
             continue
         after = "".join([*lines[:number], line, *lines[number + 1 :]])
         try:
-            is_exact = rendering.tried({path: after}, wanted).is_exact
+            is_exact = rendering.tried({path: after}, expected).is_exact
         except Refused:
             continue
         if is_exact:
@@ -427,11 +428,11 @@ def in_template(rendering: Rendering, pointer: str, wanted: Object) -> FoundValu
             why="whysync does not add fields to templates",
             next="add it to the template; without --checkout, whysync fix shows the change",
         )
-    line = found[0] + 1 if len(found) == 1 else _nearest_line(lines, key)
-    place = f"{path}:{line}" if line else path
-    what = f"no value of the chart removes {pointer}" if isinstance(goal, Missing) else ""
+    line = numbers[0] + 1 if len(numbers) == 1 else _nearest_line(lines, key)
+    location = f"{path}:{line}" if line else path
+    problem = f"no value of the chart removes {pointer}" if isinstance(goal, Missing) else ""
     raise Refused(
-        what=f"{what or f'no value of the chart sets {pointer}'}: the template sets it, {place}",
+        what=f"{problem or f'no value of the chart sets {pointer}'}: the template sets it, {location}",
         why="whysync edits a template only where one line alone sets the field",
         next="edit the template, or add a value; without --checkout, whysync fix shows the change",
     )
@@ -448,8 +449,8 @@ def _fills(line: str, key: str) -> bool:
 def _sets(line: str, key: str, value: Json | Missing) -> bool:
     if isinstance(value, dict | list | Missing):
         return False
-    written = re.escape(yaml.dump(value).strip().strip("'\""))
-    return re.fullmatch(rf"\s*(- )?{re.escape(key)}:\s*([\"']?){written}\2\s*(#.*)?\s*", line) is not None
+    literal = re.escape(yaml.dump(value).strip().strip("'\""))
+    return re.fullmatch(rf"\s*(- )?{re.escape(key)}:\s*([\"']?){literal}\2\s*(#.*)?\s*", line) is not None
 
 
 def _replaced(line: str, now: Json | Missing, goal: Json) -> str:

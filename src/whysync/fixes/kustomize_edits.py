@@ -1,6 +1,6 @@
 """The edit of an overlay that changes a field: an image or replica entry, one of its files, or a new patch.
 
-Each candidate is rendered; the first that changes exactly the wanted fields is used. Files outside the
+Each candidate is rendered; the first that changes exactly the expected fields is used. Files outside the
 overlay, such as a base that other overlays share, are never edited.
 """
 
@@ -38,33 +38,35 @@ class _Candidate(NamedTuple):
 
 class KustomizeEdits:
     def __init__(
-        self, rendering: Rendering, checkout: Checkout, edits: Sequence[Edit], wanted: Object
+        self, rendering: Rendering, checkout: Checkout, edits: Sequence[Edit], expected: Object
     ) -> None:
         self.rendering = rendering
         self.checkout = checkout
         self.edits = edits
-        self.wanted = wanted
+        self.expected = expected
         self.path = kustomization_in(rendering)
         self.body = fields(_parsed(rendering.files.read(self.path)))
 
     def find(self) -> FoundValue:
-        """Raises `Refused` if no edit of the overlay gives the wanted object."""
+        """Raises `Refused` if no edit of the overlay gives the expected object."""
         for candidate in (*self._images(), *self._replicas(), *self._files(), *self._patches()):
             before = self.rendering.files.read(candidate.path)
             try:
                 after = rewritten(before, candidate.document, candidate.after)
-                outcome = self.rendering.tried({candidate.path: after}, self.wanted)
+                outcome = self.rendering.tried({candidate.path: after}, self.expected)
             except (Uneditable, Refused):
                 continue
             if outcome.is_exact:
                 line = yaml.position(before, candidate.pointer, document=candidate.document)
-                where = f"{candidate.path}:{line}" if line else candidate.path
-                return FoundValue(candidate.path, f"{candidate.verb} in {where}", after)
+                location = f"{candidate.path}:{line}" if line else candidate.path
+                return FoundValue(candidate.path, f"{candidate.verb} in {location}", after)
         override = fields(self.rendering.source.get("kustomize"))
-        names = f"; spec.source.kustomize of the Application sets {', '.join(override)}" if override else ""
+        override_note = (
+            f"; spec.source.kustomize of the Application sets {', '.join(override)}" if override else ""
+        )
         raise Refused(
             what=f"no edit of {self.path} changes only these fields of {self.rendering.target}",
-            why=f"tried: images, replicas, files of the overlay, a new patch{names}",
+            why=f"tried: images, replicas, files of the overlay, a new patch{override_note}",
             next="edit it manually; without --checkout, whysync fix shows what to change",
         )
 
@@ -102,22 +104,25 @@ class KustomizeEdits:
 
     def _files(self) -> Iterator[_Candidate]:
         """Manifests and patches of the overlay's own folder that are about the object."""
-        known, target = self.rendering.object.body, self.rendering.target
+        rendered, target = self.rendering.object.body, self.rendering.target
         names = dict.fromkeys((target.name, self._plain_name()))
         refs = [replace(target, name=name) for name in names]
         for place in (place for ref in refs for place in self.checkout.objects(ref, self.rendering.path)):
             if place.inside:
                 continue
-            found = [moved(edit.pointer, known, place.body) for edit in self.edits]
-            if any(pointer is None for pointer in found):
+            moved_pointers = [moved(edit.pointer, rendered, place.body) for edit in self.edits]
+            if any(pointer is None for pointer in moved_pointers):
                 continue
             fitted = [
-                replace(edit, pointer=pointer or "") for edit, pointer in zip(self.edits, found, strict=True)
+                replace(edit, pointer=pointer or "")
+                for edit, pointer in zip(self.edits, moved_pointers, strict=True)
             ]
             after = edited(place.body, fitted)
             if not same(after, place.body):
-                words = ", ".join(edit.pointer for edit in fitted)
-                yield _Candidate(place.path, place.document, after, f"change {words}", fitted[0].pointer)
+                pointers_text = ", ".join(edit.pointer for edit in fitted)
+                yield _Candidate(
+                    place.path, place.document, after, f"change {pointers_text}", fitted[0].pointer
+                )
 
     def _patches(self) -> Iterator[_Candidate]:
         """A new patch in the overlay."""
@@ -150,9 +155,9 @@ def kustomization_in(rendering: Rendering) -> str:
     )
 
 
-def _parsed(written: str) -> Json:
+def _parsed(content: str) -> Json:
     try:
-        return yaml.load(written)
+        return yaml.load(content)
     except Invalid as problem:
         raise Refused(what="the kustomization cannot be read", why=str(problem)) from problem
 

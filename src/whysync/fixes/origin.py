@@ -31,7 +31,7 @@ class Folder(NamedTuple):
 
 def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
     """Sources whose folders are in this checkout; without any, the checkout may be the folder itself."""
-    found: list[Folder] = []
+    folders: list[Folder] = []
     types = case.app.status.source_types or ((case.app.status.source_type,) if case.app.sources else ())
     sources = edited_sources(case)
     for number, source in enumerate(sources):
@@ -40,9 +40,9 @@ def folders_of(case: Case, checkout: Checkout) -> list[Folder]:
         path = _clean(source.path)
         reported = types[number] if number < len(types) else ""
         if checkout.has_folder(path):
-            found.append(Folder(path, tool_of(checkout, path, reported)))
-    if found:
-        return list(dict.fromkeys(found))
+            folders.append(Folder(path, tool_of(checkout, path, reported)))
+    if folders:
+        return list(dict.fromkeys(folders))
     reported = types[0] if len(sources) == 1 and types else ""
     if sources and all(source.chart for source in sources):
         return [Folder("", Tool.HELM)]

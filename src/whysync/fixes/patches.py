@@ -126,19 +126,19 @@ def for_git(body: Object, case: Case) -> Object:
     settings = case.argocd
     by_label = settings.tracking_method in (TrackingMethod.LABEL, TrackingMethod.ANNOTATION_AND_LABEL)
     marks = {"annotations": _ANNOTATIONS, "labels": (settings.instance_label_key,) if by_label else ()}
-    for where, names in marks.items():
-        values = fields(meta.get(where))
+    for section, names in marks.items():
+        values = fields(meta.get(section))
         for name in names:
             values.pop(name, None)
-        if where in meta and not values:
-            del meta[where]
+        if section in meta and not values:
+            del meta[section]
     return clean
 
 
 def file_name(ref: Ref) -> str:
     """File name of an object, such as `role-shop-reader.yaml`; it never contains a path."""
-    words = f"{ref.kind}-{ref.name}".lower()
-    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in words)
+    name = f"{ref.kind}-{ref.name}".lower()
+    safe = "".join(char if char.isascii() and (char.isalnum() or char in "-.") else "-" for char in name)
     return f"{safe.strip('.-')[:100] or 'manifest'}.yaml"
 
 
@@ -165,8 +165,8 @@ def merge_patch(before: Json, after: Json) -> Json:
 
 def _cluster_patch_text(fix: Fix, ref: Ref, before: Object, after: Object) -> str:
     kind, patch = cluster_patch(fix, before, after)
-    words = ("patch", RESOURCES.get(ref.kind, ref.kind.lower()), ref.name, "--type", kind)
-    head = comment(kubectl(*words, "--patch-file", "THIS_FILE", namespace=ref.namespace))
+    arguments = ("patch", RESOURCES.get(ref.kind, ref.kind.lower()), ref.name, "--type", kind)
+    head = comment(kubectl(*arguments, "--patch-file", "THIS_FILE", namespace=ref.namespace))
     return f"{head}\n{dump(patch)}"
 
 

@@ -57,31 +57,31 @@ def _refuse_chart(fix: Fix, case: Case, checkout: Checkout) -> None:
         own = [file.partition("/")[2] for file in files if file.startswith("$")]
         own = [file for file in own if checkout.has_file(file)]
         place = own[-1] if own else f"the Helm values of {case.application.ref}"
-        words = ", ".join(edit.pointer for edit in fix.edits)
+        pointers_text = ", ".join(edit.pointer for edit in fix.edits)
         raise Refused(
             what=f"{fix.target} is rendered by Helm from the chart {text(source.get('chart'))},"
             " which is not in the checkout",
             why="whysync does not fetch charts to trace their values",
-            next=f"set the chart's value for {words} in {place}",
+            next=f"set the chart's value for {pointers_text} in {place}",
         )
 
 
 def _with_origin(problem: FailsHere, fix: Fix, checkout: Checkout, source: Object) -> Refused:
     """The refusal, with the file that the tool starts from if one declares the object."""
-    found = checkout.objects(fix.target, _clean_path(source)) if fix.target is not None else []
-    hint = f"{problem.next}; it starts from {found[0]}" if found else problem.next
+    matches = checkout.objects(fix.target, _clean_path(source)) if fix.target is not None else []
+    hint = f"{problem.next}; it starts from {matches[0]}" if matches else problem.next
     return Refused(what=problem.what, why=problem.why, next=hint)
 
 
-def _application_change(found: InApplication, case: Case, checkout: Checkout) -> FileChange:
+def _application_change(setting: InApplication, case: Case, checkout: Checkout) -> FileChange:
     """The edit of the file that declares the Application, whose values override the files."""
-    app, key = case.application.ref, found.edit.name
+    app, key = case.application.ref, setting.edit.name
     owner = application_set_of(case)
-    is_removed = isinstance(found.value, Missing)
-    what = f"{'remove' if is_removed else 'set'} {key} in {found.pointer} of {app}"
-    if owner or found.is_text:
+    is_removed = isinstance(setting.value, Missing)
+    action = f"{'remove' if is_removed else 'set'} {key} in {setting.pointer} of {app}"
+    if owner or setting.is_text:
         raise Refused(
-            what=f"{app} itself sets {key}: {what}{f' to {found.value}' if not is_removed else ''}",
+            what=f"{app} itself sets {key}: {action}{f' to {setting.value}' if not is_removed else ''}",
             why=f"ApplicationSet {owner} generates the Application: an edit of the Application is reverted"
             if owner
             else "it is part of a text, which whysync does not edit",
@@ -89,9 +89,9 @@ def _application_change(found: InApplication, case: Case, checkout: Checkout) ->
             if owner
             else "edit it manually where the Application is declared",
         )
-    edit = Remove(pointer=found.pointer)
-    if not isinstance(found.value, Missing):
-        edit = Set(pointer=found.pointer, value=found.value)
+    edit = Remove(pointer=setting.pointer)
+    if not isinstance(setting.value, Missing):
+        edit = Set(pointer=setting.pointer, value=setting.value)
     change = file_change(Fix.application(app, edit, title=""), case, checkout)
     return change._replace(check=f"{key} of the chart: it overrides the values files")
 
@@ -108,69 +108,69 @@ def _clean_path(source: Object) -> str:
 
 def _helm_change(fix: Fix, case: Case, checkout: Checkout, source: Object) -> FileChange:
     assert fix.target is not None
-    known = object_of(fix, case)
-    found: list[FoundValue] = []
+    diagnosed = object_of(fix, case)
+    values: list[FoundValue] = []
     with Rendering(case, checkout, source, fix.target, Tool.HELM) as rendering:
         for edit in fix.edits:
             place = ManifestPlace(rendering.object.origin.path, 0, (), rendering.object.body, 1)
-            fitted = fitted_edit(edit, known, place)
-            wanted = edited(place.body, [fitted])
-            if same(wanted, place.body):
+            fitted = fitted_edit(edit, diagnosed, place)
+            expected = edited(place.body, [fitted])
+            if same(expected, place.body):
                 continue
-            found.append(_traced(rendering, fitted, wanted))
-            rendering.keep({found[-1].path: found[-1].after})
-    paths = {value.path for value in found}
+            values.append(_traced(rendering, fitted, expected))
+            rendering.keep({values[-1].path: values[-1].after})
+    paths = {value.path for value in values}
     if len(paths) > 1:
         raise Refused(
-            what=f"the fix changes several files: {'; '.join(value.sentence for value in found)}",
+            what=f"the fix changes several files: {'; '.join(value.sentence for value in values)}",
             why="whysync writes one file at a time",
             next="edit them manually",
         )
-    if not found:
+    if not values:
         path = rendering.object.origin.path
-        written = checkout.read(path)
-        return FileChange(path, written, written, str(fix.target))
-    pointer_words = ", ".join(edit.pointer for edit in fix.edits)
-    check = f"rendered again with Helm: only {pointer_words} of {fix.target} changes"
-    others = _other_users(case, source, found[-1].path)
+        content = checkout.read(path)
+        return FileChange(path, content, content, str(fix.target))
+    pointers_text = ", ".join(edit.pointer for edit in fix.edits)
+    check = f"rendered again with Helm: only {pointers_text} of {fix.target} changes"
+    other_apps = _other_users(case, source, values[-1].path)
     return FileChange(
-        found[-1].path,
-        checkout.read(found[-1].path),
-        found[-1].after,
+        values[-1].path,
+        checkout.read(values[-1].path),
+        values[-1].after,
         str(fix.target),
-        place="; ".join(value.sentence for value in found),
-        check=check + (f"; it is also read by {', '.join(others)}" if others else ""),
+        place="; ".join(value.sentence for value in values),
+        check=check + (f"; it is also read by {', '.join(other_apps)}" if other_apps else ""),
     )
 
 
 def _kustomize_change(fix: Fix, case: Case, checkout: Checkout, source: Object) -> FileChange:
     assert fix.target is not None
-    known = object_of(fix, case)
+    diagnosed = object_of(fix, case)
     with Rendering(case, checkout, source, fix.target, Tool.KUSTOMIZE) as rendering:
         body = rendering.object.body
         place = ManifestPlace(rendering.path, 0, (), body, 1)
-        edits = [fitted_edit(edit, known, place) for edit in fix.edits]
-        wanted = edited(body, edits)
-        if same(wanted, body):
+        edits = [fitted_edit(edit, diagnosed, place) for edit in fix.edits]
+        expected = edited(body, edits)
+        if same(expected, body):
             path = kustomization_in(rendering)
             return FileChange(path, checkout.read(path), checkout.read(path), str(fix.target))
-        found = KustomizeEdits(rendering, checkout, edits, wanted).find()
-    pointer_words = ", ".join(edit.pointer for edit in fix.edits)
-    check = f"rendered again with Kustomize: only {pointer_words} of {fix.target} changes"
-    others = _overlays_on(case, checkout, source)
+        value = KustomizeEdits(rendering, checkout, edits, expected).find()
+    pointers_text = ", ".join(edit.pointer for edit in fix.edits)
+    check = f"rendered again with Kustomize: only {pointers_text} of {fix.target} changes"
+    other_apps = _overlays_on(case, checkout, source)
     return FileChange(
-        found.path,
-        checkout.read(found.path),
-        found.after,
+        value.path,
+        checkout.read(value.path),
+        value.after,
         str(fix.target),
-        place=found.sentence,
-        check=check + (f"; it is also read by {', '.join(others)}" if others else ""),
+        place=value.sentence,
+        check=check + (f"; it is also read by {', '.join(other_apps)}" if other_apps else ""),
     )
 
 
 def _overlays_on(case: Case, checkout: Checkout, source: Object) -> list[str]:
     """Other Applications whose kustomization is this folder or contains it."""
-    folder, found = _clean_path(source), list[str]()
+    folder, names = _clean_path(source), list[str]()
     for manifest, app in case.index.decoded:
         if app.qualified_name == case.app.qualified_name:
             continue
@@ -180,16 +180,16 @@ def _overlays_on(case: Case, checkout: Checkout, source: Object) -> list[str]:
             if other.get("repoURL") == source.get("repoURL") and other.get("path")
         ]
         if any(folder in reached_folders(checkout, path) for path in paths):
-            found.append(app.qualified_name)
-    return found
+            names.append(app.qualified_name)
+    return names
 
 
-def _traced(rendering: Rendering, edit: Edit, wanted: Object) -> FoundValue:
+def _traced(rendering: Rendering, edit: Edit, expected: Object) -> FoundValue:
     try:
         tracer = Tracer(rendering)
-        return tracer.in_file(tracer.trace(edit.pointer, wanted), wanted)
+        return tracer.in_file(tracer.trace(edit.pointer, expected), expected)
     except NoValue:
-        return in_template(rendering, edit.pointer, wanted)
+        return in_template(rendering, edit.pointer, expected)
 
 
 def _other_users(case: Case, source: Object, path: str) -> list[str]:
@@ -197,7 +197,7 @@ def _other_users(case: Case, source: Object, path: str) -> list[str]:
     chart = _clean_path(source)
     is_own = path in (f"{chart}/values.yaml", "values.yaml") or f"{chart}/templates/" in f"{path}/"
     name = path.rpartition("/")[2]
-    found: list[str] = []
+    names: list[str] = []
     for manifest, app in case.index.decoded:
         if app.qualified_name == case.app.qualified_name:
             continue
@@ -206,6 +206,6 @@ def _other_users(case: Case, source: Object, path: str) -> list[str]:
                 continue
             files = [text(file) for file in items(fields(other.get("helm")).get("valueFiles"))]
             if is_own or any(file.rpartition("/")[2] == name for file in files):
-                found.append(app.qualified_name)
+                names.append(app.qualified_name)
                 break
-    return found
+    return names

@@ -34,14 +34,14 @@ class FailsHere(Refused):
 
 
 class Outcome(NamedTuple):
-    """What a rendering with an edit changes: the target object as wanted, and what else."""
+    """What a rendering with an edit changes: is the target as expected, and what else changes?"""
 
-    is_wanted: bool
-    others: tuple[str, ...]
+    is_expected: bool
+    side_effects: tuple[str, ...]
 
     @property
     def is_exact(self) -> bool:
-        return self.is_wanted and not self.others
+        return self.is_expected and not self.side_effects
 
 
 class Rendering:
@@ -114,15 +114,15 @@ class Rendering:
         )
 
     def _object_in(self, objects: tuple[RenderedObject, ...]) -> RenderedObject:
-        found = [rendered for rendered in objects if self.is_target(rendered.body)]
-        if len(found) != 1:
-            how_often = "does not contain" if not found else f"contains {len(found)} times"
+        matches = [rendered for rendered in objects if self.is_target(rendered.body)]
+        if len(matches) != 1:
+            how_often = "does not contain" if not matches else f"contains {len(matches)} times"
             raise NotInSource(
                 what=f"the rendering of {self.path or 'the source'} {how_often} {self.target}",
                 why="the checkout is of another commit, or another source of the app declares it",
                 next="check out the commit that Argo CD compared (whysync get shows it)",
             )
-        return found[0]
+        return matches[0]
 
     def is_target(self, body: Object) -> bool:
         ref = ref_of(body)
@@ -133,23 +133,23 @@ class Rendering:
             self.target.name,
         ) and (ref.namespace == self.target.namespace or ref.namespace in namespaces)
 
-    def outcome(self, objects: tuple[RenderedObject, ...], wanted: Object) -> Outcome:
-        """Compare a rendering with the one of the checkout; `wanted` is the target after the fix."""
+    def outcome(self, objects: tuple[RenderedObject, ...], expected: Object) -> Outcome:
+        """Compare a rendering with the one of the checkout; `expected` is the target after the fix."""
         before = {_key(rendered.body): rendered.body for rendered in self.objects}
         after = {_key(rendered.body): rendered.body for rendered in objects}
         target = _key(self.object.body)
-        others: list[str] = []
+        side_effects: list[str] = []
         for key in [*before, *(key for key in after if key not in before)]:
             old, new = before.get(key), after.get(key)
-            goal = wanted if key == target else old
+            goal = expected if key == target else old
             if goal is None or new is None:
-                others.append(f"{'adds' if new else 'removes'} {ref_of(new or old or {})}")
+                side_effects.append(f"{'adds' if new else 'removes'} {ref_of(new or old or {})}")
             elif not same(goal, new):
                 pointers = sorted({difference.pointer for difference in differences(goal, new)})
-                others.append(f"{', '.join(pointers[:3])} of {ref_of(new)}")
-        found = after.get(target)
-        fields_differ = found is None or not same(found, wanted)
-        return Outcome(is_wanted=not fields_differ, others=tuple(others))
+                side_effects.append(f"{', '.join(pointers[:3])} of {ref_of(new)}")
+        actual = after.get(target)
+        fields_differ = actual is None or not same(actual, expected)
+        return Outcome(is_expected=not fields_differ, side_effects=tuple(side_effects))
 
     def keep(self, changes: Mapping[str, str]) -> None:
         """Write these files to the copy, for the next edit of the same fix."""
@@ -157,10 +157,10 @@ class Rendering:
         self.objects = self.rendered(self.source)
         self.object = self._object_in(self.objects)
 
-    def tried(self, changes: Mapping[str, str], wanted: Object) -> Outcome:
+    def tried(self, changes: Mapping[str, str], expected: Object) -> Outcome:
         """The outcome of writing these files."""
         with self.files.written(changes):
-            return self.outcome(self.rendered(self.source), wanted)
+            return self.outcome(self.rendered(self.source), expected)
 
 
 def _key(body: Object) -> tuple[str, str, str, str]:

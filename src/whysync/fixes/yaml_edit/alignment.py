@@ -23,20 +23,20 @@ class Move(NamedTuple):
 
 def aligned(before: list[Json], after: list[Json]) -> list[Move]:
     """The moves for all elements that change."""
-    one, other = _as_words(before), _as_words(after)
-    found: list[Move] = []
+    old, new = _encoded(before), _encoded(after)
+    moves: list[Move] = []
     if len(before) == len(after):  # no element was added or removed: compare one by one
-        return [Move(n, before[n], [after[n]]) for n in range(len(one)) if one[n] != other[n]]
-    for what, i, j, k, m in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if what == "equal":
+        return [Move(n, before[n], [after[n]]) for n in range(len(old)) if old[n] != new[n]]
+    for tag, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
             continue
         pairs = min(j - i, m - k)
-        found += [Move(i + n, before[i + n], [after[k + n]]) for n in range(pairs)]
-        found += [Move(n, before[n], []) for n in range(i + pairs, j)]
+        moves += [Move(i + n, before[i + n], [after[k + n]]) for n in range(pairs)]
+        moves += [Move(n, before[n], []) for n in range(i + pairs, j)]
         if m - k > pairs:
-            found.append(Move(j, MISSING, after[k + pairs : m]))
-    return found
+            moves.append(Move(j, MISSING, after[k + pairs : m]))
+    return moves
 
 
-def _as_words(values: list[Json]) -> list[bytes]:
+def _encoded(values: list[Json]) -> list[bytes]:
     return [msgspec.json.encode(value, order="sorted") for value in values]

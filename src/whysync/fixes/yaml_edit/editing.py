@@ -13,8 +13,14 @@ from typing import NamedTuple
 from whysync.fixes.yaml_edit.alignment import aligned
 from whysync.fixes.yaml_edit.flow import FlowEditing
 from whysync.fixes.yaml_edit.nodes import Node, Shape, unreadable_nodes, written_documents
-from whysync.fixes.yaml_edit.rendering import block_lines, entry_lines, flow_words, indented, item_lines
-from whysync.fixes.yaml_edit.rendering import scalar_words as words_of
+from whysync.fixes.yaml_edit.rendering import (
+    block_lines,
+    entry_lines,
+    flow_text,
+    indented,
+    item_lines,
+    scalar_text,
+)
 from whysync.fixes.yaml_edit.script import Script, Uneditable
 from whysync.json_tree import Json, Missing, copy, same
 from whysync.kubernetes.api import pointer
@@ -42,23 +48,23 @@ class Rewriting:
         self._changes: dict[tuple[int, tuple[str, ...]], tuple[Script, Json]] = {}
         self._dashes: dict[int, list[int]] = {}
 
-    def change(self, document: int, inside: tuple[str, ...], after: Json) -> None:
+    def change(self, document: int, path: tuple[str, ...], after: Json) -> None:
         """Set the value at `inside` of a document, replacing an earlier change of the same place.
 
         Places must not contain each other. After `Uneditable` the earlier change is still in effect.
         """
         if document >= len(self._before):
             raise Uneditable("the document is not there any more")
-        before = self._value(document, inside)
-        script = self._empty.another()
+        before = self._value(document, path)
+        script = self._empty.combined()
         if not same(before, after):
-            node, spot, in_flow = self._node(document, inside)
+            node, spot, in_flow = self._node(document, path)
             editor = _Editor(script, hang=self._hangs[document])
             if in_flow:
                 editor.change_in_flow(node, before, after)
             else:
                 editor.change(node, before, after, spot)
-        self._changes[document, inside] = script, after
+        self._changes[document, path] = script, after
 
     def reset(self) -> None:
         """Discard all changes."""
@@ -69,44 +75,44 @@ class Rewriting:
         scripts = [script for script, _ in self._changes.values() if not script.is_empty]
         if not scripts:
             return self._mark + self._text
-        made = self._empty.another(*scripts).carried_out()
-        wanted, read_back = self._wanted(), _values(made)
-        if len(read_back) != len(wanted) or not all(map(same, read_back, wanted)):
+        result = self._empty.combined(*scripts).applied()
+        expected, read_back = self._expected(), _values(result)
+        if len(read_back) != len(expected) or not all(map(same, read_back, expected)):
             raise Uneditable("it is written in a way that cannot be changed without rewriting it")
-        return self._mark + made
+        return self._mark + result
 
-    def _wanted(self) -> list[Json]:
-        wanted = list(self._before)
+    def _expected(self) -> list[Json]:
+        expected = list(self._before)
         copied: set[int] = set()
-        for (document, inside), (_, after) in self._changes.items():
-            if not inside:
-                wanted[document] = after
+        for (document, path), (_, after) in self._changes.items():
+            if not path:
+                expected[document] = after
                 continue
             if document not in copied:
                 copied.add(document)
-                wanted[document] = copy(wanted[document])
-            above = pointer.resolve(wanted[document], pointer.join(inside[:-1]))
+                expected[document] = copy(expected[document])
+            above = pointer.resolve(expected[document], pointer.join(path[:-1]))
             if isinstance(above, list):
-                above[int(inside[-1])] = after
+                above[int(path[-1])] = after
             elif isinstance(above, dict):
-                above[inside[-1]] = after
-        return wanted
+                above[path[-1]] = after
+        return expected
 
-    def _value(self, document: int, inside: tuple[str, ...]) -> Json:
-        found = pointer.resolve(self._before[document], pointer.join(inside))
-        if isinstance(found, Missing):
+    def _value(self, document: int, path: tuple[str, ...]) -> Json:
+        value = pointer.resolve(self._before[document], pointer.join(path))
+        if isinstance(value, Missing):
             raise Uneditable("the object is not there any more")
-        return found
+        return value
 
-    def _node(self, document: int, inside: tuple[str, ...]) -> tuple[Node, _Spot, bool]:
+    def _node(self, document: int, path: tuple[str, ...]) -> tuple[Node, _Spot, bool]:
         """The node at a place, its position, and whether it is inside braces or brackets."""
         node, spot, in_flow = self._nodes[document], _Spot(), False
-        for part in inside:
+        for part in path:
             in_flow = in_flow or node.flow
-            found = node.entry(part)
-            if found is not None:
-                spot = _Spot(key=found[0], column=node.column)
-                node = found[1]
+            entry = node.entry(part)
+            if entry is not None:
+                spot = _Spot(key=entry[0], column=node.column)
+                node = entry[1]
             elif part.isdecimal() and int(part) < len(node.items):
                 spot = _Spot() if in_flow else _Spot(dash=self._dashes_of(node)[int(part)])
                 node = node.items[int(part)]
@@ -135,24 +141,24 @@ class Rewriting:
 
 
 def _values(text: str) -> list[Json]:
-    found: list[Json] = []
+    values: list[Json] = []
     for document in documents(text):
         if isinstance(document, Broken):
             raise Uneditable(f"it is not valid YAML: {document}")
         if document.body is not None:
-            found.append(document.body)
-    return found
+            values.append(document.body)
+    return values
 
 
 def _hangs(node: Node) -> bool:
     """Does this document indent lists below their keys?"""
-    waiting = deque([node])
-    while waiting:
-        one = waiting.popleft()
-        for _, value in one.entries:
-            if value.shape is Shape.LIST and not value.flow and not one.flow and value.items:
-                return value.column > one.column
-        waiting += [*(value for _, value in one.entries), *one.items]
+    queue = deque([node])
+    while queue:
+        current = queue.popleft()
+        for _, value in current.entries:
+            if value.shape is Shape.LIST and not value.flow and not current.flow and value.items:
+                return value.column > current.column
+        queue += [*(value for _, value in current.entries), *current.items]
     return False
 
 
@@ -189,26 +195,26 @@ class _Editor:
         if any(key.shape is not Shape.SCALAR for key, _ in node.entries):
             raise Uneditable("it has keys that are no plain words")
         own = {key.value for key, _ in node.entries}
-        gone = {key for key in before if key not in after}
-        if gone >= own:
+        removed = {key for key in before if key not in after}
+        if removed >= own:
             self._replace(node, after, spot)
             return
-        touched = {key for key in before.keys() & after.keys() if not same(before[key], after[key])}
-        if (gone | touched) - own:
+        changed = {key for key in before.keys() & after.keys() if not same(before[key], after[key])}
+        if (removed | changed) - own:
             raise Uneditable("a merge key (<<) brings the field in")
         added = {key: value for key, value in after.items() if key not in before}
         if node.flow:
             self.flow.map(node, before, after, self.change_in_flow)
             return
-        written = {
+        entries_by_name = {
             key.value: (key, value) for key, value in node.entries
         }  # the last of equal keys is effective
         for name in before:
-            if name in touched:
-                key, value = written[name]
+            if name in changed:
+                key, value = entries_by_name[name]
                 self.change(value, before[name], after[name], _Spot(key=key, column=node.column))
         spans = [(key.start, max(key.end, value.end)) for key, value in node.entries]
-        self._remove(spans, [number for number, (key, _) in enumerate(node.entries) if key.value in gone])
+        self._remove(spans, [number for number, (key, _) in enumerate(node.entries) if key.value in removed])
         lines = [line for key, value in added.items() for line in entry_lines(key, value, hang=self.hang)]
         if lines:
             self.script.add_below(spans[-1][1], indented(lines, " " * node.column))
@@ -228,9 +234,9 @@ class _Editor:
 
     def _remove(self, spans: list[tuple[int, int]], numbers: list[int]) -> None:
         """Remove whole lines if an element has its own; the first may be on the line of a dash."""
-        beside = not self.script.is_first_on_line(spans[0][0])
+        starts_behind_dash = not self.script.is_first_on_line(spans[0][0])
         for number in numbers:
-            if beside and number == 0:
+            if starts_behind_dash and number == 0:
                 following = next(n for n in range(len(spans)) if n not in numbers)
                 between = self.text[spans[following - 1][1] : spans[following][0]]
                 if "#" in between:  # a comment would be removed too: keep the dash alone on its line
@@ -251,15 +257,15 @@ class _Editor:
             return
         dashes = self.dashes(node)
         spans = [(dash, max(item.end, dash + 1)) for dash, item in zip(dashes, node.items, strict=True)]
-        gone: list[int] = []
+        removed: list[int] = []
         for number, old, new in aligned(before, after):
             if isinstance(old, Missing):
-                self._insert(node.column, spans, number, [item_lines(one, hang=self.hang) for one in new])
+                self._insert(node.column, spans, number, [item_lines(value, hang=self.hang) for value in new])
             elif not new:
-                gone.append(number)
+                removed.append(number)
             else:
                 self.change(node.items[number], old, new[0], _Spot(dash=dashes[number]))
-        self._remove(spans, gone)
+        self._remove(spans, removed)
 
     def _insert(self, column: int, spans: list[tuple[int, int]], number: int, items: list[list[str]]) -> None:
         lines = indented([line for item in items for line in item], " " * column)
@@ -272,10 +278,10 @@ class _Editor:
 
     def dashes(self, node: Node) -> list[int]:
         """The first dash may follow another one; each of the others starts a line."""
-        found: list[int] = []
+        offsets: list[int] = []
         for number, item in enumerate(node.items):
             if number == 0 and not node.properties:
-                found.append(node.start)
+                offsets.append(node.start)
                 continue
             at = self.script.line_below(node.items[number - 1].end if number else node.start)
             while at <= item.start:
@@ -283,12 +289,12 @@ class _Editor:
                 indent = len(line) - len(line.lstrip(" "))
                 if line[indent : indent + 1] == "-" and (number == 0 or indent == node.column):
                     node.column = indent
-                    found.append(at + indent)
+                    offsets.append(at + indent)
                     break
                 at = self.script.line_below(at)
             else:
                 raise Uneditable("the elements of a list cannot be told apart")
-        return found
+        return offsets
 
     # --- replace a value ---------------------------------------------------------------------------
 
@@ -298,7 +304,7 @@ class _Editor:
         elif spot.dash is not None:
             self._behind_dash(node, after, spot.dash)
         elif node.flow:
-            self.script.replace(node.start, node.end, flow_words(after))
+            self.script.replace(node.start, node.end, flow_text(after))
         else:
             lines = block_lines(after, hang=self.hang)
             self.script.replace(node.start, node.end, self.script.newline.join(lines))
@@ -306,19 +312,19 @@ class _Editor:
     def _behind_key(self, node: Node, after: Json, key: Node, column: int) -> None:
         colon = self.text.find(":", key.end) + 1
         empty = node.start == node.end
-        beside = empty or "\n" not in self.text[colon : node.start]
+        on_key_line = empty or "\n" not in self.text[colon : node.start]
         if isinstance(after, dict | list) and after:
             deeper = isinstance(after, dict) or self.hang
             lines = indented(block_lines(after, hang=self.hang), " " * (column + 2 if deeper else column))
-            if beside:
+            if on_key_line:
                 self.script.replace(colon, max(colon, node.end), "")
                 self.script.add_below(max(colon, node.end), lines)
             else:
                 start = self.script.start_of_line(node.start)
                 self.script.replace(start, node.end, self.script.newline.join(lines))
             return
-        first, *rest = words_of(after, like=node.style, room=" " * (column + 2)).split("\n")
-        if not beside and node.shape is not Shape.SCALAR:
+        first, *rest = scalar_text(after, like=node.style, indent=" " * (column + 2)).split("\n")
+        if not on_key_line and node.shape is not Shape.SCALAR:
             self.script.replace(colon, colon, f" {first}")
             self.script.cut_lines(node.start, node.end)
             self.script.add_below(colon, rest)
@@ -340,7 +346,7 @@ class _Editor:
             first, *rest = block_lines(after, hang=self.hang)
             rest = indented(rest, " " * column)
         else:
-            first, *rest = words_of(after, like=node.style, room=" " * column).split("\n")
+            first, *rest = scalar_text(after, like=node.style, indent=" " * column).split("\n")
         # A comment after the old value stays after the first line of the new one.
         self.script.replace(at, max(at, node.end), f" {first}" if empty else first)
         self.script.add_below(max(at, node.end), rest)

@@ -48,8 +48,8 @@ class Node(msgspec.Struct):
             if node is None:
                 return None
             if node.shape is Shape.MAP:
-                found = node.entry(part)
-                node = found[1] if found else None
+                entry = node.entry(part)
+                node = entry[1] if entry else None
             elif node.shape is Shape.LIST and part.isdecimal() and int(part) < len(node.items):
                 node = node.items[int(part)]
             else:
@@ -104,14 +104,14 @@ class _Composer:
             style = event.style or ""
             if style in ("|", ">"):
                 end = self._end_of_block(start, end)
-            named = event.anchor is not None or event.tag is not None
+            properties = event.anchor is not None or event.tag is not None
             return Node(
                 Shape.SCALAR,
                 start,
                 end,
                 column,
                 style=style,
-                properties=named,
+                properties=properties,
                 value=_key(event.tag, event.value, implicit=bool(event.implicit[0])),
             )
         if isinstance(event, MappingStartEvent):

@@ -1,4 +1,4 @@
-"""Write a value as lines or words, in the style of the surrounding text."""
+"""Write a value as YAML lines or as inline text, in the style of the surrounding text."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ def _lines(value: Json) -> list[str]:
     return dump(value).removesuffix("\n").split("\n")
 
 
-def scalar_words(value: Json, *, like: str, room: str) -> str:
+def scalar_text(value: Json, *, like: str, indent: str) -> str:
     """A scalar or an empty collection after `key: `, quoted like the previous value (`like`).
 
-    `room` is the indentation of lines that would follow.
+    `indent` is the indentation of lines that would follow.
     """
     if isinstance(value, str) and like in ("'", '"') and value.isprintable():
         if like == "'":
             return "'" + value.replace("'", "''") + "'"
-        return flow_words(value)
+        return flow_text(value)
     first, *rest = _lines({"k": value})
     # `dump` indents the lines of a literal by two blanks.
-    return "\n".join([first.removeprefix("k: "), *(f"{room}{line[2:]}" if line else "" for line in rest)])
+    return "\n".join([first.removeprefix("k: "), *(f"{indent}{line[2:]}" if line else "" for line in rest)])
 
 
-def flow_words(value: Json, *, indent: str | None = None) -> str:
+def flow_text(value: Json, *, indent: str | None = None) -> str:
     """JSON, which is also flow style; with `indent`, on several lines."""
-    made = json.dumps(value, ensure_ascii=False, indent=None if indent is None else 2)
-    made = re.sub(_NEVER_RAW, lambda found: _escaped(found[0]), made)
-    return made if indent is None else made.replace("\n", f"\n{indent}")
+    text = json.dumps(value, ensure_ascii=False, indent=None if indent is None else 2)
+    text = re.sub(_NEVER_RAW, lambda match: _escaped(match[0]), text)
+    return text if indent is None else text.replace("\n", f"\n{indent}")
 
 
 def _escaped(char: str) -> str:

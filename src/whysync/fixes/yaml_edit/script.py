@@ -19,11 +19,11 @@ class Script:
         self.newline = "\r\n" if "\r\n" in text else "\n"
         self._changes: list[tuple[int, int, str]] = []
 
-    def another(self, *parts: Script) -> Script:
+    def combined(self, *scripts: Script) -> Script:
         """A script for the same text that includes the changes of others."""
-        made = copy(self)
-        made._changes = [change for part in parts for change in part._changes]
-        return made
+        script = copy(self)
+        script._changes = [change for other in scripts for change in other._changes]
+        return script
 
     @property
     def is_empty(self) -> bool:
@@ -33,19 +33,19 @@ class Script:
         if start != end or new:
             self._changes.append((start, end, new))
 
-    def carried_out(self) -> str:
-        made: list[str] = []
+    def applied(self) -> str:
+        chunks: list[str] = []
         at = 0
         for start, end, new in sorted(self._changes, key=lambda change: change[:2]):
             if start < at:
                 raise Uneditable("two changes meet at one place")
-            made += (self.text[at:start], new)
+            chunks += (self.text[at:start], new)
             at = end
-        if at == len(self.text) and made and "\n" in made[-1] and not made[-1].endswith("\n"):
-            made.append(
+        if at == len(self.text) and chunks and "\n" in chunks[-1] and not chunks[-1].endswith("\n"):
+            chunks.append(
                 self.newline
             )  # otherwise a literal block at the end of a file loses its last line ending
-        return "".join([*made, self.text[at:]])
+        return "".join([*chunks, self.text[at:]])
 
     # --- lines -------------------------------------------------------------------------------------
 
@@ -54,8 +54,8 @@ class Script:
 
     def end_of_line(self, at: int) -> int:
         """Offset of the line ending; a value that ends with its line includes it already."""
-        found = self.text.find("\n", at)
-        return len(self.text) if found < 0 else found
+        newline = self.text.find("\n", at)
+        return len(self.text) if newline < 0 else newline
 
     def line_below(self, at: int) -> int:
         return min(self.end_of_line(at) + 1, len(self.text))
