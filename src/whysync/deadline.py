@@ -20,10 +20,10 @@ class Deadline(NamedTuple):
         """A deadline this many seconds from now; 0 is no limit."""
         return cls(seconds=seconds, ends=time.monotonic() + seconds) if seconds > 0 else cls()
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """The remaining seconds, at least 0; infinite without a limit."""
         return max(0.0, self.ends - time.monotonic())
 
     @property
     def is_over(self) -> bool:
-        return self.left() <= 0
+        return self.remaining() <= 0

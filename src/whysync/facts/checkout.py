@@ -56,31 +56,31 @@ class Checkout:
         start = self._folder(under)
         if start is None:
             return
-        seen = 0
+        count = 0
         for folder, folders, names in os.walk(start, followlinks=False):
             folders[:] = sorted(name for name in folders if not is_git_name(name))
             for name in sorted(names):
                 full = Path(folder, name)
                 if not name.endswith(_ENDINGS) or full.is_symlink() or not full.is_file():
                     continue
-                seen += 1
-                if seen > _MOST_FILES:
+                count += 1
+                if count > _MOST_FILES:
                     raise Refused(
                         what=f"there are more than {_MOST_FILES} manifests in the checkout",
                         next="use the folder of the app as the checkout, or set the file with --file",
                     )
                 yield full.relative_to(self.root).as_posix()
 
-    def objects(self, wanted: Ref, under: str = "") -> list[ManifestPlace]:
+    def objects(self, target: Ref, under: str = "") -> list[ManifestPlace]:
         """Where an object of that group, kind and name is declared; the caller checks the namespace."""
-        words = (wanted.name.encode(), wanted.kind.encode())
+        needles = (target.name.encode(), target.kind.encode())
         places: list[ManifestPlace] = []
         for path in self.files(under):
             full = self.root / path
             with suppress(OSError):
                 data = read_file(full, follow=False, most=_LARGEST_FILE)
-                if all(word in data for word in words):
-                    places += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, wanted)]
+                if all(needle in data for needle in needles):
+                    places += [_with_line(p, data) for p in places_in(path, data) if _is(p.ref, target)]
         return places
 
     # --- writing -----------------------------------------------------------------------------------
@@ -156,5 +156,5 @@ def _with_line(place: ManifestPlace, data: bytes) -> ManifestPlace:
     return place._replace(line=line or place.line)
 
 
-def _is(ref: Ref, wanted: Ref) -> bool:
-    return (ref.group, ref.kind, ref.name) == (wanted.group, wanted.kind, wanted.name)
+def _is(ref: Ref, target: Ref) -> bool:
+    return (ref.group, ref.kind, ref.name) == (target.group, target.kind, target.name)

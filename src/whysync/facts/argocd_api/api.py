@@ -59,11 +59,13 @@ class Api:
 
     async def can_i(self, resource: str, action: str, app: AppId, *, home: str) -> str:
         """`yes` or `no`. An app outside Argo CD's own namespace (`home`) is named with its namespace."""
-        place = f"{app.project or 'default'}/{app.name}"
+        subresource = f"{app.project or 'default'}/{app.name}"
         if app.namespace not in ("", home):
-            place = f"{app.project or 'default'}/{app.namespace}/{app.name}"
-        answer = await self._object(f"/api/v1/account/can-i/{resource}/{action}/{quote(place, safe='/')}")
-        return text(answer.get("value"))
+            subresource = f"{app.project or 'default'}/{app.namespace}/{app.name}"
+        response = await self._object(
+            f"/api/v1/account/can-i/{resource}/{action}/{quote(subresource, safe='/')}"
+        )
+        return text(response.get("value"))
 
     # --- Applications ----------------------------------------------------------------------------
 
@@ -116,8 +118,8 @@ class Api:
 
     async def resource(self, app: AppId, node: Node) -> Object:
         """One live object, read from its cluster; `manifest` contains it as a string."""
-        named = {"namespace": node.namespace, "resourceName": node.name, "version": node.version}
-        query = {**_of(app), **named, "group": node.group, "kind": node.kind}
+        name_query = {"namespace": node.namespace, "resourceName": node.name, "version": node.version}
+        query = {**_of(app), **name_query, "group": node.group, "kind": node.kind}
         return await self._object(f"/api/v1/applications/{_part(app.name)}/resource", query)
 
     async def events_about(self, app: AppId, node: Node) -> Object:
@@ -138,22 +140,22 @@ class Api:
         path = f"/api/v1/applications/{_part(app.name)}/pods/{_part(pod)}/logs"
         self._still_there()
         try:
-            answer = await self.client.get(path, query)
+            response = await self.client.get(path, query)
         except HttpError as problem:
             raise self._noted(problem) from problem
         self._lost = 0
-        return said_in(answer.body.split(b"\n"))
+        return said_in(response.body.split(b"\n"))
 
     # --- transport -------------------------------------------------------------------------------
 
     async def _object(self, path: str, query: Params | None = None) -> Object:
         self._still_there()
         try:
-            answer = await self.client.object(path, query)
+            response = await self.client.object(path, query)
         except HttpError as problem:
             raise self._noted(problem) from problem
         self._lost = 0
-        return answer
+        return response
 
     def _still_there(self) -> None:
         if self._gone is not None:
@@ -226,8 +228,8 @@ def is_cached(app: Object, now: datetime | None) -> bool:
 
 
 def _of(app: AppId) -> dict[str, str]:
-    named = {"appNamespace": app.namespace, "project": app.project}
-    return {name: value for name, value in named.items() if value}
+    params = {"appNamespace": app.namespace, "project": app.project}
+    return {name: value for name, value in params.items() if value}
 
 
 def _part(name: str) -> str:

@@ -56,10 +56,10 @@ def _names(server: ArgoServer, selection: Selection) -> list[str]:
 
 
 def _no_time(names: list[str]) -> Gap:
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    names_text = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Gap(
         kind=GapKind.TRUNCATED,
-        what=f"the Applications {shown}",
+        what=f"the Applications {names_text}",
         why="the time that was given was used up",
         how_to_get="run the same command again, with more --timeout: it goes on where it ended",
     )

@@ -35,15 +35,15 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     def context(self, name: str = "") -> Context | None:
         """The context of that name, or the current one. Raises `NotFound`."""
-        wanted = name or self.current
-        if not wanted:
+        selected = name or self.current
+        if not selected:
             return None
         for context in self.contexts:
-            if context.name == wanted:
+            if context.name == selected:
                 return context
         known = ", ".join(context.name for context in self.contexts) or "none"
         raise NotFound(
-            what=f"there is no context {wanted!r} in {self.path}",
+            what=f"there is no context {selected!r} in {self.path}",
             why=f"it has {known}",
             next="argocd context lists them; argocd login makes one",
         )
@@ -58,8 +58,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
 def default_path(environ: Mapping[str, str]) -> Path:
     """Mirrors `DefaultConfigDir`: ARGOCD_CONFIG_DIR, the old ~/.argocd, XDG_CONFIG_HOME, ~/.config."""
-    if given := environ.get("ARGOCD_CONFIG_DIR"):
-        return Path(given) / "config"
+    if config_dir := environ.get("ARGOCD_CONFIG_DIR"):
+        return Path(config_dir) / "config"
     home = Path(environ.get("HOME") or "~").expanduser()
     if (home / ".argocd").exists():
         return home / ".argocd" / "config"
@@ -72,7 +72,7 @@ def read_config(path: Path) -> Config | None:
     from whysync.kubernetes.api import yaml
 
     try:
-        written = read_file(path)
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:
@@ -80,7 +80,7 @@ def read_config(path: Path) -> Config | None:
             what=f"argocd's config {path} cannot be read", why=problem.strerror or str(problem)
         ) from problem
     try:
-        body = yaml.load(written.decode("utf-8", "replace"))
+        body = yaml.load(data.decode("utf-8", "replace"))
     except yaml.Invalid as problem:
         # Without the parser's message: it quotes the line, which may contain a token.
         raise Unreadable(
@@ -123,9 +123,9 @@ def _context(raw: Object, server: Object, user: Object) -> Context:
     )
 
 
-def _from_base64(written: Json) -> str:
+def _from_base64(encoded: Json) -> str:
     try:
-        return base64.b64decode(text(written)).decode("ascii", "replace")
+        return base64.b64decode(text(encoded)).decode("ascii", "replace")
     except (binascii.Error, ValueError):
         return ""
 

@@ -74,55 +74,60 @@ class Reader:
         self._cluster_of = cluster_of
 
     async def read(self, app: Object) -> Detail:
-        named = id_of(app)
+        app_id = id_of(app)
         cached = is_cached(app, self._api.client.now())
         if not cached:
-            for what in ("the live objects and the resource tree", "events and logs"):
-                self._gaps.add(GapKind.NOT_COLLECTED, what, named.place, _NO_CACHE, _HOW_CACHE)
+            for name in ("the live objects and the resource tree", "events and logs"):
+                self._gaps.add(GapKind.NOT_COLLECTED, name, app_id.place, _NO_CACHE, _HOW_CACHE)
         tree, managed, rendered, events, facts = await asyncio.gather(
-            self._tree(named) if cached else _nothing(),
-            self._managed(named) if cached else _nothing(),
-            self._rendered(named, app),
-            self._events(named),
-            self._facts(named),
+            self._tree(app_id) if cached else _nothing(),
+            self._managed(app_id) if cached else _nothing(),
+            self._rendered(app_id, app),
+            self._events(app_id),
+            self._facts(app_id),
         )
         states = managed_of(managed)
         for broken in states.broken:
             self._gaps.add(
-                GapKind.UNREADABLE, f"the object {broken}", named.place, "what Argo CD keeps of it is no JSON"
+                GapKind.UNREADABLE,
+                f"the object {broken}",
+                app_id.place,
+                "what Argo CD keeps of it is no JSON",
             )
         chosen = Chosen(nodes_of(tree), _keys(states.live), closely=self._closely)
         if chosen.left_out:
             self._gaps.add(
                 GapKind.TRUNCATED,
                 f"{chosen.left_out} live objects below the resources",
-                named.place,
+                app_id.place,
                 "the app has too many to ask for each of them",
                 "use the kubeconfig (--core), which lists them at once"
                 if self._closely
                 else "ask for the app by its name: it is read closely then",
             )
-        below, about = await asyncio.gather(self._objects(named, chosen), self._events_about(named, chosen))
+        below, about = await asyncio.gather(self._objects(app_id, chosen), self._events_about(app_id, chosen))
         live = [*states.live, *below]
         cluster = self._cluster_of(app)
-        kept = {"resource-tree": tree, "managed-resources": without_states(managed), **facts}
+        responses = {"resource-tree": tree, "managed-resources": without_states(managed), **facts}
         return Detail(
             application=with_row_health(app, tree),
-            desired=self._desired(named, app, states, manifests_of(rendered)),
+            desired=self._desired(app_id, app, states, manifests_of(rendered)),
             live=tuple(
-                Manifest(body, role=Role.LIVE, origin=f"Argo CD: {named.place}", cluster=cluster)
+                Manifest(body, role=Role.LIVE, origin=f"Argo CD: {app_id.place}", cluster=cluster)
                 for body in live
             ),
             events=tuple(
-                Manifest(body, role=Role.EVENT, origin=f"Argo CD: {named.place}")
+                Manifest(body, role=Role.EVENT, origin=f"Argo CD: {app_id.place}")
                 for body in (*events, *about)
             ),
-            logs=await self._logs(named, live, cluster) if cached and self._selection.logs else (),
+            logs=await self._logs(app_id, live, cluster) if cached and self._selection.logs else (),
             facts=tuple(
                 Extra(
-                    name=f"{what}_{named.namespace}_{named.name}", body=body, origin=f"Argo CD: {named.place}"
+                    name=f"{name}_{app_id.namespace}_{app_id.name}",
+                    body=body,
+                    origin=f"Argo CD: {app_id.place}",
                 )
-                for what, body in kept.items()
+                for name, body in responses.items()
                 if body
             ),
         )
@@ -130,14 +135,14 @@ class Reader:
     # --- single requests -----------------------------------------------------------------------------
 
     async def _tree(self, app: AppId) -> Object:
-        asked = partial(self._api.tree, app)
+        request = partial(self._api.tree, app)
         how = f"argocd app get {app.place} --output tree"
-        return await self._gaps.unless(asked, "the resource tree", app.place, how) or {}
+        return await self._gaps.unless(request, "the resource tree", app.place, how) or {}
 
     async def _managed(self, app: AppId) -> Object:
-        asked = partial(self._api.managed, app)
+        request = partial(self._api.managed, app)
         how = "use the kubeconfig (--core), or kubectl get … -o yaml --show-managed-fields in a bundle"
-        return await self._gaps.unless(asked, "live objects and their diff", app.place, how) or {}
+        return await self._gaps.unless(request, "live objects and their diff", app.place, how) or {}
 
     async def _rendered(self, app: AppId, body: Object) -> Object:
         """Manifests at the compared commits, even if a branch has newer ones."""
@@ -148,16 +153,16 @@ class Reader:
             revisions = (text(dig(sync, "revision")),)
         if fields(dig(body, "spec", "sourceHydrator")):
             return {}  # for a hydrator the API renders the dry source, which is not what is compared
-        asked = partial(self._api.manifests, app, revisions, several=several)
+        request = partial(self._api.manifests, app, revisions, several=several)
         how = f"argocd app manifests {app.place} --source git"
-        return await self._gaps.unless(asked, "rendered manifests", app.place, how) or {}
+        return await self._gaps.unless(request, "rendered manifests", app.place, how) or {}
 
     async def _events(self, app: AppId) -> list[Object]:
         how = f"kubectl -n {app.namespace or 'argocd'} get events"
-        answer = await self._gaps.unless(
+        response = await self._gaps.unless(
             partial(self._api.events, app), "events about the Application itself", app.place, how
         )
-        return listed(answer or {}, "Event", "v1")
+        return listed(response or {}, "Event", "v1")
 
     async def _facts(self, app: AppId) -> dict[str, Object]:
         """Additional facts; no gap if they cannot be read."""
@@ -178,14 +183,14 @@ class Reader:
 
     async def _object(self, app: AppId, node: Node) -> Object | None:
         how = f"kubectl -n {node.namespace} get {node.kind.lower()} {node.name} -o yaml"
-        answer = await self._gaps.unless(
+        response = await self._gaps.unless(
             partial(self._api.resource, app, node), f"live objects of kind {node.kind}", app.place, how
         )
-        return inner_object(text((answer or {}).get("manifest")))
+        return inner_object(text((response or {}).get("manifest")))
 
     async def _events_about(self, app: AppId, chosen: Chosen) -> list[Object]:
         how = "kubectl get events in the destination's namespace"
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(
                 self._gaps.unless(
                     partial(self._api.events_about, app, node), "events about its resources", app.place, how
@@ -193,20 +198,22 @@ class Reader:
                 for node in chosen.about
             )
         )
-        return [event for answer in answers if answer for event in listed(answer, "Event", "v1")]
+        return [event for response in responses if response for event in listed(response, "Event", "v1")]
 
     async def _logs(self, app: AppId, live: Iterable[Object], cluster: str) -> tuple[Log, ...]:
-        asked: list[tuple[str, str, str, bool]] = []
+        requests: list[tuple[str, str, str, bool]] = []
         for pod in live:
             if pod.get("kind") != "Pod":
                 continue
-            place = ref_of(pod)
+            pod_ref = ref_of(pod)
             for container in failing_containers(pod):
                 if container.restarted:
-                    asked.append((place.namespace, place.name, container.name, True))
+                    requests.append((pod_ref.namespace, pod_ref.name, container.name, True))
                 if container.started or not container.restarted:
-                    asked.append((place.namespace, place.name, container.name, False))
-        logs = await asyncio.gather(*(self._log(app, *arguments, cluster) for arguments in asked[:MOST_LOGS]))
+                    requests.append((pod_ref.namespace, pod_ref.name, container.name, False))
+        logs = await asyncio.gather(
+            *(self._log(app, *arguments, cluster) for arguments in requests[:MOST_LOGS])
+        )
         return tuple(log for log in logs if log is not None)
 
     async def _log(
@@ -255,8 +262,8 @@ class Reader:
         desired: list[Object] = []
         for obj in rendered:
             key = ref_of(obj).key
-            there = {key, key._replace(namespace=key.namespace or home), key._replace(namespace="")}
-            twins = [twin for near in there if (twin := compared.pop(near, None)) is not None]
+            aliases = {key, key._replace(namespace=key.namespace or home), key._replace(namespace="")}
+            twins = [twin for alias in aliases if (twin := compared.pop(alias, None)) is not None]
             desired.append(twins[0] if twins and obj.get("kind") == "Secret" else obj)
         desired += compared.values()
         return tuple(Manifest(obj, role=Role.DESIRED, origin=f"Argo CD: {app.place}") for obj in desired)
@@ -264,14 +271,14 @@ class Reader:
 
 def _end_of(lines: tuple[str, ...]) -> tuple[str, ...]:
     """The end of a log, up to the size that a bundle keeps; at least the end of the last line."""
-    left = MOST_LOG_CHARACTERS
-    kept: list[str] = []
+    remaining = MOST_LOG_CHARACTERS
+    tail: list[str] = []
     for line in reversed(lines):
-        if left <= 0:
+        if remaining <= 0:
             break
-        kept.append(line[-left:])
-        left -= len(line) + 1
-    return tuple(reversed(kept))
+        tail.append(line[-remaining:])
+        remaining -= len(line) + 1
+    return tuple(reversed(tail))
 
 
 async def _nothing() -> Object:

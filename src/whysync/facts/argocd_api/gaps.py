@@ -15,25 +15,27 @@ _SHOWN = 3
 
 class Gaps:
     def __init__(self) -> None:
-        self._found: dict[tuple[str, str], tuple[list[str], GapKind, str]] = {}
+        self._by_subject: dict[tuple[str, str], tuple[list[str], GapKind, str]] = {}
 
     def add(self, kind: GapKind, what: str, of: str, why: str, how_to_get: str = "") -> None:
         """`what` could not be read for which Application (`of`, may be empty), and why."""
-        names, _, _ = self._found.setdefault((what, why), ([], kind, how_to_get))
+        names, _, _ = self._by_subject.setdefault((what, why), ([], kind, how_to_get))
         if of not in names:
             names.append(of)
 
-    async def unless(self, ask: Callable[[], Awaitable[T]], what: str, of: str, how_to_get: str) -> T | None:
+    async def unless(
+        self, request: Callable[[], Awaitable[T]], what: str, of: str, how_to_get: str
+    ) -> T | None:
         """The response, or `None` and a gap. The request is sent when this is awaited."""
         try:
-            return await ask()
+            return await request()
         except WhysyncError as problem:
             self.add(gap_kind(problem), what, of, why(problem), how_to_get or problem.next)
             return None
 
     def all(self) -> tuple[Gap, ...]:
         gaps: list[Gap] = []
-        for (what, why), (names, kind, how) in self._found.items():
+        for (what, why), (names, kind, how) in self._by_subject.items():
             of = sorted(name for name in names if name)
             gaps.append(
                 Gap(kind=kind, what=f"{what} of {_list(of)}" if of else what, why=why, how_to_get=how)
@@ -42,7 +44,7 @@ class Gaps:
 
 
 def why(problem: WhysyncError) -> str:
-    """The server's own message if there is one: the requested path says little."""
+    """The server's own message if there is one: the requested path alone is not helpful."""
     if isinstance(problem, HttpError) and problem.server_message:
         return f"Argo CD says: {problem.server_message}"
     return f"{problem.what}: {problem.why}" if problem.why else problem.what

@@ -91,7 +91,7 @@ def _explained(bounds: Bounds) -> Generator[None]:
 
 
 def _bounds(deadline: Deadline) -> Bounds:
-    return Bounds(seconds=min(PORT_FORWARD_SECONDS, deadline.left()), output=PROGRAM_OUTPUT)
+    return Bounds(seconds=min(PORT_FORWARD_SECONDS, deadline.remaining()), output=PROGRAM_OUTPUT)
 
 
 def _where(wish: PortForward) -> list[str]:
@@ -102,17 +102,17 @@ def _where(wish: PortForward) -> list[str]:
 
 def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
     """Select a running Pod with the API server's label, as argocd does."""
-    asked = run(
+    result = run(
         [*command, "get", "pods", "-l", _SELECTOR, "--field-selector=status.phase=Running", "-o", "name"],
         folder=Path(),
         env=os.environ,
         bounds=bounds,
     )
-    pods = asked.out.decode("utf-8", "replace").split()
+    pods = result.out.decode("utf-8", "replace").split()
     if not pods:
         raise SourceError(
             what="no Pod of Argo CD's API server was found",
-            why=_last(asked.complaint) or f"none with the label {_SELECTOR}",
+            why=_last(result.complaint) or f"none with the label {_SELECTOR}",
             next="name its namespace with --port-forward-namespace; a core install has none: --core",
         )
     return pods[0]
@@ -120,8 +120,8 @@ def _server_pod(command: Sequence[str], bounds: Bounds) -> str:
 
 def _port(output: bytes) -> int | None:
     """The port that kubectl chose, once it is printed."""
-    matched = _FORWARDING.search(output)
-    return int(matched[1]) if matched else None
+    match = _FORWARDING.search(output)
+    return int(match[1]) if match else None
 
 
 def _last(output: str) -> str:

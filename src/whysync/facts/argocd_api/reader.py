@@ -120,10 +120,10 @@ async def applications(api: Api, selection: Selection) -> list[Object]:
         ]
     else:
         spaces = selection.app_namespaces if not selection.all_namespaces else ()
-        answers = await asyncio.gather(
+        responses = await asyncio.gather(
             *(api.applications(selection, namespace=space) for space in spaces or ("",))
         )
-        bodies = [app for answer in answers for app in listed(answer, "Application")]
+        bodies = [app for response in responses for app in listed(response, "Application")]
     unique = {id_of(app).place: app for app in bodies}
     if selection.refresh:
         refreshed = await asyncio.gather(*(_refreshed(api, app, selection) for app in unique.values()))
@@ -143,8 +143,8 @@ async def _named(api: Api, name: str, selection: Selection) -> list[Object]:
     bodies: list[Object] = []
     for namespace in spaces:
         try:
-            answer = await api.application(AppId(namespace=namespace, name=bare))
-            bodies.append(typed(answer, "Application"))
+            response = await api.application(AppId(namespace=namespace, name=bare))
+            bodies.append(typed(response, "Application"))
         except (Forbidden, Missing) as problem:
             denied = problem
     if not bodies and not space:

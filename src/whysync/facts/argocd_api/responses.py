@@ -24,8 +24,8 @@ def typed(body: Object, kind: str, api_version: str = ARGO) -> Object:
     return {**body, "apiVersion": api_version, "kind": kind}
 
 
-def listed(answer: Object, kind: str, api_version: str = ARGO) -> list[Object]:
-    return [typed(fields(item), kind, api_version) for item in items(answer.get("items")) if fields(item)]
+def listed(response: Object, kind: str, api_version: str = ARGO) -> list[Object]:
+    return [typed(fields(item), kind, api_version) for item in items(response.get("items")) if fields(item)]
 
 
 class AppId(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,16 +124,16 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     broken: tuple[str, ...] = ()
 
 
-def managed_of(answer: Object) -> Managed:
+def managed_of(response: Object) -> Managed:
     by_state: dict[str, list[Object]] = {"targetState": [], "liveState": []}
     broken: list[str] = []
-    for raw in items(answer.get("items")):
+    for raw in items(response.get("items")):
         item = fields(raw)
         for state, objects in by_state.items():
-            written = text(item.get(state))
-            if written in ("", "null"):
+            state_json = text(item.get(state))
+            if state_json in ("", "null"):
                 continue
-            body = inner_object(written)
+            body = inner_object(state_json)
             if body is None:
                 broken.append(f"{text(item.get('kind'))} {text(item.get('name'))} ({state})")
             else:
@@ -143,17 +143,17 @@ def managed_of(answer: Object) -> Managed:
     )
 
 
-def inner_object(written: str) -> Object | None:
+def inner_object(encoded: str) -> Object | None:
     """An object inside a string."""
     try:
-        body = cast("Json", msgspec.json.decode(written))
+        body = cast("Json", msgspec.json.decode(encoded))
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) and text(body.get("kind")) else None
 
 
-def manifests_of(answer: Object) -> tuple[Object, ...]:
-    objects = (inner_object(text(manifest)) for manifest in items(answer.get("manifests")))
+def manifests_of(response: Object) -> tuple[Object, ...]:
+    objects = (inner_object(text(manifest)) for manifest in items(response.get("manifests")))
     return tuple(obj for obj in objects if obj is not None)
 
 
@@ -226,21 +226,21 @@ def failing_containers(pod: Object) -> tuple[Container, ...]:
     owners = items(fields(pod.get("metadata")).get("ownerReferences"))
     of_job = any(fields(owner).get("kind") == "Job" for owner in owners)
     containers: list[Container] = []
-    for place in ("initContainerStatuses", "containerStatuses"):
-        for raw in items(status.get(place)):
+    for list_name in ("initContainerStatuses", "containerStatuses"):
+        for raw in items(status.get(list_name)):
             container_status = fields(raw)
             state = fields(container_status.get("state"))
             waiting = text(fields(state.get("waiting")).get("reason"))
             ended = fields(state.get("terminated"))
             restarts = integer(container_status.get("restartCount"))
             running = bool(fields(state.get("running")))
-            bad = (
+            is_failing = (
                 (bool(waiting) and waiting not in _PATIENT)
                 or integer(ended.get("exitCode")) != 0
                 or restarts > 0
                 or (running and (of_job or container_status.get("ready") is not True))
             )
-            if bad and text(container_status.get("name")):
+            if is_failing and text(container_status.get("name")):
                 containers.append(
                     Container(
                         name=text(container_status.get("name")),

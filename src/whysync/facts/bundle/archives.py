@@ -39,30 +39,30 @@ class _Counted(RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        piece = self._inner.read(size)
-        self._left -= len(piece)
+        chunk = self._inner.read(size)
+        self._left -= len(chunk)
         if self._left < 0:
             self._budget.spend(self._budget.limits.unpacked_bytes + 1, self._name)
-        return piece
+        return chunk
 
     def readinto(self, buffer: object, /) -> int:
         view = cast("bytearray", buffer)
-        piece = self.read(len(view))
-        view[: len(piece)] = piece
-        return len(piece)
+        chunk = self.read(len(view))
+        view[: len(chunk)] = chunk
+        return len(chunk)
 
 
 def gzip_files(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
     """A `.tar.gz`, or a single compressed file."""
     try:
         with gzip.GzipFile(fileobj=stream, mode="rb") as unpacked:
-            counted = BufferedReader(_Counted(cast("IO[bytes]", unpacked), budget, name), 1 << 16)
-            start = counted.peek(1024)[:1024]
+            counted_stream = BufferedReader(_Counted(cast("IO[bytes]", unpacked), budget, name), 1 << 16)
+            start = counted_stream.peek(1024)[:1024]
             if not is_tar(start) and not name.endswith((".tar.gz", ".tgz")):
                 budget.open_file(name)
-                yield read_entry(name.removesuffix(".gz") or name, counted.read, budget)
+                yield read_entry(name.removesuffix(".gz") or name, counted_stream.read, budget)
                 return
-            yield from tar_files(cast("BinaryIO", counted), name, budget)
+            yield from tar_files(cast("BinaryIO", counted_stream), name, budget)
     except _FAILED as problem:
         raise broken_archive(name, problem) from problem
 

@@ -164,28 +164,28 @@ class BundleBuilder:
     def snapshot(self) -> Snapshot:
         """The Snapshot, which still contains secrets and must be masked."""
         gaps = [*self.header.gaps, *self.gaps]
-        kept = {
+        manifests_by_role = {
             role: without_duplicates(sorted(map(self._with_cluster, manifests), key=_by_origin), gaps)
             for role, manifests in self.by_role.items()
         }
-        applications = tuple(app for app in kept[Role.APPLICATION] if _decodes(app, gaps))
+        applications = tuple(app for app in manifests_by_role[Role.APPLICATION] if _decodes(app, gaps))
         desired = sorted(self.desired, key=lambda entry: _by_origin(entry.manifest))
-        owned, orphans = attributed(desired, applications, kept[Role.SETTINGS])
+        owned, orphans = attributed(desired, applications, manifests_by_role[Role.SETTINGS])
         gaps.extend(orphans)
         repeating = {app.ref.place for app in applications if _repeats(app)}
         return Snapshot(
             collected_at=self.header.collected_at,
             argocd_version=self.header.argocd_version,
             applications=applications,
-            projects=kept[Role.PROJECT],
-            settings=kept[Role.SETTINGS],
+            projects=manifests_by_role[Role.PROJECT],
+            settings=manifests_by_role[Role.SETTINGS],
             desired={
                 # If Argo CD itself reports an object twice, both are facts.
                 app: tuple(owned[app]) if app in repeating else without_duplicates(owned[app], gaps)
                 for app in sorted(owned)
             },
-            live=kept[Role.LIVE],
-            events=kept[Role.EVENT],
+            live=manifests_by_role[Role.LIVE],
+            events=manifests_by_role[Role.EVENT],
             logs=tuple(self._with_cluster_name(log) for log in sorted(self.logs, key=lambda log: log.origin)),
             heads=tuple(dict.fromkeys(self.heads)),
             facts=tuple(sorted(self.facts, key=lambda extra: _numbered(extra.origin))),
@@ -264,31 +264,31 @@ def _stem(file: str) -> str:
 
 def without_duplicates(manifests: Iterable[Manifest], gaps: list[Gap]) -> tuple[Manifest, ...]:
     """Each object once, at its first position. Objects with `generateName` are never duplicates."""
-    kept: dict[object, Manifest] = {}
+    unique: dict[object, Manifest] = {}
     for manifest in manifests:
         ref = manifest.ref
         if not ref.name:
-            kept[id(manifest)] = manifest
+            unique[id(manifest)] = manifest
             continue
         # Events are served by two API groups.
         group = "" if manifest.role is Role.EVENT else ref.group
         key = (group, ref.kind, ref.namespace, ref.name, manifest.cluster)
-        before = kept.get(key)
-        if before is None:
-            kept[key] = manifest
+        previous = unique.get(key)
+        if previous is None:
+            unique[key] = manifest
             continue
-        newest = before if _version(before) > _version(manifest) else manifest
-        kept[key] = newest
-        if before.body != manifest.body and manifest.role is not Role.EVENT:
+        newest = previous if _version(previous) > _version(manifest) else manifest
+        unique[key] = newest
+        if previous.body != manifest.body and manifest.role is not Role.EVENT:
             gaps.append(
                 Gap(
                     kind=GapKind.AMBIGUOUS,
                     what=f"which {manifest.role} {ref} is the right one",
-                    why=f"{before.origin} and {manifest.origin} differ; {newest.origin} was used",
+                    why=f"{previous.origin} and {manifest.origin} differ; {newest.origin} was used",
                     how_to_get="collect the bundle again, or leave one of them out",
                 )
             )
-    return tuple(kept.values())
+    return tuple(unique.values())
 
 
 def _version(manifest: Manifest) -> int:
@@ -319,7 +319,7 @@ def read_log(entry: Entry, path: BundlePath, limits: BundleLimits) -> tuple[Log 
     lines = entry.data.decode("utf-8-sig", "replace").split("\n")
     if lines and not lines[-1]:
         lines.pop()
-    cut = entry.cut or len(lines) > limits.log_lines
+    truncated = entry.cut or len(lines) > limits.log_lines
     log = Log(
         namespace=namespace,
         pod=pod,
@@ -329,7 +329,7 @@ def read_log(entry: Entry, path: BundlePath, limits: BundleLimits) -> tuple[Log 
         origin=entry.name,
         cluster=cluster[0] if cluster else "",
     )
-    if not cut:
+    if not truncated:
         return log, None
     return log, Gap(
         kind=GapKind.TRUNCATED,

@@ -61,35 +61,35 @@ def read_entry(name: str, read: Read, budget: Budget) -> FileResult:
     if is_log(name):
         return _read_log(name, read, budget)
     limit = budget.limits.file_bytes
-    pieces: list[bytes] = []
+    chunks: list[bytes] = []
     total = 0
-    while piece := read(CHUNK):
-        budget.spend(len(piece), name)
-        total += len(piece)
+    while chunk := read(CHUNK):
+        budget.spend(len(chunk), name)
+        total += len(chunk)
         if total > limit:
             why = f"the file is larger than {size(limit)} (--max-file-size)"
             return Skipped(name=name, why=why, is_gap=True)
-        pieces.append(piece)
-    return Entry(name=name, data=b"".join(pieces))
+        chunks.append(chunk)
+    return Entry(name=name, data=b"".join(chunks))
 
 
 def _read_log(name: str, read: Read, budget: Budget) -> Entry:
-    kept: deque[bytes] = deque()
-    held = total = 0
-    while piece := read(CHUNK):
-        budget.spend(len(piece), name)
-        total += len(piece)
-        held += len(piece)
-        kept.append(piece)
-        while held - len(kept[0]) >= budget.limits.log_bytes:
-            held -= len(kept.popleft())
-    data = b"".join(kept)
-    cut = total > budget.limits.log_bytes
-    if cut:
+    chunks: deque[bytes] = deque()
+    buffered = total = 0
+    while chunk := read(CHUNK):
+        budget.spend(len(chunk), name)
+        total += len(chunk)
+        buffered += len(chunk)
+        chunks.append(chunk)
+        while buffered - len(chunks[0]) >= budget.limits.log_bytes:
+            buffered -= len(chunks.popleft())
+    data = b"".join(chunks)
+    truncated = total > budget.limits.log_bytes
+    if truncated:
         data = data[-budget.limits.log_bytes :]
         # The first line is incomplete.
         data = data[data.find(b"\n") + 1 :]
-    return Entry(name=name, data=data, cut=cut)
+    return Entry(name=name, data=data, cut=truncated)
 
 
 def with_prefix(files: Iterator[FileResult], prefix: str) -> Iterator[FileResult]:

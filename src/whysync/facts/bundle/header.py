@@ -60,9 +60,9 @@ def merged(first: Header, other: Header) -> Header:
     )
 
 
-def _time(written: str) -> datetime | None:
+def _time(text: str) -> datetime | None:
     try:
-        time = datetime.fromisoformat(written)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
     return time if time.tzinfo else time.replace(tzinfo=UTC)

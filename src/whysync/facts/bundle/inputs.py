@@ -57,17 +57,17 @@ def files_of(argument: str, budget: Budget, stdin: BinaryIO | None) -> Iterator[
 
 def _read_all(stream: BinaryIO, budget: Budget) -> bytes:
     """A zip is read from its end, so input that cannot be rewound is kept in memory, within the limit."""
-    pieces: list[bytes] = []
+    chunks: list[bytes] = []
     total = 0
-    while piece := stream.read(CHUNK):
-        total += len(piece)
+    while chunk := stream.read(CHUNK):
+        total += len(chunk)
         if total > budget.limits.unpacked_bytes:
             raise TooLarge(
                 what=f"standard input is larger than {size(budget.limits.unpacked_bytes)}",
                 next="give a file or a folder instead",
             )
-        pieces.append(piece)
-    return b"".join(pieces)
+        chunks.append(chunk)
+    return b"".join(chunks)
 
 
 def _stream(stream: BinaryIO, name: str, budget: Budget) -> Iterator[FileResult]:
@@ -94,18 +94,18 @@ def _folder(root: Path, budget: Budget) -> Iterator[FileResult]:
     """Sorted, so that the result is deterministic; links are not followed."""
     pending: list[tuple[str, str]] = [(str(root), "")]
     while pending:
-        folder, inside = pending.pop()
+        folder, prefix = pending.pop()
         try:
             with os.scandir(folder) as listing:
                 children = sorted(listing, key=lambda child: child.name)
         except OSError as problem:
-            if not inside:
+            if not prefix:
                 raise
-            yield Skipped(name=inside, why=problem.strerror or "it cannot be read", is_gap=True)
+            yield Skipped(name=prefix, why=problem.strerror or "it cannot be read", is_gap=True)
             continue
         folders: list[tuple[str, str]] = []
         for child in children:
-            name = f"{inside}{_printable(child.name)}"
+            name = f"{prefix}{_printable(child.name)}"
             if child.is_symlink():
                 yield Skipped(name=name, why="a link")
             elif child.is_dir(follow_symlinks=False):

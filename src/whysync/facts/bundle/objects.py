@@ -84,11 +84,11 @@ def managed_states(body: Object) -> Iterator[tuple[str, Object]]:
     """The objects inside a managed-resources response: `targetState` or `liveState`, and the object."""
     for item in items(body.get("items")):
         for state in _STATES:
-            written = text(fields(item).get(state))
-            if written in ("", "null"):
+            state_json = text(fields(item).get(state))
+            if state_json in ("", "null"):
                 continue
             try:
-                yield state, fields(yaml.load(written))
+                yield state, fields(yaml.load(state_json))
             except yaml.Invalid:
                 yield state, {}
 

@@ -88,12 +88,12 @@ def _read(
 
 
 def _combined(builders: Sequence[BundleBuilder]) -> BundleBuilder:
-    first, *others = builders
-    if not others:
+    first, *more = builders
+    if not more:
         return first
     builder = BundleBuilder(first.limits)
-    for part in builders:
-        builder.add_all(part)
+    for bundle in builders:
+        builder.add_all(bundle)
     return builder
 
 
@@ -108,14 +108,14 @@ def _collide(builders: Sequence[BundleBuilder]) -> bool:
     return False
 
 
-def _are_same(one: Manifest, other: Manifest) -> bool:
+def _are_same(manifest: Manifest, other: Manifest) -> bool:
     """Is it the same object, perhaps read at two times? Without a `uid`, only if nothing differs."""
-    uid, other_uid = text(one.meta.get("uid")), text(other.meta.get("uid"))
-    return uid == other_uid if uid and other_uid else one.body == other.body
+    uid, other_uid = text(manifest.meta.get("uid")), text(other.meta.get("uid"))
+    return uid == other_uid if uid and other_uid else manifest.body == other.body
 
 
 def instance_names(paths: Sequence[str]) -> list[str]:
-    """The file name of each bundle without its ending; if two are equal, a folder that tells them apart."""
+    """The file name of each bundle without its ending; with a parent folder if two are equal."""
     parts = [
         ("stdin",) if path == "-" else _without_ending(Path(path).absolute()).parts[1:] for path in paths
     ]
@@ -157,7 +157,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _empty_bundle(builder: BundleBuilder, paths: Sequence[str | Path], masker: Masker) -> Unreadable:
-    what = f"{', '.join(map(str, paths))} contains nothing that whysync can read"
+    problem = f"{', '.join(map(str, paths))} contains nothing that whysync can read"
     if builder.gaps:
         why = "; ".join(f"{gap.what}: {gap.why}" for gap in builder.gaps[:3])
     elif builder.unknown:
@@ -165,4 +165,4 @@ def _empty_bundle(builder: BundleBuilder, paths: Sequence[str | Path], masker: M
         why = f"found only {', '.join(builder.unknown[:3])}{more}"
     else:
         why = "it is empty"
-    return Unreadable(what=what, why=masker.masked_text(why), next=f"give {EXPECTED}")
+    return Unreadable(what=problem, why=masker.masked_text(why), next=f"give {EXPECTED}")

@@ -92,7 +92,7 @@ def _annotated_role(body: Object) -> Role | None:
     annotations = fields(meta.get("annotations"))
     if ROLE_ANNOTATION not in annotations:
         return None
-    written = text(annotations.pop(ROLE_ANNOTATION))
+    name = text(annotations.pop(ROLE_ANNOTATION))
     if not annotations:
         del meta["annotations"]
-    return _ROLES.get(written)
+    return _ROLES.get(name)

@@ -83,7 +83,7 @@ class Collection:
 
     def add(self, snapshot: Snapshot) -> None:
         """Write a Snapshot; it is on disk when this returns."""
-        written: list[str] = []
+        names: list[str] = []
         shared: list[str] = []
         marks: set[int] = set()
         size = 0
@@ -103,10 +103,10 @@ class Collection:
                 for _, text in batch:
                     marks.update(int(mark[1]) for mark in _MARK.finditer(text))
                 size += self._write(batch)
-                written += (name for name, _ in batch)
+                names += (name for name, _ in batch)
             piece = Piece(
                 apps=tuple(application.ref.place for application in snapshot.applications),
-                files=tuple(dict.fromkeys(written)),
+                files=tuple(dict.fromkeys(names)),
                 shared=tuple(shared),
                 clusters={
                     files.safe(live_object.cluster): live_object.cluster
@@ -139,7 +139,7 @@ class Collection:
         pieces = self._journal.pieces
         gaps = [gap for piece in pieces for gap in piece.gaps]
         heads = [Head(repo=r, revision=v, commit=c) for piece in pieces for r, v, c in piece.heads]
-        whole = Snapshot(
+        summary = Snapshot(
             # the latest: the time of the whole bundle
             collected_at=max((piece.at for piece in pieces if piece.at), default=None),
             argocd_version=next((piece.version for piece in pieces if piece.version), ""),
@@ -148,9 +148,9 @@ class Collection:
         )
         clusters = {folder: name for piece in pieces for folder, name in piece.clusters.items()}
         try:
-            about = [("bundle.yaml", files.header(whole, clusters))]
-            if whole.heads:
-                about.append(("git/heads.yaml", files.heads(whole)))
+            about = [("bundle.yaml", files.header(summary, clusters))]
+            if summary.heads:
+                about.append(("git/heads.yaml", files.heads(summary)))
             self._write(about)
             if self.target.archive is None:
                 self._journal.remove()
@@ -165,10 +165,10 @@ class Collection:
         return CollectedCounts(
             path=self.target.path,
             counts={name: counts[name] for name in _ORDER if counts[name]},
-            files=len({name for piece in pieces for name in piece.files}) + 1 + bool(whole.heads),
+            files=len({name for piece in pieces for name in piece.files}) + 1 + bool(summary.heads),
             bytes=sum(piece.bytes for piece in pieces),
             masked=max((piece.marks for piece in pieces), default=0),
-            gaps=whole.gaps,
+            gaps=summary.gaps,
             resumed=self._resumed,
         )
 

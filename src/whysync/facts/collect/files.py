@@ -22,7 +22,7 @@ Text = tuple[str, str]
 
 
 def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]) -> Iterator[Text]:
-    """Files of one piece with this `number`; `is_new` is asked once per object that may be shared."""
+    """Files of one piece with this `number`; `is_new` is called once per object that may be shared."""
     for application in snapshot.applications:
         yield f"applications/{_of(application)}.yaml", yaml.dump(application.body)
     for project in snapshot.projects:
@@ -38,8 +38,8 @@ def files_of(snapshot: Snapshot, number: int, is_new: Callable[[Manifest], bool]
     yield from _by_namespace("events", filter(is_new, snapshot.events), number, clusters=False)
     for log in snapshot.logs:
         name = f"{safe(log.container)}{'.previous' if log.previous else ''}.log"
-        place = [safe(part) for part in (log.cluster, log.namespace, log.pod) if part]
-        yield "/".join(("logs", *place, name)), "".join(f"{line}\n" for line in log.lines)
+        folders = [safe(part) for part in (log.cluster, log.namespace, log.pod) if part]
+        yield "/".join(("logs", *folders, name)), "".join(f"{line}\n" for line in log.lines)
     for extra in snapshot.facts:
         yield f"facts/{safe(extra.name)}.yaml", yaml.dump(extra.body)
 
@@ -79,12 +79,12 @@ def _by_namespace(
     folder: str, manifests: Iterable[Manifest], number: int, *, clusters: bool
 ) -> Iterator[Text]:
     """One file per namespace, below the folder of its cluster if there are several."""
-    places: defaultdict[str, list[Object]] = defaultdict(list)
+    by_path: defaultdict[str, list[Object]] = defaultdict(list)
     for manifest in manifests:
         cluster = f"{safe(manifest.cluster)}/" if clusters and manifest.cluster else ""
-        places[f"{folder}/{cluster}{safe(manifest.ref.namespace or ALL_NAMESPACES)}"].append(manifest.body)
-    for place, bodies in sorted(places.items()):
-        yield from _pieces(f"{place}.{number:04d}", bodies)
+        by_path[f"{folder}/{cluster}{safe(manifest.ref.namespace or ALL_NAMESPACES)}"].append(manifest.body)
+    for path, bodies in sorted(by_path.items()):
+        yield from _pieces(f"{path}.{number:04d}", bodies)
 
 
 def _pieces(name: str, bodies: Iterable[Object]) -> Iterator[Text]:

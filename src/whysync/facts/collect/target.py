@@ -24,9 +24,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     archive: Path | None = None
 
     @classmethod
-    def of(cls, written: str) -> Target:
+    def of(cls, output: str) -> Target:
         """A folder that is new, empty or incomplete; an archive that does not exist yet."""
-        path = Path(written)
+        path = Path(output)
         if not path.name.endswith(_ARCHIVES):
             _check_folder(path)
             return cls(folder=path)

@@ -41,9 +41,9 @@ def without_password(url: str) -> str:
 
 
 def _bad(url: str, setting: str, why: str) -> BadAddress:
-    shown = without_password(url)
+    address = without_password(url)
     return BadAddress(
-        what=f"{shown!r} is not a valid address (from {setting})",
-        why=why.replace(url, shown),
+        what=f"{address!r} is not a valid address (from {setting})",
+        why=why.replace(url, address),
         next=f"correct {setting}; an address is written as https://host[:port]",
     )

@@ -123,9 +123,9 @@ class Client:
                 headers={"User-Agent": "whysync", "Accept-Encoding": "gzip"},
             )
         except (ValueError, ImportError, httpx2.InvalidURL) as problem:
-            shown = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
+            route = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
             raise Unreachable(
-                what=f"{self.name} cannot be reached through {shown}",
+                what=f"{self.name} cannot be reached through {route}",
                 why=without_password(str(problem)),
                 next="use an http:// or https:// proxy, or exclude the server with NO_PROXY",
             ) from problem
@@ -169,9 +169,9 @@ class Client:
 
     async def _within_deadline(self, request: _Request, read: Callable[[Response], T]) -> T:
         """The deadline includes everything: the queue, the login, each attempt and the pauses."""
-        left = self.limits.deadline.left()
+        remaining = self.limits.deadline.remaining()
         try:
-            async with asyncio.timeout(left if math.isfinite(left) else None):
+            async with asyncio.timeout(remaining if math.isfinite(remaining) else None):
                 return await self._with_retries(request, read)
         except TimeoutError:
             problem = out_of_time(self.limits.deadline, self.name, request.path)
@@ -202,10 +202,10 @@ class Client:
             await asyncio.sleep(retries.pause(problem, response))
             self.count.retries += 1
 
-    async def _renew(self, seen: int) -> bool:
+    async def _renew(self, renewals: int) -> bool:
         """If many requests get a 401 at once, one renews the credentials; the others are sent again."""
         async with self._renewing:
-            if self._renewals != seen:
+            if self._renewals != renewals:
                 return True
             if not await self._auth.renew():
                 return False
@@ -217,7 +217,7 @@ class Client:
 
         async with self._slots:
             await self._rate_limit.wait()
-            seconds = retries.left()
+            seconds = retries.remaining()
             headers = await self._auth.headers()
             try:
                 async with asyncio.timeout(seconds):
@@ -369,8 +369,8 @@ class Body:
         return b"".join(self._chunks)
 
     def _malformed(self, why: str) -> MalformedResponse:
-        what = f"the response to {self._path} cannot be decompressed"
-        return MalformedResponse(what=what, why=why, next="try again", path=self._path)
+        problem = f"the response to {self._path} cannot be decompressed"
+        return MalformedResponse(what=problem, why=why, next="try again", path=self._path)
 
 
 class InFlight:

@@ -24,7 +24,7 @@ class RetryPolicy:
         self._silences = 0
         self._malformed = 0
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         """Seconds for the next attempt. Time in the queue before the first does not count."""
         deadline = self._limits.deadline
         if deadline.is_over:

@@ -65,9 +65,9 @@ def _context_with_ca(tls: Tls) -> ssl.SSLContext:
             return ssl.create_default_context(cafile=tls.ca_file)
         return ssl.create_default_context()
     except (OSError, ValueError) as problem:  # an SSLError is an OSError
-        where = "the CA certificate in the configuration" if tls.ca_pem else f"the CA file {tls.ca_file}"
+        source = "the CA certificate in the configuration" if tls.ca_pem else f"the CA file {tls.ca_file}"
         raise Unreadable(
-            what=f"{where} cannot be used",
+            what=f"{source} cannot be used",
             why=_reason(problem),
             next="give a PEM file with the CA's certificate",
         ) from problem

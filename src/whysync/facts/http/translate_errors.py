@@ -83,8 +83,8 @@ def _reasons(problem: BaseException) -> Iterator[str]:
             yield (cause.strerror or str(cause)).lower()
         elif isinstance(cause, OSError) and cause.errno is not None:
             address = _FAILED_ADDRESS.search(cause.strerror or "")
-            where = f"{address['host']} port {address['port']}: " if address else ""
-            yield where + os.strerror(cause.errno).lower()
+            prefix = f"{address['host']} port {address['port']}: " if address else ""
+            yield prefix + os.strerror(cause.errno).lower()
 
 
 def _causes(problem: BaseException | None, seen: set[int] | None = None) -> Iterator[BaseException]:

@@ -29,9 +29,9 @@ class KubeAccess(msgspec.Struct, frozen=True, kw_only=True):
         """The cluster that Argo CD runs in: the selected context, or the Pod's own cluster."""
         config = self.config()
         if config is None:
-            inside = in_cluster(self.environment)
-            assert inside is not None  # otherwise an error was raised
-            return inside
+            connection = in_cluster(self.environment)
+            assert connection is not None  # otherwise an error was raised
+            return connection
         return self.connect(config.context(self.context))
 
     def config(self) -> Kubeconfig | None:

@@ -138,8 +138,8 @@ def connection_from(registered: RegisteredCluster) -> Connection:
     )
 
 
-def same_server(one: str, another: str) -> bool:
-    return _address(one) == _address(another)
+def same_server(url: str, other: str) -> bool:
+    return _address(url) == _address(other)
 
 
 def _address(url: str) -> tuple[str, str, int | None, str]:

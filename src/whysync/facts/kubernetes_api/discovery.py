@@ -73,13 +73,13 @@ class Kinds:
 
 
 async def discover(client: Client) -> Kinds:
-    core, others = await asyncio.gather(
+    core, groups = await asyncio.gather(
         client.object("/api", accept=_ACCEPT), client.object("/apis", accept=_ACCEPT)
     )
     unavailable_groups: list[str] = []
     kinds = [
         *await _kinds(client, core, unavailable_groups),
-        *await _kinds(client, others, unavailable_groups),
+        *await _kinds(client, groups, unavailable_groups),
     ]
     return Kinds(kinds, unavailable_groups)
 

@@ -106,7 +106,7 @@ class ExecPlugin:
         interactive = self._is_interactive()
         arguments = [arg for arg in items(self._spec.get("args")) if isinstance(arg, str)]
         own_limit = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
-        seconds = min(own_limit, self.deadline.left())
+        seconds = min(own_limit, self.deadline.remaining())
         try:
             finished = run(
                 [self._program(), *arguments],

@@ -27,8 +27,8 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 class Gaps:
     """Gaps of one cluster; `where` distinguishes it in messages, such as ` on cluster stage`."""
 
-    def __init__(self, where: str = "") -> None:
-        self.where = where
+    def __init__(self, location: str = "") -> None:
+        self.location = location
         self._unread: list[Unread] = []
         self._gaps: list[Gap] = []
 
@@ -59,12 +59,12 @@ class Gaps:
     def _gap(self, namespaces: list[str], unread_lists: list[Unread]) -> Gap:
         kinds = sorted({unread.kind.title for unread in unread_lists})
         first = unread_lists[0]
-        what = "logs of failing containers" if first.verb == "logs" else f"live {_kinds_text(kinds)}"
+        subject = "logs of failing containers" if first.verb == "logs" else f"live {_kinds_text(kinds)}"
         if first.partly:
-            what = f"some of the {what}"
+            subject = f"some of the {subject}"
         return Gap(
             kind=gap_kind(first.problem),
-            what=f"{what}{_namespaces_text(namespaces)}{self.where}",
+            what=f"{subject}{_namespaces_text(namespaces)}{self.location}",
             why=_why(unread_lists),
             how_to_get=_how_to_get(unread_lists, namespaces),
         )
@@ -121,6 +121,6 @@ def _namespaces_text(namespaces: list[str]) -> str:
         return ""
     if len(names) == 1:
         return f" in namespace {names[0]}"
-    shown = ", ".join(names[:3])
+    names_text = ", ".join(names[:3])
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f" in namespaces {shown}{more}"
+    return f" in namespaces {names_text}{more}"

@@ -60,7 +60,7 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
     token, seen_tokens, attempts, expired = "", {""}, 1, 0
     for _ in range(limits.list_pages):
         try:
-            answer = await client.object(query.path, query.params(token, page))
+            response = await client.object(query.path, query.params(token, page))
         except Expired as problem:
             expired += 1
             if expired > limits.list_restarts:
@@ -73,11 +73,11 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
                 page = 0 if attempts == _LAST_ATTEMPT else page
                 seen_tokens = {""}
             continue
-        if "items" not in answer:
+        if "items" not in response:
             raise MalformedResponse(
                 what=f"the response to {query.path} is not a list", next="try again", path=query.path
             )
-        all_items = items(answer.get("items"))
+        all_items = items(response.get("items"))
         objects = [
             _typed(item, query.kind) for item in all_items if isinstance(item, dict) and is_named(item)
         ]
@@ -88,7 +88,7 @@ async def pages(client: Client, query: Query, *, page: int = PAGE) -> AsyncGener
                 why=f"{len(all_items) - len(objects)} of {len(all_items)} have no name",
                 path=query.path,
             )
-        token = text(fields(answer.get("metadata")).get("continue"))
+        token = text(fields(response.get("metadata")).get("continue"))
         if not token:
             return
         if token in seen_tokens:

@@ -107,14 +107,14 @@ async def _log(api: Api, failing: FailingContainer, lines: int, *, previous: boo
     if previous:
         params["previous"] = "true"
     try:
-        answer = await api.client.get(path, params)
+        response = await api.client.get(path, params)
     except (Missing, Rejected):
         return None  # the container has not started, or the node has no log of the previous run
     except HttpError as problem:
         api.gaps.add_unread(Unread(kind=kind, namespace=ref.namespace, problem=problem, verb="logs"))
         return None
     # The server's byte limit would cut off the end, which contains the error.
-    lines_read = answer.text()[-_MAX_CHARACTERS:].splitlines()
+    lines_read = response.text()[-_MAX_CHARACTERS:].splitlines()
     if not lines_read:
         return None
     return Log(

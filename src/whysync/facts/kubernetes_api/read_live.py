@@ -264,10 +264,10 @@ def _remaining_kinds(namespace: Manifest) -> frozenset[str]:
         text(fields(condition).get("message")) for condition in items(namespace.status.get("conditions"))
     ]
     return frozenset(
-        word.rstrip(".")
+        resource.rstrip(".")
         for message in messages
         if message.startswith("Some resources are remaining: ")
-        for word in (part.split(" ", 1)[0] for part in message.partition(": ")[2].split(", "))
+        for resource in (part.split(" ", 1)[0] for part in message.partition(": ")[2].split(", "))
     )
 
 

@@ -251,13 +251,13 @@ def _desired(
 
 def _not_rendered(apps: list[Application], applied: dict[str, tuple[Manifest, ...]]) -> Gap:
     names = [app.qualified_name for app in apps]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    names_text = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     why = "the Kubernetes API does not have the manifests in Git"
     if applied:
         why += "; manifests of the last sync are used where they are known"
     return Gap(
         kind=GapKind.NOT_RENDERED,
-        what=f"rendered manifests of {shown}",
+        what=f"rendered manifests of {names_text}",
         why=why,
         how_to_get="use Argo CD with --server, or pass the rendered YAML with --local DIR",
     )

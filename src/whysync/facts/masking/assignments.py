@@ -30,36 +30,36 @@ _NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
 
 def assigned(text: str) -> Iterator[tuple[int, int]]:
     """Positions of values that a text assigns to names that indicate a secret."""
-    done = 0
-    for matched in _ASSIGNMENT.finditer(text):
-        secrecy = secrecy_of(matched["name"])
-        if secrecy is Secrecy.NONE or matched.start() < done:
+    end = 0
+    for assignment in _ASSIGNMENT.finditer(text):
+        secrecy = secrecy_of(assignment["name"])
+        if secrecy is Secrecy.NONE or assignment.start() < end:
             continue
-        at, opened = matched.end(), matched["open"]
+        at, opened = assignment.end(), assignment["open"]
         if opened is not None:
             value = _quoted(len(opened) - 1, opened[-1]).match(text, at)
-        elif matched["close"] is not None and text.startswith("[", at):
+        elif assignment["close"] is not None and text.startswith("[", at):
             yield from _in_list(text, at, secrecy)
             continue
         else:
-            value = (_BARE if "=" in matched["sep"] else _BARE_IN_STRUCT).match(text, at)
+            value = (_BARE if "=" in assignment["sep"] else _BARE_IN_STRUCT).match(text, at)
         if value is None:
             continue
-        written = value[0] if opened is not None else value[0].rstrip("\\")
+        literal = value[0] if opened is not None else value[0].rstrip("\\")
         # An explanation is not that long; one check is sufficient.
-        if len(written) > _MAX_VALUE or (written and _is_secret_value(matched, written, secrecy)):
-            done = at + len(written)
-            yield at, done
+        if len(literal) > _MAX_VALUE or (literal and _is_secret_value(assignment, literal, secrecy)):
+            end = at + len(literal)
+            yield at, end
 
 
-def _is_secret_value(matched: re.Match[str], value: str, secrecy: Secrecy) -> bool:
-    name, sep, opened = matched["name"], matched["sep"], matched["open"]
+def _is_secret_value(assignment: re.Match[str], value: str, secrecy: Secrecy) -> bool:
+    name, sep, opened = assignment["name"], assignment["sep"], assignment["open"]
     if value.startswith(("<masked", "{", "[", "*****")) or (
         opened is None and value.startswith(("$(", "${"))
     ):
         return False
-    text, start = matched.string, matched.start()
-    if matched["close"] is not None:  # a member of JSON, or of a Python or Ruby map
+    text, start = assignment.string, assignment.start()
+    if assignment["close"] is not None:  # a member of JSON, or of a Python or Ruby map
         if opened is None and not (is_password(name) and value[:1].isdigit()):
             return False
         return is_literal(value, secrecy) and (secrecy is Secrecy.SURE or looks_secret(value))

@@ -64,55 +64,61 @@ _MAX_LENGTH: Final = 2_000
 
 def in_text(text: str) -> Iterator[tuple[int, int]]:
     """Positions of passwords in the command lines of a text."""
-    done = 0
+    line_end = 0
     for program in _PROGRAM.finditer(text):
-        if program.start() < done:
+        if program.start() < line_end:
             continue
         end = _END.search(text, program.end(), program.end() + _MAX_LENGTH)
-        done = end.start() if end else min(len(text), program.end() + _MAX_LENGTH)
-        words = [(match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, program.start(), done)]
-        for at, offset in secret_arguments([word for _, word in words]):
-            start, word = words[at]
-            yield start + offset, start + len(word)
+        line_end = end.start() if end else min(len(text), program.end() + _MAX_LENGTH)
+        arguments = [
+            (match_.start(1), match_[1]) for match_ in _ARGUMENT.finditer(text, program.start(), line_end)
+        ]
+        for at, offset in secret_arguments([argument for _, argument in arguments]):
+            start, argument = arguments[at]
+            yield start + offset, start + len(argument)
 
 
-def secret_arguments(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
-    """Words that contain a password, and where it starts; without `program` the first word is the program."""
-    first = program or (words[0] if words else "")
-    first = first.rpartition("/")[2]
-    letters, is_login = _FLAGS.get(first, ""), first == "login"
+def secret_arguments(arguments: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
+    """Arguments that contain a password, and its offset; without `program`, the first one is the program."""
+    name = program or (arguments[0] if arguments else "")
+    name = name.rpartition("/")[2]
+    letters, is_login = _FLAGS.get(name, ""), name == "login"
     skip = -1
-    for at, word in enumerate(words):
+    for at, argument in enumerate(arguments):
         if at == skip:
             continue
-        following = words[at + 1] if at + 1 < len(words) else ""
-        if word == "login" and first in _LOGIN:
+        following = arguments[at + 1] if at + 1 < len(arguments) else ""
+        if argument == "login" and name in _LOGIN:
             is_login = True
-        elif word == "login" and first == "vault":
+        elif argument == "login" and name == "vault":
             if looks_secret(following.rstrip(":,.")) and _is_value(following) and "=" not in following:
                 yield at + 1, 0
                 skip = at + 1
-        elif word in _USER_AND_PASSWORD and ":" in following:
+        elif argument in _USER_AND_PASSWORD and ":" in following:
             _, colon, password = following.partition(":")
             if colon and _is_value(password) and not password.isdecimal() and "/" not in following[:2]:
                 yield at + 1, len(following) - len(password)
-        elif len(word) >= 2 and word[0] == "-" and word[1] in (letters or ("p" if is_login else "")):
-            if len(word) > 2:
-                offset = 3 if word[2] == "=" else 2
-                if _is_value(word[offset:]):
+        elif (
+            len(argument) >= 2
+            and argument[0] == "-"
+            and argument[1] in (letters or ("p" if is_login else ""))
+        ):
+            if len(argument) > 2:
+                offset = 3 if argument[2] == "=" else 2
+                if _is_value(argument[offset:]):
                     yield at, offset
-            elif first not in _MYSQL and _is_value(following):  # there a blank means: prompt for it
+            elif name not in _MYSQL and _is_value(following):  # there a blank means: prompt for it
                 yield at + 1, 0
                 skip = at + 1
 
 
-def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
+def secret_items(arguments: Sequence[str], program: str = "") -> Iterator[tuple[int, int]]:
     """As `secret_arguments` for a list, where flags and values are separate: `["--token", "X"]`."""
-    arguments = list(secret_arguments(words, program))
-    yield from arguments
-    known = {at for at, _ in arguments}
-    for at, (flag, value) in enumerate(itertools.pairwise(words), 1):
-        if at in known or flag[:1] != "-" or "=" in flag or not _is_value(value):
+    positions = list(secret_arguments(arguments, program))
+    yield from positions
+    masked = {at for at, _ in positions}
+    for at, (flag, value) in enumerate(itertools.pairwise(arguments), 1):
+        if at in masked or flag[:1] != "-" or "=" in flag or not _is_value(value):
             continue
         secrecy = secrecy_of(flag)
         if secrecy is Secrecy.SURE or (
@@ -121,11 +127,11 @@ def secret_items(words: Sequence[str], program: str = "") -> Iterator[tuple[int,
             yield at, 0
 
 
-def _is_value(word: str) -> bool:
+def _is_value(argument: str) -> bool:
     return (
-        bool(word)
-        and word[0] not in "-$*"
-        and is_literal_value(word)
-        and not is_reference(word)
-        and not word.startswith("<masked")
+        bool(argument)
+        and argument[0] not in "-$*"
+        and is_literal_value(argument)
+        and not is_reference(argument)
+        and not argument.startswith("<masked")
     )

@@ -103,18 +103,18 @@ class KnownSecrets:
             [text[at : at + SHORTEST] for at in range(length - SHORTEST + 1)]
         ):
             return text
-        pieces: list[str] = []
-        done = 0
+        chunks: list[str] = []
+        end = 0
         for at, value in self._occurrences(text):
-            if at < done:
+            if at < end:
                 continue
-            pieces += (text[done:at], self._marks[value])
-            done = at + len(value)
-        return "".join([*pieces, text[done:]]) if done else text
+            chunks += (text[end:at], self._marks[value])
+            end = at + len(value)
+        return "".join([*chunks, text[end:]]) if end else text
 
-    def _refused(self, matched: re.Match[str]) -> str:
-        mark = self._all.get(matched["value"])
-        return matched[0] if mark is None else f"{matched['lead']}{mark}"
+    def _refused(self, match: re.Match[str]) -> str:
+        mark = self._all.get(match["value"])
+        return match[0] if mark is None else f"{match['lead']}{mark}"
 
     def _occurrences(self, text: str) -> Iterable[tuple[int, str]]:
         starts = self._starts

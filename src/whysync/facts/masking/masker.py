@@ -212,9 +212,9 @@ class Masker:
 
     def _mask_arguments(self, values: list[Json], program: str = "") -> None:
         """Passwords in a list of arguments: `["--password", "x"]`, `["redis-cli", "-a", "x"]`."""
-        words = [value if isinstance(value, str) else "" for value in values]
-        for at, offset in commands.secret_items(words, program):
-            values[at] = f"{words[at][:offset]}{self.mark(words[at][offset:])}"
+        arguments = [value if isinstance(value, str) else "" for value in values]
+        for at, offset in commands.secret_items(arguments, program):
+            values[at] = f"{arguments[at][:offset]}{self.mark(arguments[at][offset:])}"
 
     def _by_name(self, value: Json, secrecy: Secrecy) -> Json:
         if secrecy is Secrecy.NONE or value is None or isinstance(value, bool):
@@ -231,17 +231,17 @@ class Masker:
 
     def _mask_secret(self, body: Object) -> None:
         public = PUBLIC_KEYS if self._is_argocd_credential(body) else frozenset[str]()
-        for place, mark in (("data", self.mark_base64), ("stringData", self.mark_secret)):
-            values = body.get(place)
+        for field, mark in (("data", self.mark_base64), ("stringData", self.mark_secret)):
+            values = body.get(field)
             if values is None:
                 continue
             if not isinstance(values, dict):
-                body[place] = self.mark(_as_text(values))
+                body[field] = self.mark(_as_text(values))
                 continue
             self._mask_values(
                 values,
                 mark,
-                keep={key for key in values if key in public and self._is_public(values[key], place)},
+                keep={key for key in values if key in public and self._is_public(values[key], field)},
             )
 
     def _mask_values(
@@ -259,9 +259,9 @@ class Masker:
         secrecy = secrecy_of_path(name) if type(name) is str else Secrecy.NONE
         if secrecy is Secrecy.NONE:
             return
-        for place in _VALUES:  # in this order, because masks are numbered
-            if place in body:
-                body[place] = self._by_name(body[place], secrecy)
+        for field in _VALUES:  # in this order, because masks are numbered
+            if field in body:
+                body[field] = self._by_name(body[field], secrecy)
 
     def _mask_patch(self, body: Object) -> None:
         """A Kustomize patch: text that contains YAML."""
@@ -274,11 +274,11 @@ class Masker:
     def _is_argocd_credential(self, body: Object) -> bool:
         return bool(text(fields(fields(body.get("metadata")).get("labels")).get(SECRET_TYPE_LABEL)))
 
-    def _is_public(self, value: Json, place: str) -> bool:
+    def _is_public(self, value: Json, field: str) -> bool:
         """A URL with a password in it is not public."""
         if not isinstance(value, str):
             return False
-        if place == "stringData":
+        if field == "stringData":
             return self.masked_text(value) == value
         data = from_base64(value)
         if data is None:
@@ -296,30 +296,30 @@ class Masker:
             elif name == LAST_APPLIED and (is_secret or text_patterns.is_suspect(value)):
                 annotations[name] = self._mask_json(value)
 
-    def _mask_json(self, written: str) -> str:
+    def _mask_json(self, text: str) -> str:
         """An object inside text: masked and written again, or masked completely if it cannot be parsed."""
         try:
-            inner = yaml.load(written)
+            inner = yaml.load(text)
         except yaml.Invalid:
-            return self.mark(written)
+            return self.mark(text)
         if not isinstance(inner, dict):
-            return self.mark(written)
+            return self.mark(text)
         before = msgspec.json.encode(inner)
         self.mask_object(inner)
         after = msgspec.json.encode(inner)
-        return written if after == before else after.decode()
+        return text if after == before else after.decode()
 
     def _mask_config_map(self, body: Object) -> None:
         """Configuration files: by their keys if they can be parsed, otherwise line by line."""
         labels = fields(fields(body.get("metadata")).get("labels"))
-        for place in ("data", "binaryData"):
-            values = fields(body.get(place))
+        for field in ("data", "binaryData"):
+            values = fields(body.get(field))
             for key, value in values.items():
                 if not isinstance(value, str) or is_mask(value):
                     continue
                 if key == "release" and labels.get("owner") == "helm":
                     values[key] = self.mark(value)  # a packed Helm release, rendered Secrets included
-                elif place == "data" and ("\n" in value or value[:1] in "{["):
+                elif field == "data" and ("\n" in value or value[:1] in "{["):
                     values[key] = self._mask_file(value, whole_if_broken=False)
 
     def _mask_helm(self, helm: Object) -> None:
@@ -328,35 +328,31 @@ class Masker:
         if isinstance(values, str) and not is_mask(values):
             helm["values"] = self._mask_file(values, whole_if_broken=True)
 
-    def _mask_file(self, written: str, *, whole_if_broken: bool) -> str:
-        if not text_patterns.is_suspect(written):
-            return written
-        bodies = self._read(written)
+    def _mask_file(self, text: str, *, whole_if_broken: bool) -> str:
+        if not text_patterns.is_suspect(text):
+            return text
+        bodies = self._read(text)
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
-            return self._mask_bodies(written, bodies)
+            return self._mask_bodies(text, bodies)
         broken = bodies is None and self._nested < _MAX_NESTED_TEXTS
-        return (
-            self.mark(written)
-            if broken and whole_if_broken
-            else text_patterns.masked_lines(written, self.mark)
-        )
+        return self.mark(text) if broken and whole_if_broken else text_patterns.masked_lines(text, self.mark)
 
-    def _mask_embedded(self, written: str) -> str:
+    def _mask_embedded(self, text: str) -> str:
         """Text that contains a Secret's manifest: as an object if it is nothing else, otherwise by its
         format.
         """
-        bodies = self._read(written) if _may_be_an_object(written) else None
+        bodies = self._read(text) if _may_be_an_object(text) else None
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
-            return self._mask_bodies(written, bodies)
-        return _masked_data(written, self.mark)
+            return self._mask_bodies(text, bodies)
+        return _masked_data(text, self.mark)
 
-    def _read(self, written: str) -> list[Json] | None:
+    def _read(self, text: str) -> list[Json] | None:
         """The documents of a text; `None` if one of them cannot be parsed."""
-        documents = list(yaml.documents(written)) if self._nested < _MAX_NESTED_TEXTS else []
+        documents = list(yaml.documents(text)) if self._nested < _MAX_NESTED_TEXTS else []
         bodies = [document.body for document in documents if isinstance(document, yaml.Document)]
         return bodies if bodies and len(bodies) == len(documents) else None
 
-    def _mask_bodies(self, written: str, bodies: list[Json]) -> str:
+    def _mask_bodies(self, text: str, bodies: list[Json]) -> str:
         """The text with its objects masked; unchanged if nothing had to be masked."""
         before = [msgspec.json.encode(body) for body in bodies]
         self._nested += 1
@@ -368,8 +364,8 @@ class Masker:
         self._nested -= 1
         after = [msgspec.json.encode(body) for body in bodies]
         if after == before:
-            return written
-        if len(bodies) == 1 and written.lstrip()[:1] in ("{", "["):
+            return text
+        if len(bodies) == 1 and text.lstrip()[:1] in ("{", "["):
             return after[0].decode()
         return "---\n".join(map(yaml.dump, bodies))
 

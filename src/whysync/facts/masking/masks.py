@@ -54,10 +54,10 @@ class Masks:
 
 def from_base64(value: str) -> bytes | None:
     """The bytes of a Secret's `data` value, or `None` if it is not base64."""
-    written = "".join(value.split())
-    if len(written) % 4:
+    encoded = "".join(value.split())
+    if len(encoded) % 4:
         return None
     try:
-        return base64.b64decode(written, validate=True)
+        return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError):
         return None

@@ -196,15 +196,15 @@ def is_suspect(text: str) -> bool:
     return any(pattern.search(lower) for pattern in (_NAMES, tokens.SUSPECT, _SYNTAX))
 
 
-def _spliced(text: str, places: Iterator[tuple[int, int]], mark: Mark) -> str:
-    pieces: list[str] = []
-    done = 0
-    for start, end in places:
-        if start < done or "<masked " in text[start:end]:
+def _spliced(text: str, spans: Iterator[tuple[int, int]], mark: Mark) -> str:
+    chunks: list[str] = []
+    position = 0
+    for start, end in spans:
+        if start < position or "<masked " in text[start:end]:
             continue
-        pieces += (text[done:start], mark(text[start:end]))
-        done = end
-    return "".join([*pieces, text[done:]]) if pieces else text
+        chunks += (text[position:start], mark(text[start:end]))
+        position = end
+    return "".join([*chunks, text[position:]]) if chunks else text
 
 
 # Replacements, one per syntax
