@@ -62,11 +62,11 @@ def with_settings_of(world: SnapshotIndex, changed: Manifest) -> SnapshotIndex:
 def _remade(case: Case, world: SnapshotIndex) -> Case:
     for manifest, app in world.decoded:
         if app.qualified_name == case.app.qualified_name:
-            return compared_anew(Case(world, manifest, app))
+            return compared_again(Case(world, manifest, app))
     return case
 
 
-def compared_anew(case: Case) -> Case:
+def compared_again(case: Case) -> Case:
     """The Application after another comparison: resources that no longer differ are Synced."""
     body = copy_object(case.application.body)
     for raw, row in zip(items(dig(body, "status", "resources")), case.app.status.resources, strict=False):

@@ -15,7 +15,7 @@ from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masker import Masker
 from whysync.fixes.edit import edited
-from whysync.fixes.follow_up import is_in_git, made_by
+from whysync.fixes.follow_up import created_refs, is_in_git
 from whysync.fixes.fragments import name_of
 from whysync.fixes.origin import Folder, Tool, folders_of
 from whysync.fixes.patches import holds_a_mask, new_file_name, object_of
@@ -332,8 +332,9 @@ def _differs(pointer: str, place: ManifestPlace) -> Refused:
 
 def _belongs_elsewhere(body: Object) -> Refused:
     """Objects that the app's own sync already needs cannot be added to its source."""
+    names = " and ".join(map(str, created_refs(body)))
     return Refused(
-        what=f"{' and '.join(str(ref) for ref in made_by(body))} cannot be part of the app's own manifests",
+        what=f"{names} cannot be part of the app's own manifests",
         why="the app's sync needs it beforehand, or is not allowed to create it",
         next="-o yaml | kubectl apply -f -, with sufficient permissions; or choose a file with --file PATH",
     )

@@ -13,7 +13,7 @@ from whysync.diagnosis.fix import Add, Fix, FixKind, Set
 from whysync.diagnosis.report import AppReport, Group
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.runner import group_key, groups_of, run_rules
-from whysync.fixes.case_after_fix import compared_anew, with_settings_of
+from whysync.fixes.case_after_fix import compared_again, with_settings_of
 from whysync.fixes.edit import edited
 from whysync.fixes.patches import object_of
 from whysync.json_tree import Json, Object, fields, items, text
@@ -166,7 +166,7 @@ def _helps_all(fix: Fix, members: list[AppReport]) -> bool:
         return False
     world = with_settings_of(case.index, target.with_body(edited(target.body, fix.edits)))
     return all(
-        _no_longer_fires(rule, compared_anew(Case(world, report.case.application, report.case.app)), report)
+        _no_longer_fires(rule, compared_again(Case(world, report.case.application, report.case.app)), report)
         for report in members
     )
 

@@ -113,10 +113,11 @@ def is_in_git(fix: Fix) -> bool:
         return False
     if fix.create is None or fix.in_source:
         return True
-    return not any(ref.group in _NOT_IN_APP for ref in made_by(fix.create))
+    return not any(ref.group in _NOT_IN_APP for ref in created_refs(fix.create))
 
 
-def made_by(manifest: Object) -> tuple[Ref, ...]:
+def created_refs(manifest: Object) -> tuple[Ref, ...]:
+    """The object of a manifest, or all objects of a List."""
     if manifest.get("kind") == "List":
         return tuple(ref_of(fields(item)) for item in items(manifest.get("items")))
     return (ref_of(manifest),)
