@@ -37,11 +37,11 @@ class Checkout:
         return self._folder(path) is not None
 
     def has_file(self, path: str) -> bool:
-        full = self._inside(path)
+        full = self._full_path(path)
         return full is not None and full.is_file() and not full.is_symlink()
 
     def read(self, path: str) -> str:
-        full = self._inside(path)
+        full = self._full_path(path)
         if full is None or full.is_symlink() or not full.is_file():
             raise self._outside(path)
         try:
@@ -89,7 +89,7 @@ class Checkout:
         """Write atomically, and only if the file is unchanged since it was read; a new one must not exist
         yet.
         """
-        full = self._inside(path)
+        full = self._full_path(path)
         if full is None or full.is_symlink():
             raise self._outside(path)
         try:
@@ -111,7 +111,7 @@ class Checkout:
 
     def delete(self, path: str, before: str) -> None:
         """Delete a file, only if it is unchanged since it was read."""
-        full = self._inside(path)
+        full = self._full_path(path)
         if full is None or full.is_symlink():
             raise self._outside(path)
         try:
@@ -127,20 +127,20 @@ class Checkout:
             ) from problem
 
     def _folder(self, path: str) -> Path | None:
-        full = self._inside(path)
-        return full if full is not None and full.is_dir() and self._holds(full) else None
+        full = self._full_path(path)
+        return full if full is not None and full.is_dir() and self._contains(full) else None
 
-    def _holds(self, full: Path) -> bool:
+    def _contains(self, full: Path) -> bool:
         real = full.resolve()
         return real == self.root or self.root in real.parents
 
-    def _inside(self, path: str) -> Path | None:
+    def _full_path(self, path: str) -> Path | None:
         """The full path, if it and all its folders are inside the checkout and outside of `.git`."""
         if "\x00" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             return None
         full = self.root / path
         above = full.parent if path not in ("", ".") else full
-        return full if self._holds(above) and not is_in_git_folder(full) else None
+        return full if self._contains(above) and not is_in_git_folder(full) else None
 
     def _outside(self, path: str) -> Refused:
         return Refused(

@@ -37,7 +37,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
         """Are single Applications named?"""
         return bool(self.names)
 
-    def wants(self, *, namespace: str, name: str, project: str = "") -> bool:
+    def matches(self, *, namespace: str, name: str, project: str = "") -> bool:
         """Filters that the server does not support."""
         if self.names and name not in self.names and f"{namespace}/{name}" not in self.names:
             return False

@@ -21,7 +21,7 @@ from whysync.facts.argocd_api.responses import (
     managed_of,
     manifests_of,
     nodes_of,
-    said_in,
+    parse_log_stream,
     with_row_health,
 )
 from whysync.facts.argocd_api.selection import Chosen
@@ -61,12 +61,12 @@ def test_any_response_is_read(response: Object, other: Object) -> None:
 
 @given(st.lists(st.binary(max_size=40), max_size=5))
 def test_any_stream_is_read(stream: list[bytes]) -> None:
-    said_in(stream)
+    parse_log_stream(stream)
 
 
 class TestStreams:
     def test_lines_until_the_last(self) -> None:
-        message = said_in(
+        message = parse_log_stream(
             [entry(content="a", podName="p"), entry(content="b", podName="p"), entry(last=True)]
         )
         assert message.lines == ("a", "b")
@@ -74,7 +74,7 @@ class TestStreams:
 
     def test_an_error_that_looks_like_a_line(self) -> None:
         """Argo CD sends what the kubelet says as a line of no Pod."""
-        message = said_in(
+        message = parse_log_stream(
             [entry(content='container "web" is waiting to start', podName=""), entry(last=True)]
         )
         assert message.lines == ()
@@ -85,10 +85,10 @@ class TestStreams:
         [b'{"error": {"message": "permission denied", "grpc_code": 7}}', b'{"error": "permission denied"}'],
     )
     def test_an_error_in_the_stream(self, line: bytes) -> None:
-        assert said_in([entry(content="a", podName="p"), line]).problem == "permission denied"
+        assert parse_log_stream([entry(content="a", podName="p"), line]).problem == "permission denied"
 
     def test_a_stream_that_breaks_off(self) -> None:
-        message = said_in([entry(content="a", podName="p"), b'{"result": {"conte'])
+        message = parse_log_stream([entry(content="a", podName="p"), b'{"result": {"conte'])
         assert (message.lines, message.problem) == (("a",), "the stream was interrupted")
 
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 from whysync.errors import UsageError
-from whysync.facts.argocd_api.responses import AppId, Node, Said, said_in
+from whysync.facts.argocd_api.responses import AppId, ContainerLog, Node, parse_log_stream
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.http.auth import Auth, StaticHeaders, TokenFile, WithHeaders, bearer
 from whysync.facts.http.client import Client, Params
@@ -22,7 +22,7 @@ from whysync.json_tree import Object, dig, text
 # How long the controller keeps the state of an app by default (controller.app.state.cache.expiration).
 _KEPT = timedelta(hours=1)
 # After this many failed requests in a row no more are sent. A timeout counts more: each takes a minute.
-_MOST_LOST = 9
+_MAX_FAILURES = 9
 _SILENCE = 3
 
 
@@ -31,8 +31,8 @@ class Api:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self._lost = 0
-        self._gone: HttpError | None = None
+        self._failures = 0
+        self._unreachable: HttpError | None = None
 
     # --- everything ------------------------------------------------------------------------------
 
@@ -133,39 +133,39 @@ class Api:
 
     async def logs(
         self, app: AppId, namespace: str, pod: str, container: str, *, lines: int, previous: bool
-    ) -> Said:
+    ) -> ContainerLog:
         """The end of a log. It is not followed, so the response ends."""
         query = {**_of(app), "namespace": namespace, "container": container, "tailLines": str(lines)}
         query |= {"follow": "false", "previous": "true" if previous else "false"}
         path = f"/api/v1/applications/{_part(app.name)}/pods/{_part(pod)}/logs"
-        self._still_there()
+        self._check_reachable()
         try:
             response = await self.client.get(path, query)
         except HttpError as problem:
-            raise self._noted(problem) from problem
-        self._lost = 0
-        return said_in(response.body.split(b"\n"))
+            raise self._recorded(problem) from problem
+        self._failures = 0
+        return parse_log_stream(response.body.split(b"\n"))
 
     # --- transport -------------------------------------------------------------------------------
 
     async def _object(self, path: str, query: Params | None = None) -> Object:
-        self._still_there()
+        self._check_reachable()
         try:
             response = await self.client.object(path, query)
         except HttpError as problem:
-            raise self._noted(problem) from problem
-        self._lost = 0
+            raise self._recorded(problem) from problem
+        self._failures = 0
         return response
 
-    def _still_there(self) -> None:
-        if self._gone is not None:
-            raise self._gone
+    def _check_reachable(self) -> None:
+        if self._unreachable is not None:
+            raise self._unreachable
 
-    def _noted(self, problem: HttpError) -> HttpError:
+    def _recorded(self, problem: HttpError) -> HttpError:
         if isinstance(problem, Unreachable | NotTrusted | NotAuthenticated):
-            self._lost += _SILENCE if isinstance(problem, TimedOut) else 1
-            if self._lost >= _MOST_LOST:
-                self._gone = problem
+            self._failures += _SILENCE if isinstance(problem, TimedOut) else 1
+            if self._failures >= _MAX_FAILURES:
+                self._unreachable = problem
         return problem
 
 

@@ -32,7 +32,7 @@ class PortForward(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
+def forwarded(options: PortForward, deadline: Deadline) -> Generator[str]:
     """The local address that is forwarded to Argo CD's API server."""
     kubectl = shutil.which("kubectl")
     if kubectl is None:
@@ -41,7 +41,7 @@ def forwarded(wish: PortForward, deadline: Deadline) -> Generator[str]:
             why="no program of that name is on the PATH",
             next="install it, or give Argo CD's address with --server, or ask the cluster with --core",
         )
-    command = [kubectl, *_where(wish)]
+    command = [kubectl, *_kubectl_flags(options)]
     bounds = _bounds(deadline)
     with _explained(bounds):
         pod = _server_pod(command, bounds)
@@ -94,10 +94,10 @@ def _bounds(deadline: Deadline) -> Bounds:
     return Bounds(seconds=min(PORT_FORWARD_SECONDS, deadline.remaining()), output=PROGRAM_OUTPUT)
 
 
-def _where(wish: PortForward) -> list[str]:
-    flags = ["--namespace", wish.namespace or "argocd"]
-    flags += ["--kubeconfig", wish.kubeconfig] if wish.kubeconfig else []
-    return flags + (["--context", wish.context] if wish.context else [])
+def _kubectl_flags(options: PortForward) -> list[str]:
+    flags = ["--namespace", options.namespace or "argocd"]
+    flags += ["--kubeconfig", options.kubeconfig] if options.kubeconfig else []
+    return flags + (["--context", options.context] if options.context else [])
 
 
 def _server_pod(command: Sequence[str], bounds: Bounds) -> str:

@@ -160,14 +160,14 @@ def manifests_of(response: Object) -> tuple[Object, ...]:
 # --- logs --------------------------------------------------------------------------------------------
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class ContainerLog(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of one container; `problem` if the API could not read (all of) them."""
 
     lines: tuple[str, ...] = ()
     problem: str = ""
 
 
-def said_in(stream: Iterable[bytes]) -> Said:
+def parse_log_stream(stream: Iterable[bytes]) -> ContainerLog:
     """Decode a stream of JSON, one entry per line.
 
     If the kubelet does not respond, Argo CD sends the error as a log line without a Pod name. The last entry
@@ -190,7 +190,7 @@ def said_in(stream: Iterable[bytes]) -> Said:
                 problem = content or problem
             else:
                 lines.append(content)
-    return Said(lines=tuple(lines), problem=problem)
+    return ContainerLog(lines=tuple(lines), problem=problem)
 
 
 def _entries(stream: Iterable[bytes]) -> Iterator[Object | None]:

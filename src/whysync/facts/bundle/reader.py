@@ -142,7 +142,7 @@ def _prefixes(paths: Sequence[str | Path]) -> list[str]:
     for path in map(Path, paths):
         is_folder = str(path) != "-" and path.is_dir()
         is_archive = path.name.endswith((".gz", ".tgz", ".tar", ".zip"))
-        is_part = is_folder and path.name in FOLDERS and not _is_whole(path)
+        is_part = is_folder and path.name in FOLDERS and not _is_complete(path)
         prefix = ""
         if is_part or (len(paths) > 1 and path.name and (is_folder or is_archive)):
             prefix = f"{path.name}/"
@@ -151,7 +151,7 @@ def _prefixes(paths: Sequence[str | Path]) -> list[str]:
     return prefixes
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     """A complete bundle may be in a folder that is called `live` or `facts`."""
     return (folder / "bundle.yaml").exists() or any((folder / name).is_dir() for name in FOLDERS)
 

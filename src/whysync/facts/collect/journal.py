@@ -33,7 +33,7 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="
     question: str
 
 
-class _Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="begun"):
+class _Started(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="begun"):
     """Files that will be written next."""
 
     files: tuple[str, ...]
@@ -57,7 +57,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True, tag_field="line", tag="pi
     at: datetime | None = None
 
 
-_Line = _Begun | Piece
+_Line = _Started | Piece
 
 
 class Journal:
@@ -71,7 +71,7 @@ class Journal:
         self.path = folder / JOURNAL
         self.pieces: list[Piece] = []
         self._header = _Header(format=_FORMAT, question=question)
-        self._begun: dict[str, None] = {}  # in order, each name once
+        self._started: dict[str, None] = {}  # in order, each name once
         if os.path.lexists(self.path):
             self._resume()
         else:
@@ -83,13 +83,13 @@ class Journal:
     @property
     def files(self) -> list[str]:
         """All files of the collection, relative to its folder."""
-        return sorted(self._begun)
+        return sorted(self._started)
 
     def begin(self, files: Iterable[str]) -> None:
         """Record files before they are written."""
         files = tuple(files)
-        append_line(self.path, msgspec.json.encode(_Begun(files=files)))
-        self._begun.update(dict.fromkeys(files))
+        append_line(self.path, msgspec.json.encode(_Started(files=files)))
+        self._started.update(dict.fromkeys(files))
 
     def add(self, piece: Piece) -> None:
         append_line(self.path, msgspec.json.encode(piece))
@@ -100,7 +100,7 @@ class Journal:
 
     def discard(self, *, keep_folder: bool) -> None:
         """Delete everything that the collection wrote, the journal last."""
-        self._delete(self._begun)
+        self._delete(self._started)
         self.remove()
         remove_empty_folders(self.folder, keep_root=keep_folder)
 
@@ -112,7 +112,7 @@ class Journal:
         unknown = sorted(
             name
             for name in present
-            if name != JOURNAL and name not in self._begun and not _is_temporary(name)
+            if name != JOURNAL and name not in self._started and not _is_temporary(name)
         )
         links = sorted(name for name in present if not _is_regular(self.folder / name))
         if unknown or links:
@@ -124,8 +124,8 @@ class Journal:
             self.pieces.clear()
             complete = set[str]()
         self._delete(name for name in present if name != JOURNAL and name not in complete)
-        self._begun = dict.fromkeys(sorted(complete))
-        lines = _text(self._header, _Begun(files=tuple(self._begun)), *self.pieces)
+        self._started = dict.fromkeys(sorted(complete))
+        lines = _text(self._header, _Started(files=tuple(self._started)), *self.pieces)
         write_file(self.path, lines, mode=0o600)
 
     def _read(self) -> None:
@@ -152,7 +152,7 @@ class Journal:
             if isinstance(decoded, Piece):
                 self.pieces.append(decoded)
             elif all(map(_COLLECTED_FILE.fullmatch, decoded.files)):
-                self._begun.update(dict.fromkeys(decoded.files))
+                self._started.update(dict.fromkeys(decoded.files))
             else:
                 raise foreign(
                     self.folder, f"line {number} of its {JOURNAL} names files that collect never writes"

@@ -123,7 +123,7 @@ class Client:
                 headers={"User-Agent": "whysync", "Accept-Encoding": "gzip"},
             )
         except (ValueError, ImportError, httpx2.InvalidURL) as problem:
-            route = f"{self._proxy.shown} (from {self._proxy.setting})" if self._proxy else self.url
+            route = f"{self._proxy.display_url} (from {self._proxy.setting})" if self._proxy else self.url
             raise Unreachable(
                 what=f"{self.name} cannot be reached through {route}",
                 why=without_password(str(problem)),

@@ -20,7 +20,7 @@ class Proxy(msgspec.Struct, frozen=True, kw_only=True):
     setting: str
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         return without_password(self.url)
 
 

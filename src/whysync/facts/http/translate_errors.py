@@ -51,7 +51,7 @@ def translate_errors(name: str, path: str, proxy: Proxy | None = None) -> Genera
 
 
 def _with_proxy(name: str, proxy: Proxy | None) -> str:
-    return f"the proxy {proxy.shown} (from {proxy.setting}) for {name}" if proxy else name
+    return f"the proxy {proxy.display_url} (from {proxy.setting}) for {name}" if proxy else name
 
 
 def _connection_error(name: str, path: str, problem: Exception, proxy: Proxy | None) -> HttpError:

@@ -94,7 +94,7 @@ async def _applications(
 
 def _is_selected(app: Manifest, selection: Selection) -> bool:
     ref = app.ref
-    return selection.wants(namespace=ref.namespace, name=ref.name, project=text(app.spec.get("project")))
+    return selection.matches(namespace=ref.namespace, name=ref.name, project=text(app.spec.get("project")))
 
 
 async def _get_by_name(
