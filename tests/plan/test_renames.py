@@ -17,7 +17,7 @@ from whysync.plan.checkout import open_checkout
 from whysync.plan.plan import AppPlan, ChangeKind
 from whysync.plan.planner import plan
 from whysync.plan.renames import renames
-from whysync.reports.plan_text import change_words
+from whysync.reports.plan_text import change_text
 
 STATEFUL = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet")
 CLAIM = """\
@@ -34,7 +34,7 @@ def body(text: str) -> Object:
 
 def told(before: str, after: str, *, prunes: bool = True) -> list[str]:
     changes = changes_of([body(before)], [body(after)], "shop", prunes=prunes)
-    return [f"{one.sort.value} {change_words(one)}" for one in changes]
+    return [f"{one.sort.value} {change_text(one)}" for one in changes]
 
 
 def renamed(text: str, name: str = "store") -> str:

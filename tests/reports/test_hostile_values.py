@@ -77,7 +77,7 @@ from whysync.reports.app_diff import AppDiff
 from whysync.reports.fix_view import Chosen
 from whysync.reports.health_view import HealthReport, JudgedObject
 from whysync.reports.lab_animation import Picture
-from whysync.reports.lab_timeline import lines_of, told
+from whysync.reports.lab_timeline import lines_of, timeline_lines
 from whysync.reports.output import Out
 from whysync.reports.terminal import Terminal
 from whysync.wait.goal import Distance, Goal, distance
@@ -164,7 +164,7 @@ def _diff(apps: Sequence[AppDiff]) -> Shown:
     yield "markdown", diff_markdown.render(apps)
     for terminal in (WIDE, NARROW):
         for beside in (True, False):
-            shown = diff_text.Shown(ignored=True, managers=True, side_by_side=beside)
+            shown = diff_text.DiffOptions(ignored=True, managers=True, side_by_side=beside)
             yield _format("text", terminal), diff_text.render(apps, terminal, shown)
 
 
@@ -211,7 +211,7 @@ def _lab_list(entry: lab_pages.Entry) -> Shown:
 
 def _lab_run(moment: TraceEvent) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _format("text", terminal), output.text(told(list(lines_of([moment])), NOW, terminal))
+        yield _format("text", terminal), output.text(timeline_lines(list(lines_of([moment])), NOW, terminal))
         picture = Picture(moment.text, NOW, NOW - NOW, {moment.app: CASE.desired})
         picture.feed(moment)
         picture.note(NOW, moment.text)

@@ -39,21 +39,21 @@ _LISTS = ("--sync", "--health", "--cause")
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Print the candidates for the last of the words, one per line; never an error."""
-    *words, current = arguments or ("",)
+    """Print the candidates for the last argument, one per line; never an error."""
+    *previous, current = arguments or ("",)
     with suppress(Exception):
-        out().say(*candidates(words, current))
+        out().say(*candidates(previous, current))
     return 0
 
 
-def candidates(words: Sequence[str], current: str) -> list[str]:
-    """The words that can stand in place of `current`, after the words before it."""
-    if not words and not current.startswith("-"):
-        names = [*VERBS, "help"]
-        matching = [name for name in names if name.startswith(current)]
+def candidates(previous: Sequence[str], current: str) -> list[str]:
+    """The possible values of the argument `current`, which follows `previous`."""
+    if not previous and not current.startswith("-"):
+        verbs = [*VERBS, "help"]
+        matching = [name for name in verbs if name.startswith(current)]
         return matching or _starting(_apps("diagnose", ()), current)
-    verb = words[0] if words and words[0] in (*VERBS, "help") else "diagnose"
-    typed = list(words[1:] if words and words[0] == verb else words)
+    verb = previous[0] if previous and previous[0] in (*VERBS, "help") else "diagnose"
+    typed = list(previous[1:] if previous and previous[0] == verb else previous)
     if verb == "help":
         return _starting(VERBS, current)
     command = parser(os.environ, verb=verb).verbs()[verb]
@@ -69,7 +69,7 @@ def _of_command(verb: str, command: Parser, typed: list[str], current: str) -> l
     name, equals, value = current.partition("=")
     if equals and name.startswith("--") and name in flags:
         values = _values(flags[name], value, typed)
-        return values if values == [FILES] else [f"{name}={one}" for one in values]
+        return values if values == [FILES] else [f"{name}={candidate}" for candidate in values]
     before = typed[-1] if typed else ""
     if before in flags and flags[before].nargs is None and not isinstance(flags[before], _NO_VALUE):
         return _values(flags[before], current, typed)
@@ -97,14 +97,14 @@ def _values(action: argparse.Action, current: str, typed: Sequence[str]) -> list
         known = _kube_contexts(_value_of("--kubeconfig", typed))
     elif name == "--argocd-context":
         known = _argocd_contexts(_value_of("--config", typed))
-    elif any(word in str(action.metavar or "") for word in _FILE_WORDS):
+    elif any(kind in str(action.metavar or "") for kind in _FILE_WORDS):
         return [FILES]
     if name not in _LISTS:
         return _starting(known, current)
     first, comma, last = current.rpartition(",")
     negation = "!" if last.startswith("!") else ""
     last = last.removeprefix("!")
-    return [f"{first}{comma}{negation}{one}" for one in _column_values(name) if _begins(one, last)]
+    return [f"{first}{comma}{negation}{value}" for value in _column_values(name) if _begins(value, last)]
 
 
 def _column_values(name: str) -> Sequence[str]:
@@ -135,24 +135,24 @@ def _positionals(verb: str, command: Parser, typed: Sequence[str], current: str)
         return _starting(names(), current) or [FILES]
     if metavar == "APP":
         return _starting(_apps(verb, typed), current)
-    return [FILES] if any(word in metavar for word in _FILE_WORDS) else []
+    return [FILES] if any(kind in metavar for kind in _FILE_WORDS) else []
 
 
-def _starting(words: Iterable[str], current: str) -> list[str]:
-    return sorted({word for word in words if word.startswith(current) and _PLAIN.fullmatch(word)})
+def _starting(values: Iterable[str], current: str) -> list[str]:
+    return sorted({value for value in values if value.startswith(current) and _PLAIN.fullmatch(value)})
 
 
-def _begins(word: str, current: str) -> bool:
-    return word.lower().startswith(current.lower())
+def _begins(value: str, current: str) -> bool:
+    return value.lower().startswith(current.lower())
 
 
 def _value_of(flag: str, typed: Sequence[str]) -> str:
     """The value of a flag that was typed before."""
-    for index, word in enumerate(typed):
-        if word == flag and index + 1 < len(typed):
+    for index, argument in enumerate(typed):
+        if argument == flag and index + 1 < len(typed):
             return typed[index + 1]
-        if word.startswith(f"{flag}="):
-            return word.partition("=")[2]
+        if argument.startswith(f"{flag}="):
+            return argument.partition("=")[2]
     return ""
 
 
@@ -181,7 +181,7 @@ def _argocd_contexts(path: str) -> Iterable[str]:
 def _apps(verb: str, typed: Sequence[str]) -> list[str]:
     """The names of the apps in the source that the typed flags and the environment select."""
     command = parser(os.environ, verb=verb).verbs()[verb]
-    flags = list(_source_words(command, typed))
+    flags = list(_source_arguments(command, typed))
     if "-" in flags:
         return []
     options, _ = command.parse_known_args([*flags, "x"])
@@ -189,17 +189,17 @@ def _apps(verb: str, typed: Sequence[str]) -> list[str]:
     return _cached(_source_key(flags), lambda: _read_apps(options))
 
 
-def _source_words(command: Parser, typed: Sequence[str]) -> Generator[str]:
-    """The flags among the words, with their values; names of apps are left out."""
+def _source_arguments(command: Parser, typed: Sequence[str]) -> Generator[str]:
+    """The flags among the arguments, with their values; names of apps are omitted."""
     flags = command._option_string_actions  # pyright: ignore[reportPrivateUsage]  (no public way)
-    words = iter(typed)
-    for word in words:
-        name, equals, _ = word.partition("=")
+    arguments = iter(typed)
+    for argument in arguments:
+        name, equals, _ = argument.partition("=")
         if name not in flags:
             continue
-        yield word
+        yield argument
         if not equals and not isinstance(flags[name], _NO_VALUE) and flags[name].nargs is None:
-            yield os.path.expanduser(next(words, ""))
+            yield os.path.expanduser(next(arguments, ""))
 
 
 def _source_key(flags: Sequence[str]) -> str:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(apps: Sequence[AppDiff], options: argparse.Namespace, terminal: Terminal) -> Safe:
     from whysync.reports import diff_json, diff_markdown
-    from whysync.reports.diff_text import WIDE, Shown, render
+    from whysync.reports.diff_text import WIDE, DiffOptions, render
     from whysync.reports.json_yaml import as_json, as_yaml
 
     match options.output:
@@ -79,7 +79,9 @@ def _text(apps: Sequence[AppDiff], options: argparse.Namespace, terminal: Termin
             return diff_markdown.render(apps)
         case _:
             columns: bool = options.side_by_side or terminal.width >= WIDE
-            shown = Shown(ignored=options.show_ignored, managers=options.show_managed, side_by_side=columns)
+            shown = DiffOptions(
+                ignored=options.show_ignored, managers=options.show_managed, side_by_side=columns
+            )
             wide = terminal._replace(width=max(terminal.width, 80)) if options.side_by_side else terminal
             return render(apps, wide, shown)
 

@@ -37,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
     from whysync.diagnosis.rule import registry
     from whysync.reports import explain_rules
 
-    words: list[str] = options.words
-    if words == ["-"]:
+    arguments: list[str] = options.words
+    if arguments == ["-"]:
         return _explain_text(_standard_input(), options)
-    text = " ".join(words)
-    if not words:
+    text = " ".join(arguments)
+    if not arguments:
         rules = registry()
     elif len(text.split()) > 1:
         return _explain_text(text, options)
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             rules = app.explained(text)
         except NotFound as unknown:
             return _explain_text(text, options, otherwise=unknown)
-    pages = bool(words) or options.output == "wide"
+    pages = bool(arguments) or options.output == "wide"
     out().put(explain_rules.render(rules, format=options.output, pages=pages))
     return Exit.OK
 

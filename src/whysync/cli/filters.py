@@ -103,8 +103,11 @@ def _expect(name: str, columns: Mapping[str, _Filter], known: Sequence[str]) -> 
         from difflib import get_close_matches
 
         lower = {value.lower(): value for value in known}
-        near = [lower[match] for match in get_close_matches(pattern.lower(), lower, n=3)]
-        hint, every = f"did you mean {' or '.join(near)}?" if near else "", f"one of: {', '.join(known)}"
+        matches = [lower[match] for match in get_close_matches(pattern.lower(), lower, n=3)]
+        hint, every = (
+            f"did you mean {' or '.join(matches)}?" if matches else "",
+            f"one of: {', '.join(known)}",
+        )
         problem = f"invalid --{name} {pattern!r}; "
         if len(known) > _SHORT_LIST:
             raise UsageError(what=problem + (hint or "see the list of causes"), why=every)
@@ -153,5 +156,5 @@ class _Requirement(NamedTuple):
     negated: bool = False
 
     def __call__(self, labels: dict[str, str]) -> bool:
-        holds = self.key in labels if self.values is None else labels.get(self.key) in self.values
-        return holds is not self.negated
+        matches = self.key in labels if self.values is None else labels.get(self.key) in self.values
+        return matches is not self.negated

@@ -166,8 +166,8 @@ def _no_fix(report: Report, options: argparse.Namespace) -> int:
 
     if options.output in ("json", "yaml"):
         out().put(render([], format=options.output))
-    wrong = [app for app in report.apps if app.findings or app.unexplained]
-    if not wrong:
+    broken = [app for app in report.apps if app.findings or app.unexplained]
+    if not broken:
         err().say("nothing to fix: no problem was found")
         return Exit.OK
     if options.for_all:
@@ -176,7 +176,7 @@ def _no_fix(report: Report, options: argparse.Namespace) -> int:
             " run it without --for-all for a fix per app"
         )
         return Exit.FOUND
-    first = wrong[0]
+    first = broken[0]
     verdict = one_line(first.first.verdict) if first.first else "no rule explains it"
     err().say(f"no fix for {one_line(first.name)}: {verdict}")
     return Exit.FOUND

@@ -193,14 +193,14 @@ def _run_one(scenario: Scenario, options: argparse.Namespace, terminal: Terminal
     from whysync.lab.player import play
     from whysync.reports import diagnose_view
 
-    done = play(scenario, until=options.until)
-    snapshot = done.snapshot()
+    run = play(scenario, until=options.until)
+    snapshot = run.snapshot()
     if options.bundle:
         write_bundle(snapshot, Path(options.bundle))
     report = _diagnosed(snapshot, prove=not options.no_proof)
     for_people = options.output in ("text", "wide")
     if for_people:
-        show_run(done, report, terminal, speed=options.speed)
+        show_run(run, report, terminal, speed=options.speed)
     if for_people and not report.apps:
         out().say("No Application is left to diagnose.")
     else:
@@ -231,8 +231,8 @@ def _test(scenarios: list[Scenario], terminal: Terminal, *, format: str) -> int:
     failed: list[str] = []
     for scenario in scenarios:
         try:
-            done = play(scenario)
-            problems = differences(scenario, _diagnosed(done.snapshot()))
+            run = play(scenario)
+            problems = differences(scenario, _diagnosed(run.snapshot()))
         except WhysyncError as error:
             problems = [error.what]
         if problems:

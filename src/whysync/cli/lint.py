@@ -184,8 +184,8 @@ def _find_configuration(paths: list[str]) -> str:
     from whysync.manifests.configuration import NAME
 
     start = Path(paths[0])
-    here = (start if start.is_dir() else start.parent).absolute()
-    for folder in (here, *here.parents):
+    base = (start if start.is_dir() else start.parent).absolute()
+    for folder in (base, *base.parents):
         if (folder / NAME).is_file():
             return os.path.relpath(folder / NAME)
         if (folder / ".git").exists():
@@ -213,7 +213,7 @@ def _fix(outcome: Outcome, tree: Tree) -> bool:
             by_file[finding.path].append(finding)
     changed = False
     for file in tree.files:
-        after, done = fixed(file, by_file[file.path]) if file.path in by_file else (file.text, [])
+        after, fixed_findings = fixed(file, by_file[file.path]) if file.path in by_file else (file.text, [])
         if after == file.text:
             continue
         try:
@@ -223,7 +223,7 @@ def _fix(outcome: Outcome, tree: Tree) -> bool:
             err().say(f"not fixed {file.path}: {problem.what}{why}")
             continue
         changed = True
-        for finding in done:
+        for finding in fixed_findings:
             err().say(f"fixed {finding.place} {finding.rule}: {finding.fixes[0].title}")
     return changed
 

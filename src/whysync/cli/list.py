@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     report = app.diagnose(matching_labels(app.cases(facts(options)), options), prove=False)
     report = matching_columns(report, options)
     if options.broken:
-        apps = tuple(one for one in report.apps if is_broken(one))
+        apps = tuple(candidate for candidate in report.apps if is_broken(candidate))
         report = replace(report, apps=apps, groups=app.shared_causes(apps))
     ordered = sorted(report.apps, key=list_view.sort_key(options.sort), reverse=options.reverse)
     report = replace(report, apps=tuple(ordered))

@@ -122,8 +122,8 @@ def _similar_flag(unknown: str, verb: argparse.ArgumentParser) -> str:
     from difflib import get_close_matches
 
     flags = [flag for flag in verb._option_string_actions if flag.startswith("--")]  # pyright: ignore[reportPrivateUsage]  (no public way)
-    typed = (word.partition("=")[0] for word in unknown.split() if word.startswith("--"))
-    matches = (match for word in typed for match in get_close_matches(word, flags, n=1, cutoff=0.8))
+    typed = (argument.partition("=")[0] for argument in unknown.split() if argument.startswith("--"))
+    matches = (match for argument in typed for match in get_close_matches(argument, flags, n=1, cutoff=0.8))
     return next(matches, "")
 
 

@@ -140,15 +140,15 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
 def same_source_flags(options: argparse.Namespace) -> str | None:
     """Flags with which another command reads the same facts; `None` if they came from standard input."""
     values: dict[str, object] = vars(options)
-    words: list[str] = []
+    arguments: list[str] = []
     for name in (*_LISTS, *_VALUES, *_SWITCHES):
         value = values.get(name.replace("-", "_"))
         if value is True:
-            words.append(f"--{name}")
+            arguments.append(f"--{name}")
         elif isinstance(value, list) and "-" in value:
             return None  # standard input cannot be read again
         elif isinstance(value, list):
-            words += [word for item in cast("list[str]", value) for word in (f"--{name}", item)]
+            arguments += [argument for item in cast("list[str]", value) for argument in (f"--{name}", item)]
         elif value:
-            words += [f"--{name}", f"{value}"]
-    return f" {shlex.join(words)}" if words else ""
+            arguments += [f"--{name}", f"{value}"]
+    return f" {shlex.join(arguments)}" if arguments else ""

@@ -302,18 +302,18 @@ def _plain(values: list[str] | None) -> list[str]:
 def _opts(text: str) -> dict[str, str]:
     """The flags in `ARGOCD_OPTS`. Mirrors `util/config` `LoadFlags`, Argo CD 3.6."""
     try:
-        words = shlex.split(text)
+        arguments = shlex.split(text)
     except ValueError as problem:
         raise UsageError(what="invalid ARGOCD_OPTS", why=str(problem), next="correct its quotes") from problem
     flags: dict[str, str] = {}
     key = ""
-    for word in words:
-        if word.startswith("--"):
-            key, equals, value = word[2:].partition("=")
+    for argument in arguments:
+        if argument.startswith("--"):
+            key, equals, value = argument[2:].partition("=")
             flags[key] = value if equals else "true"
             key = "" if equals else key
         elif key:
-            flags[key] = word
+            flags[key] = argument
             key = ""
         else:
             raise UsageError(

@@ -18,7 +18,7 @@ def watch(
 
     After an error of the source it is tried again. `times` limits the number of runs in tests.
     """
-    shown, code, done = Safe(""), 0, 0
+    last_page, code, runs = Safe(""), 0, 0
     while True:
         page, problem = Safe(""), ""
         try:
@@ -26,25 +26,25 @@ def watch(
         except UsageError:
             raise
         except SourceError as error:
-            if not shown:
+            if not last_page:
                 raise  # an error of the first run is reported as usual
             problem = f"{error.what}; retrying in {every:g} s"
-        _draw(page, problem, shown)
-        shown = page or shown
-        done += 1
-        if done == times:
+        _draw(page, problem, last_page)
+        last_page = page or last_page
+        runs += 1
+        if runs == times:
             return code
         pause(every)
 
 
-def _draw(page: Safe, problem: str, shown: Safe) -> None:
+def _draw(page: Safe, problem: str, last_page: Safe) -> None:
     now = f"{datetime.now(UTC):%H:%M:%S} UTC"
     if out().is_terminal:
-        out().replace_page(page or shown, "", f"{now}   {problem or 'press Ctrl-C to stop'}")
+        out().replace_page(page or last_page, "", f"{now}   {problem or 'press Ctrl-C to stop'}")
     elif problem:
         err().say(f"whysync: {problem}")
-    elif page != shown:
-        if shown:
+    elif page != last_page:
+        if last_page:
             out().say("", f"--- {now}", "")
         out().put(page)
     sys.stdout.flush()

@@ -70,8 +70,8 @@ class _Checkout:
         branch = branch or repository.default_branch
         parent = repository.branches.get(branch) or repository.branches.get(repository.default_branch, "")
         files = {**self._files.get(parent, {}), **commit.files}
-        for gone in commit.removes:
-            files = {path: content for path, content in files.items() if not _is_below(path, gone)}
+        for removed in commit.removes:
+            files = {path: content for path, content in files.items() if not _is_below(path, removed)}
         renders = {**self._renders.get(parent, {}), **commit.renders}
         name = _name(commit, parent, files)
         self._files[name], self._renders[name] = files, renders
@@ -103,19 +103,19 @@ def _name(commit: Commit, parent: str, files: dict[str, str]) -> str:
 
 
 def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozenset[str]) -> dict[str, Folder]:
-    inside: dict[str, list[str]] = {path: [] for path in deep}
+    paths_by_folder: dict[str, list[str]] = {path: [] for path in deep}
     for path in sorted(files):
         folder, _, name = path.rpartition("/")
-        inside.setdefault(folder or ".", [])
+        paths_by_folder.setdefault(folder or ".", [])
         if name.endswith(_MANIFESTS):
-            inside[folder or "."].append(path)
+            paths_by_folder[folder or "."].append(path)
             for above in deep:
                 below = above == "." or path.startswith(f"{above}/")
-                if below and path not in inside[above]:
-                    inside[above].append(path)
+                if below and path not in paths_by_folder[above]:
+                    paths_by_folder[above].append(path)
     folders = {
         folder: _plain({path: files[path] for path in paths})
-        for folder, paths in inside.items()
+        for folder, paths in paths_by_folder.items()
         if folder not in renders
     }
     for path, rendering in renders.items():
@@ -131,32 +131,32 @@ def _folders(files: dict[str, str], renders: dict[str, Rendering], deep: frozens
 
 def _plain(files: dict[str, str]) -> Folder:
     """A directory of plain manifests; one file that cannot be parsed makes all of it fail."""
-    for path, written in files.items():
-        problem = _unreadable(written)
+    for path, content in files.items():
+        problem = _unreadable(content)
         if problem:
             name = path.rpartition("/")[2]
             return Folder(error=f'Failed to unmarshal "{name}": {problem}', code="FailedPrecondition")
     return Folder(
-        manifests=tuple(manifest for written in files.values() for manifest in manifests_in(written))
+        manifests=tuple(manifest for content in files.values() for manifest in manifests_in(content))
     )
 
 
-def _unreadable(written: str) -> str:
+def _unreadable(content: str) -> str:
     """Mirrors `getObjsFromYAMLOrJSON`, Argo CD 3.6: files that do not look like manifests are skipped."""
-    if not any(isinstance(document, yaml.Broken) for document in yaml.documents(written)):
+    if not any(isinstance(document, yaml.Broken) for document in yaml.documents(content)):
         return ""
     from whysync.argocd.repo_server.render.decode import (  # rarely needed, and slow to import
         NotAnObject,
         objects_in,
     )
 
-    read = 0
+    count = 0
     try:
-        for _ in objects_in(written):
-            read += 1
+        for _ in objects_in(content):
+            count += 1
     except NotAnObject as problem:
-        looks = all(key in written for key in ("apiVersion:", "kind:", "metadata:"))
-        return problem.text if read or looks else ""
+        is_manifest = all(key in content for key in ("apiVersion:", "kind:", "metadata:"))
+        return problem.text if count or is_manifest else ""
     return ""
 
 

@@ -47,10 +47,10 @@ def find(name_or_path: str) -> tuple[Scenario, ...]:
             return (_file(path),)
     except (OSError, ValueError) as problem:
         raise Unreadable(what=f"{name_or_path!r} cannot be read", why=str(problem)) from problem
-    near = difflib.get_close_matches(name_or_path, known, n=3, cutoff=0.6)
+    matches = difflib.get_close_matches(name_or_path, known, n=3, cutoff=0.6)
     raise NotFound(
         what=f"there is no scenario {name_or_path!r}, nor a file of that name",
-        why=f"did you mean {', '.join(near)}?" if near else "",
+        why=f"did you mean {', '.join(matches)}?" if matches else "",
         next="whysync lab list shows all of them",
     )
 

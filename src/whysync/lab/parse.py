@@ -248,35 +248,35 @@ def step_of(node: Node, folder: Path | None) -> Step:
 
 
 def _act(node: Node, kind: str, folder: Path | None) -> Act:
-    given = node.at(kind)
+    body = node.at(kind)
     match kind:
         case "push":
-            return _push(given, folder)
+            return _push(body, folder)
         case "run":
             return _run(node)
         case "settings":
-            given.mapping("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
+            body.mapping("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
             changed = {
-                name: {key: value.maybe() for key, value in data.entries()} for name, data in given.entries()
+                name: {key: value.maybe() for key, value in data.entries()} for name, data in body.entries()
             }
             return ChangeSettings(settings=changed)
         case "repo":
-            given.mapping("url", "error")
-            return ChangeRepo(url=given.at("url").text(DEFAULT_REPO), error=given.at("error").text(""))
+            body.mapping("url", "error")
+            return ChangeRepo(url=body.at("url").text(DEFAULT_REPO), error=body.at("error").text(""))
         case "delete_branch":
-            given.mapping("repo", "branch")
-            return DeleteBranch(repo=given.at("repo").text(DEFAULT_REPO), branch=given.at("branch").text())
+            body.mapping("repo", "branch")
+            return DeleteBranch(repo=body.at("repo").text(DEFAULT_REPO), branch=body.at("branch").text())
         case "api_server":
-            given.mapping("error")
-            return ChangeApiServer(error=given.at("error").text("").strip())
+            body.mapping("error")
+            return ChangeApiServer(error=body.at("error").text("").strip())
         case "controller":
-            return ChangeController(stopped=given.choice(("stops", "goes on")) == "stops")
+            return ChangeController(stopped=body.choice(("stops", "goes on")) == "stops")
         case "rendering":
-            given.mapping("path", "error")
-            return ChangeRendering(path=given.at("path").text().strip("/"), error=given.at("error").text(""))
+            body.mapping("path", "error")
+            return ChangeRendering(path=body.at("path").text().strip("/"), error=body.at("error").text(""))
         case _:
-            given.mapping("name", "unreachable")
-            return ChangeWebhook(name=given.at("name").text(), unreachable=given.at("unreachable").text(""))
+            body.mapping("name", "unreachable")
+            return ChangeWebhook(name=body.at("name").text(), unreachable=body.at("unreachable").text(""))
 
 
 def _push(node: Node, folder: Path | None) -> Push:

@@ -12,7 +12,7 @@ from whysync.diagnosis.report import Report
 from whysync.lab.player import ScenarioRun
 from whysync.reports import lab_pages
 from whysync.reports.lab_animation import Picture
-from whysync.reports.lab_timeline import Line, lines_of, told
+from whysync.reports.lab_timeline import Line, lines_of, timeline_lines
 from whysync.reports.output import out
 from whysync.reports.terminal import Terminal
 
@@ -22,47 +22,47 @@ _FRAME_SECONDS = 0.4
 _MOST_FRAMES = 250
 
 
-def show_run(done: ScenarioRun, report: Report, terminal: Terminal, *, speed: float) -> None:
-    """As a moving picture on a terminal, as lines elsewhere; then phases and waves as they ended."""
-    scenario = done.scenario
+def show_run(run: ScenarioRun, report: Report, terminal: Terminal, *, speed: float) -> None:
+    """Show the run: animated on a terminal, as lines elsewhere; then the final phases and waves."""
+    scenario = run.scenario
     desired = {app.case.app.qualified_name: app.case.desired for app in report.apps}
     title = f"{scenario.name}   {scenario.title}"
-    picture = Picture(title, scenario.starts, done.elapsed, desired)
+    picture = Picture(title, scenario.starts, run.elapsed, desired)
     if out().is_terminal and speed > 0:
-        _animate(done, picture, terminal, speed)
+        _animate(run, picture, terminal, speed)
     else:
-        out().say(*_lines(done, terminal, title))
-        for moment in done.trace:
+        out().say(*_lines(run, terminal, title))
+        for moment in run.trace:
             picture.feed(moment)
         out().say(*picture.ending(terminal))
     out().say("")
 
 
-def _lines(done: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
-    scenario = done.scenario
+def _lines(run: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
+    scenario = run.scenario
     yield from terminal.wrap(title, indent=0)
-    began = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
+    start = f"{scenario.starts:%A} {scenario.starts.day} {scenario.starts:%B %Y, %H:%M} UTC"
     yield from terminal.wrap(
-        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {began}", indent=0
+        f"Argo CD {scenario.argocd.version}; the clock is simulated and starts on {start}", indent=0
     )
     yield ""
-    yield from told([*_action_lines(done), *lines_of(done.trace)], scenario.starts, terminal)
-    yield f"{lab_pages.end_of(done.elapsed):>9}    the end"
+    yield from timeline_lines([*_action_lines(run), *lines_of(run.trace)], scenario.starts, terminal)
+    yield f"{lab_pages.end_of(run.elapsed):>9}    the end"
 
 
-def _action_lines(done: ScenarioRun) -> Iterator[Line]:
-    for action in done.actions:
+def _action_lines(run: ScenarioRun) -> Iterator[Line]:
+    for action in run.actions:
         mark = "bad" if action.failed else "action"
         answer = f" ({action.answer})" if action.answer else ""
         yield Line(at=action.at, mark=mark, text=f"{action.text}{answer}", starts_round=True)
 
 
-def _animate(done: ScenarioRun, picture: Picture, terminal: Terminal, speed: float) -> None:
-    """Nothing is simulated here: the run is over, and is shown as if it went on."""
+def _animate(run: ScenarioRun, picture: Picture, terminal: Terminal, speed: float) -> None:
+    """Replay the finished run; nothing is simulated here."""
     scenes = sorted(
         [
-            *((moment.at, 1, moment) for moment in done.trace),
-            *((action.at, 0, action) for action in done.actions),
+            *((moment.at, 1, moment) for moment in run.trace),
+            *((action.at, 0, action) for action in run.actions),
         ],
         key=lambda scene: (scene[0], scene[1]),
     )
@@ -70,11 +70,11 @@ def _animate(done: ScenarioRun, picture: Picture, terminal: Terminal, speed: flo
     some = len(scenes) // _MOST_FRAMES + 1
     pause = min(_FRAME_SECONDS, _SHOW_SECONDS * some / max(len(scenes), 1)) / speed
     with _hidden_cursor():
-        for number, (at, _, what) in enumerate(scenes):
-            if isinstance(what, TraceEvent):
-                picture.feed(what)
+        for number, (at, _, item) in enumerate(scenes):
+            if isinstance(item, TraceEvent):
+                picture.feed(item)
             else:
-                picture.note(at, what.text)
+                picture.note(at, item.text)
             if number % some:
                 continue
             frame = picture.frame(terminal)
@@ -97,8 +97,8 @@ def _draw(lines: list[str], before: int) -> int:
 @contextlib.contextmanager
 def _hidden_cursor() -> Generator[None]:
     """Ctrl-C in the middle must not leave a terminal without one."""
-    out().show_cursor(shown=False)
+    out().show_cursor(visible=False)
     try:
         yield
     finally:
-        out().show_cursor(shown=True)
+        out().show_cursor(visible=True)

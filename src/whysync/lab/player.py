@@ -131,12 +131,12 @@ def _cluster(scenario: Scenario) -> WorldCluster:
 def _created(scenario: Scenario) -> list[Object]:
     """The initial objects, after the namespaces they are in and before the webhook configurations."""
     objects = [copy_object(obj) for obj in scenario.cluster.objects]
-    named = {text(dig(obj, "metadata", "name")) for obj in objects if obj.get("kind") == "Namespace"}
+    declared = {text(dig(obj, "metadata", "name")) for obj in objects if obj.get("kind") == "Namespace"}
     used = [text(dig(obj, "metadata", "namespace")) for obj in objects]
     namespaces: list[Object] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
         for name in dict.fromkeys(("default", "kube-system", *used))
-        if name and name not in named
+        if name and name not in declared
     ]
     return [*namespaces, *objects, *configurations_of(scenario.cluster.webhooks)]
 

@@ -14,9 +14,9 @@ from whysync.lab.scenario import Writer
 class ScenarioWriter:
     """Writes its fields some seconds after they were changed: one side of a loop."""
 
-    def __init__(self, writer: Writer, began: datetime) -> None:
+    def __init__(self, writer: Writer, start: datetime) -> None:
         self._writer = writer
-        self._awake = began + timedelta(seconds=writer.starts)
+        self._awake = start + timedelta(seconds=writer.starts)
         self._due: datetime | None = None
         self._seen = -1
 

@@ -37,16 +37,16 @@ class Node:
         self.source = source
         self.pointer = pointer
 
-    def fail(self, what: str, *, why: str = "", next: str = _FORMAT) -> NoReturn:
-        raise Unreadable(what=f"{self.source.location(self.pointer)}: {what}", why=why, next=next)
+    def fail(self, problem: str, *, why: str = "", next: str = _FORMAT) -> NoReturn:
+        raise Unreadable(what=f"{self.source.location(self.pointer)}: {problem}", why=why, next=next)
 
     @property
     def name(self) -> str:
         """The path as people write it: `happens[2].run`."""
-        written = ""
+        path = ""
         for part in pointers.split(self.pointer):
-            written += f"[{part}]" if part.isdecimal() else f".{part}" if written else part
-        return written or "the file"
+            path += f"[{part}]" if part.isdecimal() else f".{part}" if path else part
+        return path or "the file"
 
     def _child(self, key: str | int, value: Json) -> Node:
         return Node(value, self.source, f"{self.pointer}/{pointers.escape(str(key))}")
@@ -57,10 +57,12 @@ class Node:
             self.fail(f"{self.name} must be a mapping, not {kind_of(self.value)}")
         for key in self.value:
             if allowed and key not in allowed:
-                near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
+                matches = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
                 self._child(key, None).fail(
                     f"{self.name} has no field {key!r}",
-                    why=f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(sorted(allowed))}",
+                    why=f"did you mean {matches[0]!r}?"
+                    if matches
+                    else f"known keys: {', '.join(sorted(allowed))}",
                 )
         return self.value
 
@@ -127,17 +129,17 @@ class Node:
         return self.value
 
     def choice(self, options: Sequence[str], default: str | None = None) -> str:
-        written = self.text(default)
-        if written not in options:
-            near = difflib.get_close_matches(
-                written, [option for option in options if option], n=1, cutoff=0.5
+        value = self.text(default)
+        if value not in options:
+            matches = difflib.get_close_matches(
+                value, [option for option in options if option], n=1, cutoff=0.5
             )
             known = ", ".join(option for option in options if option)
             self.fail(
-                f"{self.name} cannot be {written!r}",
-                why=f"did you mean {near[0]!r}?" if near else f"it is one of {known}",
+                f"{self.name} cannot be {value!r}",
+                why=f"did you mean {matches[0]!r}?" if matches else f"it is one of {known}",
             )
-        return written
+        return value
 
     def duration(self, default: float | None = None) -> float:
         """A duration of simulated time such as `90s`, `10m`, `1h30m`, in seconds."""
@@ -145,12 +147,12 @@ class Node:
             return default
         if self.value == 0:
             return 0.0
-        written = self.text()
+        value = self.text()
         try:
-            seconds = parse_duration(written.removeprefix("after ")).total_seconds()
+            seconds = parse_duration(value.removeprefix("after ")).total_seconds()
         except BadDuration:
             self.fail(
-                f"{self.name} is {written!r}, which is no duration",
+                f"{self.name} is {value!r}, which is no duration",
                 why="a duration has a unit: 30s, 5m, 1h30m",
             )
         if not 0 <= seconds <= LONGEST:
@@ -190,8 +192,8 @@ class Node:
                 self.fail(f"{self.name} contains {kind_of(document.body)} instead of an object")
             yield document.body
 
-    def missing(self, what: str) -> NoReturn:
-        self.fail(f"{self.name} is missing: it must be {what}")
+    def missing(self, expected: str) -> NoReturn:
+        self.fail(f"{self.name} is missing: it must be {expected}")
 
 
 def kind_of(value: Json) -> str:

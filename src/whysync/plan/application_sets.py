@@ -25,24 +25,24 @@ _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9.-]")
 _MAX_APPLICATIONS: Final = 1000
 _MAX_BYTES: Final = 1 << 20
 _KNOWN: Final = frozenset({"list", "git", "matrix", "merge"})
-Holds = Callable[[Object], bool]
+ContainsSource = Callable[[Object], bool]
 
 
 class NotExpanded(Exception):
     """The reason why an ApplicationSet is not expanded."""
 
 
-def expanded(body: Object, root: Path, holds: Holds) -> list[Object]:
+def expanded(body: Object, root: Path, contains_source: ContainsSource) -> list[Object]:
     """The Applications of an ApplicationSet; raises `NotExpanded`."""
-    return list(_Set(body, root, holds).applications())
+    return list(_Set(body, root, contains_source).applications())
 
 
 class _Set:
-    def __init__(self, body: Object, root: Path, holds: Holds) -> None:
+    def __init__(self, body: Object, root: Path, contains_source: ContainsSource) -> None:
         self._meta = fields(body.get("metadata"))
         self._spec = fields(body.get("spec"))
         self._root = root
-        self._holds = holds
+        self._contains_source = contains_source
         self._go = self._spec.get("goTemplate") is True
 
     def applications(self) -> Iterator[Object]:
@@ -124,7 +124,7 @@ class _Set:
         return repr([params.get(key) for key in keys])
 
     def _git(self, options: Object) -> Iterator[Object]:
-        if not self._holds(options):
+        if not self._contains_source(options):
             raise NotExpanded("its git generator reads another repository")
         values = fields(options.get("values"))
         for params in (*self._directories(options), *self._files(options)):
@@ -146,7 +146,7 @@ class _Set:
             if path.is_symlink() or not path.is_dir() or any(p.startswith(".") for p in relative.split("/")):
                 continue
             matching = [directory for directory in entries if _matches(relative, text(directory.get("path")))]
-            if matching and not any(fit.get("exclude") is True for fit in matching):
+            if matching and not any(directory.get("exclude") is True for directory in matching):
                 yield self._path(relative)
 
     def _files(self, options: Object) -> Iterator[Object]:

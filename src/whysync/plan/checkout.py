@@ -50,7 +50,7 @@ class Checkout(msgspec.Struct, kw_only=True):
             self._changed = frozenset(path for path in old.keys() | new.keys() if _differ(path, old, new))
         return self._changed
 
-    def holds(self, source: Object) -> bool:
+    def contains_source(self, source: Object) -> bool:
         """Is it a source whose files are in this checkout?"""
         url = text(source.get("repoURL"))
         if not url or source.get("chart") or url.startswith("oci://"):
@@ -67,7 +67,7 @@ class Checkout(msgspec.Struct, kw_only=True):
     def sources(self, applications: list[Object], side: Side) -> GitSources:
         """The renderer of these Applications, with this side for every branch of this repository."""
         every = [source for application in applications for source in sources_of(application)]
-        urls = sorted({text(source.get("repoURL")) for source in every if self.holds(source)})
+        urls = sorted({text(source.get("repoURL")) for source in every if self.contains_source(source)})
         own = {repository_key(url) for url in urls}
         tags = {name.removeprefix("refs/tags/") for name in self.repo.refs() if name.startswith("refs/tags/")}
 

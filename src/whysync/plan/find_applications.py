@@ -39,7 +39,7 @@ def is_application(body: Object) -> bool:
     return body.get("kind") == "Application" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
-def gone_in_words(app: FoundApp, objects: int) -> str:
+def removal_note(app: FoundApp, objects: int) -> str:
     """What happens to the objects of an Application that is removed from Git: its finalizers decide."""
     if not Finalizers.of(app.body).cascades:
         fate = "its objects stay in the cluster and are no longer managed"
@@ -64,9 +64,9 @@ def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | N
             continue
         file = str(path.relative_to(root))
         for body in _objects(path):
-            for made in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
-                if is_application(made) and text(dig(made, "metadata", "name")):
-                    app = FoundApp(body=placed(made), file=file)
+            for application in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
+                if is_application(application) and text(dig(application, "metadata", "name")):
+                    app = FoundApp(body=placed(application), file=file)
                     apps.setdefault(app.name, app)
     return list(apps.values())
 
@@ -77,7 +77,7 @@ def _is_set(body: Object) -> bool:
 
 def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list[str] | None) -> list[Object]:
     try:
-        return expanded(body, side.tree.root, checkout.holds)
+        return expanded(body, side.tree.root, checkout.contains_source)
     except (NotExpanded, RecursionError) as problem:
         if notes is not None:
             notes.append(f"the ApplicationSet in {file} is not expanded: {problem}")
@@ -115,7 +115,7 @@ def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
         return True
     for source in sources_of(app.body):
         folder = text(source.get("path")).strip("/").removeprefix("./")
-        if folder and checkout.holds(source) and (_within(folder, path) or _within(path, folder)):
+        if folder and checkout.contains_source(source) and (_within(folder, path) or _within(path, folder)):
             return True
     return False
 
@@ -127,7 +127,7 @@ def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
     if not generate_paths or app.file in changed:
         return True
     for source in sources_of(app.body):
-        if not checkout.holds(source):
+        if not checkout.contains_source(source):
             continue
         folder = text(source.get("path")).strip("/")
         for path_pattern in filter(None, (part.strip() for part in generate_paths.split(";"))):

@@ -13,17 +13,17 @@ _MAX_REASONS: Final = 6
 
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     """The safety of a plan; what the commit removes counts even if the sync fails before pruning."""
-    done = next((run.safety for run in runs if run.safety is not None), None)
-    reasons = list(done.reasons) if done is not None else []
+    simulated = next((run.safety for run in runs if run.safety is not None), None)
+    reasons = list(simulated.reasons) if simulated is not None else []
     known = {ref.key for reason in reasons for ref in reason.refs}
     harm: list[Reason] = []
     for change in changes:
         if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
             text = f"it deletes {change.ref}: {change.risk}"
             harm.append(Reason(kind=ReasonKind.DELETES, text=text, refs=(change.ref,)))
-    if harm or (done is not None and done.sync is SyncSafety.UNSAFE):
-        outcome = done.outcome if done is not None else SyncOutcome.UNKNOWN
+    if harm or (simulated is not None and simulated.sync is SyncSafety.UNSAFE):
+        outcome = simulated.outcome if simulated is not None else SyncOutcome.UNKNOWN
         return Safety(
             sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MAX_REASONS])
         )
-    return done if done is not None else Safety(sync=SyncSafety.SAFE)
+    return simulated if simulated is not None else Safety(sync=SyncSafety.SAFE)

@@ -24,11 +24,11 @@ from whysync.plan.find_applications import (
     FoundApp,
     apps_in,
     concerns,
-    gone_in_words,
     is_application,
     may_be_touched,
     placed,
     qualified,
+    removal_note,
 )
 from whysync.plan.merge_safety import safety_of
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
@@ -110,7 +110,7 @@ def plan(
     ]
     if not (path or name or file):
         notes += [
-            gone_in_words(before[name], len(rendered(checkout, before[name], checkout.base).objects))
+            removal_note(before[name], len(rendered(checkout, before[name], checkout.base).objects))
             for name in sorted(before.keys() - names)
         ]
     return Plan(
@@ -140,7 +140,8 @@ def _chosen(
         apps += [
             app
             for app in live_apps
-            if app.name not in in_checkout and any(checkout.holds(source) for source in sources_of(app.body))
+            if app.name not in in_checkout
+            and any(checkout.contains_source(source) for source in sources_of(app.body))
         ]
     if name:
         chosen = [app for app in apps if name in (app.name, app.name.partition("/")[2])]
@@ -195,7 +196,9 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
         except RepoProblem as problem:
             result.problem = problem.message
             unavailable = sources.unavailable.get(app.name)
-            if unavailable is not None or not any(checkout.holds(source) for source in sources_of(app.body)):
+            if unavailable is not None or not any(
+                checkout.contains_source(source) for source in sources_of(app.body)
+            ):
                 result.gap = problem.message
     return result
 
@@ -231,7 +234,7 @@ def _planned(
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
     notes: list[str] = []
-    case = _found_case(live, app.name, base) if live is not None else None
+    case = _live_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
     unseen = case.gaps if case is not None else ()
@@ -253,14 +256,14 @@ def _planned(
         if case is None:
             notes.append("the base itself fails on an empty cluster: the change is not simulated on it")
     elif case is not None:
-        head_objects = _as_seen(case, base.objects, new.objects)
+        head_objects = _with_masked_secrets(case, base.objects, new.objects)
     if trials is not None:
         trials[app.name] = Trial(
             application=app.body,
             head=new.objects,
             known=base.objects,
             case=case,
-            found_head=head_objects,
+            masked_head=head_objects,
             cluster=planned_cluster,
         )
     runs: list[Run] = []
@@ -295,7 +298,7 @@ def _planned(
     )
 
 
-def _found_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
+def _live_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
     """The app as in the facts; the desired state comes from the base if they do not contain it."""
     try:
         case = case_in(live, name)
@@ -350,7 +353,7 @@ def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSou
     return run.snapshot if run.passed else None
 
 
-def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
+def _with_masked_secrets(case: Case, base: list[Object], head: list[Object]) -> list[Object]:
     """Secrets that the commit does not change are taken from the facts, where their values are masked."""
     masked_secrets = {
         (desired_object.ref.kind, desired_object.ref.name): desired_object.body
@@ -365,6 +368,6 @@ def _as_seen(case: Case, base: list[Object], head: list[Object]) -> list[Object]
         name = text(dig(obj, "metadata", "name"))
         known = masked_secrets.get(("Secret", name)) if obj.get("kind") == "Secret" else None
         result.append(known if known is not None and base_secrets.get(name) == obj else obj)
-    coming = tuple(Manifest(copy_object(seen_object), role=Role.DESIRED) for seen_object in result)
+    coming = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in result)
     hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
     return [with_shape(manifest.body, plain) for manifest, plain in zip(hidden, result, strict=True)]

@@ -77,13 +77,13 @@ class _Sync(msgspec.Struct):
 
     def run(self, before: str) -> Ended:
         argocd, clock = self.simulation.argocd, self.simulation.clock
-        began = clock.now
+        start = clock.now
 
         def ended(passed: bool, message: str, *notes: str) -> Ended:
             return Ended(
                 passed=passed,
                 message=message,
-                seconds=(clock.now - began).total_seconds(),
+                seconds=(clock.now - start).total_seconds(),
                 notes=notes,
                 logs=tuple(self.logs.values()),
             )
@@ -118,19 +118,21 @@ class _Sync(msgspec.Struct):
         operation: Object = {"sync": {"prune": self.prune}, "retry": {"limit": 0}}
         self.since = len(self.simulation.api_server.store.journal)
         argocd.request_sync(self.name, operation)
-        done = False
+        finished = False
         for duration in (*_LOG_TIMES, _MAX_SYNC_TIME):
-            done = self.simulation.until(lambda: "operation" not in argocd.applications[self.name], duration)
-            if done:
+            finished = self.simulation.until(
+                lambda: "operation" not in argocd.applications[self.name], duration
+            )
+            if finished:
                 break
             self.logs |= {
                 (log.namespace, log.pod, log.container): log for log in snapshot_of(self.simulation).logs
             }
         state = fields(argocd.status(self.name).get("operationState"))
         message = text(state.get("message"))
-        if done and state.get("phase") == "Succeeded":
+        if finished and state.get("phase") == "Succeeded":
             return None
-        return _FailedAttempt(message, finished=done)
+        return _FailedAttempt(message, finished=finished)
 
     def _tried_again(self) -> bool:
         """Retry as often as the policy allows, while each attempt finds a changed cluster.
@@ -145,9 +147,9 @@ class _Sync(msgspec.Struct):
             except BadBackoff:
                 return False
             self.simulation.run(max(pause, timedelta(seconds=1)))
-            written = self.simulation.api_server.store.journal[self.since :]
-            moved = any(change.object_key[0] not in _EVENTS for change in written)
-            if not moved or self.simulation.clock.now > until:
+            writes = self.simulation.api_server.store.journal[self.since :]
+            has_changed = any(change.object_key[0] not in _EVENTS for change in writes)
+            if not has_changed or self.simulation.clock.now > until:
                 return False
             self.tries += 1
             if self._try() is None:

@@ -14,8 +14,8 @@ def with_shape(masked: Object, plain: Object) -> Object:
     """
     if plain.get("kind") != "Secret":
         return masked
-    wrong = {key: _shape(value) for key, value in fields(plain.get("data")).items() if _is_wrong(value)}
-    return {**masked, "data": {**fields(masked.get("data")), **wrong}} if wrong else masked
+    invalid = {key: _shape(value) for key, value in fields(plain.get("data")).items() if _is_wrong(value)}
+    return {**masked, "data": {**fields(masked.get("data")), **invalid}} if invalid else masked
 
 
 def _is_wrong(value: Json) -> bool:

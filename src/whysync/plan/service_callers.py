@@ -29,8 +29,8 @@ def needs_of(obj: Object, services: dict[tuple[str, str], Object], namespace: st
     needed: dict[str, None] = {}
     for template in pod_templates(obj):
         for raw in items(template.get("containers")):
-            for word in _words(fields(raw)):
-                for host, port in _hosts(word):
+            for argument in _arguments(fields(raw)):
+                for host, port in _hosts(argument):
                     name, _, rest = host.partition(".")
                     service_namespace = rest.partition(".")[0]
                     service = services.get((service_namespace or own_namespace, name))
@@ -81,7 +81,7 @@ def with_callers(
     return replace(behavior, pods=(*callers, *behavior.pods)) if callers else behavior
 
 
-def _words(container: Object) -> Iterator[str]:
+def _arguments(container: Object) -> Iterator[str]:
     for field in ("command", "args"):
         for argument in items(container.get(field)):
             yield from text(argument)[:_MAX_LENGTH].split()
@@ -89,11 +89,11 @@ def _words(container: Object) -> Iterator[str]:
         yield text(dig(raw, "value"))[:_MAX_LENGTH]
 
 
-def _hosts(word: str) -> Iterator[tuple[str, int]]:
+def _hosts(text: str) -> Iterator[tuple[str, int]]:
     """Hosts with a port, and hosts of URLs; a single word is not a host."""
-    for matched in _HOST.finditer(word.strip("'\"").lower()):
-        if matched[2] or "://" in matched[0]:
-            yield matched[1], int(matched[2] or 0)
+    for match in _HOST.finditer(text.strip("'\"").lower()):
+        if match[2] or "://" in match[0]:
+            yield match[1], int(match[2] or 0)
 
 
 def _ports(service: Object) -> set[int]:

@@ -115,10 +115,10 @@ def _state(event: TraceEvent | None, *, completed: bool) -> State:
 def _after(
     start: datetime | None,
     events: Iterable[TraceEvent | None],
-    which: Callable[[Iterable[datetime]], datetime],
+    selected: Callable[[Iterable[datetime]], datetime],
 ) -> float | None:
     times = [event.at for event in events if event is not None]
-    return (which(times) - start).total_seconds() if times and start is not None else None
+    return (selected(times) - start).total_seconds() if times and start is not None else None
 
 
 def _service(need: str) -> str:

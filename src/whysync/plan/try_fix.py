@@ -37,7 +37,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What already runs."""
     case: Case | None
     """The base or the live cluster, if there is one."""
-    found_head: list[Object]
+    masked_head: list[Object]
     """As rendered; secrets are masked as in `case`."""
     cluster: PlannedCluster
 
@@ -50,7 +50,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         repositories = repositories_of(self.application, fixed, clock)
         if not on_empty(self.application, fixed, repositories, known=self.known, keep=False).passed:
             return None
-        fixed_on_cluster = _with_fix(self.found_head, fix)
+        fixed_on_cluster = _with_fix(self.masked_head, fix)
         if self.case is None or fixed_on_cluster is None:
             return (PlannedCluster.EMPTY,)
         try:

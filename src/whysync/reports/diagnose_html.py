@@ -67,7 +67,7 @@ def _header(report: Report, entries: Sequence[Entry]) -> Iterator[Xml]:
     if len(entries) == 1 and len(report.apps) == 1:
         yield tag("p", "whysync diagnose", class_="soft")
     else:
-        yield tag("h1", str(counts_of(report)), class_=_look(report))
+        yield tag("h1", str(counts_of(report)), class_=_verdict_class(report))
         if len(entries) > 1:
             rows = [
                 tag(
@@ -82,7 +82,7 @@ def _header(report: Report, entries: Sequence[Entry]) -> Iterator[Xml]:
     yield Xml("</header>")
 
 
-def _look(report: Report) -> str:
+def _verdict_class(report: Report) -> str:
     if any(map(is_broken, report.apps)):
         return "bad"
     return "wait" if any(app.is_unsure for app in report.apps) else "good"

@@ -98,7 +98,7 @@ def _is_prevention(finding: Finding) -> bool:
 
 
 def _what(report: AppReport) -> Iterator[Md]:
-    app, begun = report.case.app, since(report)
+    app, start = report.case.app, since(report)
     yield md("## What")
     yield BLANK
     yield md("**{}**", state_of(report))
@@ -109,8 +109,8 @@ def _what(report: AppReport) -> Iterator[Md]:
     for source in app.sources:
         location, revision = source.chart or source.path, source.target_revision or "HEAD"
         yield md("- from {} {} at {}", code(source.repo_url), code(location), code(revision))
-    if begun is not None and (report.findings or report.unexplained):
-        yield md("- began {}, according to its status", ago(report.case.now - begun))
+    if start is not None and (report.findings or report.unexplained):
+        yield md("- began {}, according to its status", ago(report.case.now - start))
     yield BLANK
 
 

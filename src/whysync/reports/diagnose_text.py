@@ -165,8 +165,8 @@ def _rest(report: Report, entries: Sequence[Entry], terminal: Terminal) -> Itera
     """How many apps are not shown, and what could not be checked in them."""
     counts = str(counts_of(report)).replace("·", terminal.mark("dot"))
     yield counts if entries else f"{terminal.paint(terminal.mark('good'), 'green')} {counts}"
-    shown = {id(entry.app) for entry in entries}
-    hidden = [app for app in report.apps if id(app) not in shown]
+    visible = {id(entry.app) for entry in entries}
+    hidden = [app for app in report.apps if id(app) not in visible]
     if not entries:
         yield from _gaps(gaps_of(hidden), terminal)
     for crashed in dict.fromkeys(crashed for app in hidden for crashed in app.crashed):
@@ -221,8 +221,8 @@ def _recent_changes(report: AppReport, terminal: Terminal) -> Iterator[str]:
         return
     yield ""
     if recent.began is not None:
-        began = f"{_when(recent.began, report)}, Application {recent.shown_by}"
-        yield from terminal.labeled("began", began)
+        start = f"{_when(recent.began, report)}, Application {recent.shown_by}"
+        yield from terminal.labeled("began", start)
     for number, change in enumerate(recent.changes[:_MOST_CHANGES]):
         yield from terminal.labeled("" if number else "changed", _change(change, report, terminal))
     if not recent.changes:
@@ -421,25 +421,25 @@ def _finding(
 
 def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """From what Argo CD shows down to the root cause."""
-    beside = [item for item in finding.evidence if _is_beside(item)]
-    steps = [item for item in finding.evidence if item not in beside]
-    shown = steps if wide else _explaining(steps)[-_LONGEST_CHAIN:]
-    for depth, evidence in enumerate(shown):
+    supporting = [item for item in finding.evidence if _is_supporting(item)]
+    steps = [item for item in finding.evidence if item not in supporting]
+    visible = steps if wide else _explaining(steps)[-_LONGEST_CHAIN:]
+    for depth, evidence in enumerate(visible):
         yield from terminal.wrap(_evidence(evidence, finding, wide=wide), **_step(depth, terminal))
     mark = f"{terminal.mark('left')} root cause"
-    *lines, last = terminal.wrap(one_line(finding.root or ""), **_step(len(shown), terminal))
+    *lines, last = terminal.wrap(one_line(finding.root or ""), **_step(len(visible), terminal))
     yield from (terminal.paint(line, "bold") for line in lines)
     if len(last) + 3 + len(mark) <= terminal.width:
         yield f"{terminal.paint(last, 'bold')}   {terminal.paint(mark, 'red')}"
     else:
         yield terminal.paint(last, "bold")
-        yield f"{'':<{_step(len(shown), terminal)['indent']}}{terminal.paint(mark, 'red')}"
-    for evidence in beside:
+        yield f"{'':<{_step(len(visible), terminal)['indent']}}{terminal.paint(mark, 'red')}"
+    for evidence in supporting:
         yield from terminal.labeled("evidence", _evidence(evidence, finding, wide=wide))
 
 
-def _is_beside(evidence: Evidence) -> bool:
-    """Is it about the previous version and its commit? That supports the revert: no step to the cause."""
+def _is_supporting(evidence: Evidence) -> bool:
+    """Is it about the previous version and its commit? It supports the revert only."""
     return bool(re.fullmatch(_OF_VERSIONS, evidence.pointer))
 
 
@@ -736,10 +736,10 @@ def _not_understood(report: AppReport, terminal: Terminal, *, wide: bool) -> Ite
     if texts:
         yield f"    {terminal.paint('reported, not understood', 'yellow')}"
     quotes = [(about, quote) for about, reported in texts.items() for quote in dict.fromkeys(reported)]
-    shown = len(quotes) if wide else _MOST_UNEXPLAINED
-    for number, (about, quote) in enumerate(quotes[:shown]):
+    limit = len(quotes) if wide else _MOST_UNEXPLAINED
+    for number, (about, quote) in enumerate(quotes[:limit]):
         if not number or quotes[number - 1][0] != about:
             yield f"      {terminal.paint(about, 'cyan')}"
         yield from terminal.wrap(one_line(quote), indent=8)
-    if len(quotes) > shown:
-        yield f"      and {len(quotes) - shown} more (-o wide)"
+    if len(quotes) > limit:
+        yield f"      and {len(quotes) - limit} more (-o wide)"

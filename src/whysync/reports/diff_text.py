@@ -34,7 +34,7 @@ _STATE_TEXTS = {
 }
 
 
-class Shown(msgspec.Struct, frozen=True, kw_only=True):
+class DiffOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to show in addition to the differences."""
 
     ignored: bool = False
@@ -42,12 +42,12 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     side_by_side: bool = False
 
 
-def render(apps: Sequence[AppDiff], terminal: Terminal, shown: Shown) -> Safe:
+def render(apps: Sequence[AppDiff], terminal: Terminal, options: DiffOptions) -> Safe:
     """The diffs; an app without differences takes one line if there are several apps."""
     out: list[str] = []
     was_long = False
     for app in apps:
-        lines = list(_app(app, terminal, shown, alone=len(apps) == 1))
+        lines = list(_app(app, terminal, options, alone=len(apps) == 1))
         is_long = len(lines) > 1
         if out and (is_long or was_long):
             out.append("")
@@ -56,7 +56,7 @@ def render(apps: Sequence[AppDiff], terminal: Terminal, shown: Shown) -> Safe:
     return output.text(out)
 
 
-def _app(app: AppDiff, terminal: Terminal, shown: Shown, *, alone: bool) -> Iterator[str]:
+def _app(app: AppDiff, terminal: Terminal, options: DiffOptions, *, alone: bool) -> Iterator[str]:
     yield answer(app, terminal)
     if app.comparison is None:
         yield from terminal.wrap(one_line(app.next), indent=_LABEL, first="  next")
@@ -76,8 +76,8 @@ def _app(app: AppDiff, terminal: Terminal, shown: Shown, *, alone: bool) -> Iter
         )
     for resource in app.in_state(State.DIFFERS, State.MISSING, State.EXTRA):
         yield ""
-        yield from _resource(resource, app.case, terminal, shown)
-    yield from _footer(app, terminal, shown)
+        yield from _resource(resource, app.case, terminal, options)
+    yield from _footer(app, terminal, options)
 
 
 def answer(app: AppDiff, terminal: Terminal) -> str:
@@ -88,13 +88,13 @@ def answer(app: AppDiff, terminal: Terminal) -> str:
     if app.failed:
         mark = terminal.paint(terminal.mark("bad"), "red")
         return f"{mark} {name}   Unknown: the comparison fails, as it would in Argo CD"
-    counted = [
+    states = [
         (len(app.in_state(State.DIFFERS)), "differs", "differ"),
         (len(app.in_state(State.MISSING)), "is missing", "are missing"),
         (len(app.in_state(State.EXTRA)), "is extra", "are extra"),
     ]
     counts = ", ".join(
-        f"{count} {singular if count == 1 else plural}" for count, singular, plural in counted if count
+        f"{count} {singular if count == 1 else plural}" for count, singular, plural in states if count
     )
     total = len(app.resources)
     if counts:
@@ -123,21 +123,21 @@ def _label(label: str, text: str, terminal: Terminal) -> list[str]:
     return terminal.wrap(text, indent=max(_LABEL, len(label) + 4), first=f"  {label}")
 
 
-def _resource(resource: ResourceDiff, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
+def _resource(resource: ResourceDiff, case: Case, terminal: Terminal, options: DiffOptions) -> Iterator[str]:
     yield terminal.paint(f"===== {resource.title} ======", "bold")
     if resource.state in _STATE_TEXTS:
         text = _STATE_TEXTS[resource.state]
         if resource.state is State.EXTRA:
             text += f" ({extra_text(resource)})"
         yield f"  {text}"
-    for changed in resource.fields:
-        yield from _field(changed, case, terminal, shown)
-    if shown.ignored:
+    for changed_field in resource.fields:
+        yield from _field(changed_field, case, terminal, options)
+    if options.ignored:
         for field in resource.ignored:
             yield from _ignored(field, terminal)
     if resource.disagreement:
         yield from terminal.wrap(f"{resource.disagreement}: {reason_for(resource, case)}", indent=2)
-    yield from _yaml(resource, terminal, shown)
+    yield from _yaml(resource, terminal, options)
 
 
 def extra_text(resource: ResourceDiff) -> str:
@@ -146,12 +146,14 @@ def extra_text(resource: ResourceDiff) -> str:
     return "a sync with --prune deletes it"
 
 
-def _field(changed: ChangedField, case: Case, terminal: Terminal, shown: Shown) -> Iterator[str]:
-    yield from _values(changed.change, terminal)
-    text = writer_text(changed.ownership, case)
+def _field(
+    changed_field: ChangedField, case: Case, terminal: Terminal, options: DiffOptions
+) -> Iterator[str]:
+    yield from _values(changed_field.change, terminal)
+    text = writer_text(changed_field.ownership, case)
     yield from terminal.wrap(text, indent=_LABEL + 4, first="    written by")
-    if shown.managers:
-        for writer in (*changed.ownership.writers[1:], *changed.ownership.around[1:]):
+    if options.managers:
+        for writer in (*changed_field.ownership.writers[1:], *changed_field.ownership.around[1:]):
             yield from terminal.wrap(_writer(writer, case), indent=_LABEL + 4, first="    also")
 
 
@@ -235,12 +237,12 @@ def _lacks_last_applied(resource: ResourceDiff) -> bool:
     return resource.resource.strategy is Strategy.LEGACY and live is not None and last_applied(live) is None
 
 
-def _yaml(resource: ResourceDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
+def _yaml(resource: ResourceDiff, terminal: Terminal, options: DiffOptions) -> Iterator[str]:
     diff = resource.resource.diff
     if diff is None:
         return
     try:
-        if shown.side_by_side:
+        if options.side_by_side:
             yield from _side_by_side(resource, terminal)
             return
         yield terminal.paint("--- live", "red")
@@ -295,11 +297,11 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _footer(app: AppDiff, terminal: Terminal, shown: Shown) -> Iterator[str]:
+def _footer(app: AppDiff, terminal: Terminal, options: DiffOptions) -> Iterator[str]:
     """Ignored fields, resources for which Argo CD reports another status, and missing facts."""
     lines: list[str] = []
     hidden = [(resource, field) for resource in app.resources for field in resource.ignored]
-    if shown.ignored:
+    if options.ignored:
         for resource in app.resources:
             if resource.state is State.EQUAL and resource.ignored:
                 lines += ["", terminal.paint(f"===== {resource.title} ======", "bold")]

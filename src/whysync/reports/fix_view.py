@@ -139,7 +139,7 @@ def _head(chosen: Chosen) -> Iterator[str]:
         yield f"# {one_line(chosen.note)}"
     change = chosen.change
     if change is not None and change.changes:
-        yield from (f"# {one_line(words)}" for words in (change.place, change.check) if words)
+        yield from (f"# {one_line(text)}" for text in (change.place, change.check) if text)
     if change is not None and not change.changes:
         yield f"# {one_line(change.path)} has this change already"
     elif change is None and chosen.fix.kind is FixKind.MANIFEST and (chosen.fix.edits or chosen.fix.drops):

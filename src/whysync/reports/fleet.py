@@ -108,14 +108,14 @@ def broken_apps(report: Report, verdict_of: Callable[[AppReport], object]) -> tu
     )
 
 
-def _adds_nothing(app: AppReport, shown: AppReport, verdict_of: Callable[[AppReport], object]) -> bool:
+def _adds_nothing(app: AppReport, listed: AppReport, verdict_of: Callable[[AppReport], object]) -> bool:
     """Are the causes in this app those of the app that is shown already?"""
-    if app.first is None or shown.first is None or app.unexplained or app.crashed:
+    if app.first is None or listed.first is None or app.unexplained or app.crashed:
         return False
-    if group_key(app.first) != group_key(shown.first) or verdict_of(app) != verdict_of(shown):
+    if group_key(app.first) != group_key(listed.first) or verdict_of(app) != verdict_of(listed):
         return False
     return {group_key(finding) for finding in _causes(app)} <= {
-        group_key(finding) for finding in _causes(shown)
+        group_key(finding) for finding in _causes(listed)
     }
 
 

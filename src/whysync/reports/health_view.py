@@ -122,10 +122,10 @@ def _text(report: HealthReport, terminal: Terminal, *, wide: bool) -> list[str]:
 
 def _answer(report: HealthReport, terminal: Terminal) -> str:
     counts = Counter(obj.word for obj in report.objects)
-    counted = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
+    count_texts = [f"{counts[str(code)]} {code}" for code in reversed(HealthCode) if counts[str(code)]]
     if counts["-"]:
-        counted.append(f"{counts['-']} without a health check")
-    summary = ", ".join(counted)
+        count_texts.append(f"{counts['-']} without a health check")
+    summary = ", ".join(count_texts)
     total = len(report.objects)
     failed = len(report.failed)
     if not failed:

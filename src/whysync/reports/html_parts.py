@@ -57,13 +57,13 @@ def _parts(finding: Finding, report: AppReport, verdict: bool) -> Iterator[Xml]:
     if finding.root:
         yield tag("p", "Root: ", tag("b", one_line(finding.root)))
     if finding.evidence:
-        entries = [tag("li", _seen(evidence)) for evidence in finding.evidence[:_MOST_EVIDENCE]]
+        entries = [tag("li", _evidence_entry(evidence)) for evidence in finding.evidence[:_MOST_EVIDENCE]]
         yield tag("details", tag("summary", "Evidence"), tag("ul", *entries))
     for fix in finding.fixes:
         yield tag("div", BREAK, joined(_fix(fix, report), "\n"), BREAK, class_="fix")
 
 
-def _seen(evidence: Evidence) -> Xml:
+def _evidence_entry(evidence: Evidence) -> Xml:
     value = json.dumps(evidence.value, ensure_ascii=False) if evidence.value is not None else ""
     location = one_line(f"{evidence.source} {evidence.ref} {evidence.pointer}")
     shown_value = (": ", tag("code", one_line(value, 300))) if value else ()

@@ -121,20 +121,20 @@ class Progress:
         for phase, wave in sorted(groups):
             positions = sorted(groups[phase, wave])
             marks = [self._mark(position) for position in positions]
-            labels = [self._words(position) for position in positions]
+            labels = [self._label(position) for position in positions]
             if _ORDER[phase] is SyncPhase.SYNC_FAIL and all(mark == "dot" for mark in marks):
                 continue
             head = f"  {_ORDER[phase] if phase != shown_phase else '':<9}{wave:>3}  "
             shown_phase = phase
             yield from _wrapped(head, list(zip(marks, labels, strict=True)), terminal)
 
-    def _words(self, position: PicturePlace) -> str:
+    def _label(self, position: PicturePlace) -> str:
         pruned = self._states.get((position.phase, position.ref)) == "Pruned"
         suffix = "…" if (position.phase, position.ref) in self._nameless else " (pruned)" if pruned else ""
         return f"{position.ref.kind} {position.ref.name}{suffix}"
 
     def _mark(self, position: PicturePlace) -> str:
-        """Argo CD does not go on before a wave is done, even where it no longer says so of every object."""
+        """A wave that was followed by another one is done, even if Argo CD no longer reports every object."""
         state = self._states.get((position.phase, position.ref), "")
         if state in _FAILED:
             return "bad"
@@ -176,12 +176,12 @@ class Picture:
     """All apps of a run, and the clock."""
 
     def __init__(
-        self, title: str, began: datetime, duration: timedelta, desired: Mapping[str, Iterable[Manifest]]
+        self, title: str, start: datetime, duration: timedelta, desired: Mapping[str, Iterable[Manifest]]
     ) -> None:
         self._title = title
-        self._began = began
+        self._start = start
         self._lasts = duration
-        self._now = began
+        self._now = start
         self._last = ""
         self._apps = {
             name: Progress(name.rpartition("/")[2], manifests) for name, manifests in desired.items()
@@ -195,14 +195,14 @@ class Picture:
     def note(self, at: datetime, text: str) -> None:
         """Somebody did something."""
         self._now = max(self._now, at)
-        self._last = f"{elapsed(at - self._began)}  {one_line(text)}"
+        self._last = f"{elapsed(at - self._start)}  {one_line(text)}"
 
     def end(self) -> None:
-        self._now = self._began + self._lasts
+        self._now = self._start + self._lasts
 
     def frame(self, terminal: Terminal) -> list[str]:
         """The whole picture, no line longer than the screen."""
-        clock = f"{elapsed(self._now - self._began)} of {elapsed(self._lasts)} simulated"
+        clock = f"{elapsed(self._now - self._start)} of {elapsed(self._lasts)} simulated"
         lines = [
             terminal.paint(_cut(self._title, terminal), "bold"),
             f"  {clock}   {self._bar(terminal)}",
@@ -227,7 +227,7 @@ class Picture:
 
     def _bar(self, terminal: Terminal) -> str:
         total = self._lasts.total_seconds() or 1.0
-        filled = round(24 * min((self._now - self._began).total_seconds() / total, 1.0))
+        filled = round(24 * min((self._now - self._start).total_seconds() / total, 1.0))
         full, empty = ("━", "─") if terminal.unicode else ("=", "-")
         return full * filled + terminal.paint(empty * (24 - filled), "dim")
 

@@ -153,8 +153,8 @@ def _files(body: Object, terminal: Terminal) -> Iterator[str]:
                 **fields(fields_of_commit.get("renders")),
             }.items():
                 yield f"    {terminal.paint(path, 'cyan')}"
-                shown = content if isinstance(content, str) else yaml.dump(content)
-                yield from (f"      {line}".rstrip() for line in shown.rstrip().split("\n"))
+                content_text = content if isinstance(content, str) else yaml.dump(content)
+                yield from (f"      {line}".rstrip() for line in content_text.rstrip().split("\n"))
 
 
 def verdict(name: str, differences: list[str], terminal: Terminal) -> Iterator[str]:

@@ -83,8 +83,8 @@ def _shortened(text: str) -> str:
     )
 
 
-def told(lines: list[Line], began: datetime, terminal: Terminal) -> Iterator[str]:
-    """In the order of time; a round of syncs that is as the one before is counted, not told."""
+def timeline_lines(lines: list[Line], start: datetime, terminal: Terminal) -> Iterator[str]:
+    """The lines in chronological order; equal rounds of syncs are counted instead of repeated."""
     several = len({line.app for line in lines if line.app}) > 1
     rounds = _rounds(sorted(lines, key=lambda line: line.at))
     at = 0
@@ -92,12 +92,12 @@ def told(lines: list[Line], began: datetime, terminal: Terminal) -> Iterator[str
         length, times = _repeats(rounds, at)
         for sync_round in rounds[at : at + length]:
             for line in sync_round:
-                yield from _written(line, began, terminal, several=several)
+                yield from _formatted(line, start, terminal, several=several)
         if times > 1:
             last = rounds[at + length * times - 1][-1].at
             more = times - 1
             count = "once more" if more == 1 else f"{more} times more"
-            yield f"{'':>9}  (the same again, {count}, until {elapsed(last - began)})"
+            yield f"{'':>9}  (the same again, {count}, until {elapsed(last - start)})"
         at += length * times
 
 
@@ -129,11 +129,11 @@ def _signature(sync_round: list[Line]) -> tuple[tuple[str, str, str], ...]:
     return tuple((line.app, line.mark, line.text) for line in sync_round)
 
 
-def _written(line: Line, began: datetime, terminal: Terminal, *, several: bool) -> Iterator[str]:
+def _formatted(line: Line, start: datetime, terminal: Terminal, *, several: bool) -> Iterator[str]:
     mark = terminal.mark(line.mark) if line.mark else " "
     color = {"bad": "red", "good": "green"}.get(line.mark)
     prefix = f"{line.app}: " if several and line.app else ""
-    first = f"{elapsed(line.at - began):>9}  {mark} "
+    first = f"{elapsed(line.at - start):>9}  {mark} "
     text = one_line(f"{prefix}{line.text}", 600).replace("·", terminal.mark("dot"))
     for number, wrapped in enumerate(terminal.wrap(text, indent=len(first), first=first)):
         yield terminal.paint(wrapped, color) if color and number == 0 and line.mark == "bad" else wrapped

@@ -23,7 +23,7 @@ def render(outcome: Outcome) -> Safe:
     lines = [*_verdict(outcome)]
     used = sum(len(line) + 1 for line in lines)
     omitted: list[Finding] = []
-    ordered = sorted(outcome.findings, key=lambda one: -one.severity.weight)
+    ordered = sorted(outcome.findings, key=lambda candidate: -candidate.severity.weight)
     if ordered:
         head = [row("", "where", "what"), rule(3)]
         lines += head

@@ -57,7 +57,7 @@ def row_of(report: AppReport) -> Row:
     app = report.case.app
     first = report.first
     cause = first.cause if first else "unexplained" if report.unexplained else ""
-    begun = since(report)
+    start = since(report)
     return Row(
         name=app.name,
         namespace=app.namespace,
@@ -68,7 +68,7 @@ def row_of(report: AppReport) -> Row:
         health=app.status.health.status,
         policy=_policy(report),
         conditions=",".join(sorted({condition.type for condition in app.status.conditions})),
-        since=short_age(report.case.now - begun) if begun and cause else "",
+        since=short_age(report.case.now - start) if start and cause else "",
         cause=cause,
         verdict=one_line(first.verdict) if first else "",
         instance=report.case.instance,
@@ -83,8 +83,8 @@ def since(report: AppReport) -> datetime | None:
 
 def _age(report: AppReport) -> timedelta:
     """The age of the problem; the maximum if there is none, or its time is unknown."""
-    begun = since(report) if report.findings or report.unexplained else None
-    return report.case.now - begun if begun else timedelta.max
+    start = since(report) if report.findings or report.unexplained else None
+    return report.case.now - start if start else timedelta.max
 
 
 def _policy(report: AppReport) -> str:

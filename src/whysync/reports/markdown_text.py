@@ -41,7 +41,7 @@ BLANK: Final = Md("")
 
 
 def words(value: object) -> Md:
-    """Text that reads as written, on one line."""
+    """The value as one line of text, with Markdown's special characters escaped."""
     if isinstance(value, Md):
         return value
     return Md(_SPECIAL.sub(_escape, one_line(str(value), _LONGEST)))

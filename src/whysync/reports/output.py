@@ -94,8 +94,8 @@ class Out:
         self._stream.write(f"\r{one_safe_line(line)}\x1b[K")
         self._stream.flush()
 
-    def show_cursor(self, *, shown: bool) -> None:
-        self._stream.write("\x1b[?25h" if shown else "\x1b[?25l")
+    def show_cursor(self, *, visible: bool) -> None:
+        self._stream.write("\x1b[?25h" if visible else "\x1b[?25l")
         self._stream.flush()
 
 
@@ -109,7 +109,7 @@ def err() -> Out:
 
 def captured(show: Callable[[], int]) -> tuple[Safe, int]:
     """What `show` writes to standard output, and what it returns."""
-    written = io.StringIO()
-    with redirect_stdout(written):
+    buffer = io.StringIO()
+    with redirect_stdout(buffer):
         code = show()
-    return Safe(written.getvalue()), code
+    return Safe(buffer.getvalue()), code

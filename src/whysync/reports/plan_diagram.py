@@ -72,38 +72,38 @@ def colour_of(sort: ChangeKind) -> str:
     return _COLOURS[sort]
 
 
-def drawn(run: Run, marks: Marks, *, top: int = 0) -> Drawing:
-    return _Picture(run, marks).drawn(top)
+def draw(run: Run, marks: Marks, *, top: int = 0) -> Drawing:
+    return _Picture(run, marks).draw(top)
 
 
-def in_words(step: Step) -> Iterator[str]:
-    """A line for each resource of a wave, for those who cannot see the picture."""
-    shown = shown_of(step)
-    for item in shown:
+def step_lines(step: Step) -> Iterator[str]:
+    """A line for each resource of a wave, as the text alternative of the diagram."""
+    visible = visible_items(step)
+    for item in visible:
         name = f"{item.ref.kind} {item.ref.name}{' (hook)' if item.hook else ''}"
         yield f"{name}: {STATE_WORDS[item.state]}{f', {item.note}' if item.note else ''}"
-    if len(shown) < len(step.items):
-        yield f"and {len(step.items) - len(shown):,} more"
+    if len(visible) < len(step.items):
+        yield f"and {len(step.items) - len(visible):,} more"
 
 
-def shown_of(step: Step) -> list[Item]:
-    """In their order; where there are too many, those that went wrong are among them in any case."""
+def visible_items(step: Step) -> list[Item]:
+    """The items to draw, in order; if there are too many, failed and waiting ones are preferred."""
     if len(step.items) <= _MOST_CHIPS:
         return list(step.items)
-    bad = [item for item in step.items if item.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
+    failing = [item for item in step.items if item.state in (State.FAILED, State.WAITING)][:_MOST_CHIPS]
     rest = (item for item in step.items if item.state not in (State.FAILED, State.WAITING))
-    shown = {id(one) for one in bad} | {
-        id(one) for one, _ in zip(rest, range(_MOST_CHIPS - len(bad)), strict=False)
+    chosen_ids = {id(entry) for entry in failing} | {
+        id(entry) for entry, _ in zip(rest, range(_MOST_CHIPS - len(failing)), strict=False)
     }
-    return [item for item in step.items if id(item) in shown]
+    return [item for item in step.items if id(item) in chosen_ids]
 
 
-def lasted(step: Step) -> str:
+def time_range(step: Step) -> str:
     """`0 s … 10 min 1 s`, on the virtual clock."""
     if step.began is None or step.ended is None:
         return ""
-    began, ended = took(step.began), took(step.ended)
-    return ended if began == ended else f"{began} … {ended}"
+    start, end = took(step.began), took(step.ended)
+    return end if start == end else f"{start} … {end}"
 
 
 class _Picture:
@@ -115,19 +115,27 @@ class _Picture:
         self.lanes: list[Xml] = []
         self.stops: list[tuple[int, State, int]] = []
 
-    def drawn(self, top: int) -> Drawing:
+    def draw(self, top: int) -> Drawing:
         y = top
         steps = _chosen(self.run.steps)
         last = max((n for n, step in enumerate(steps) if step.began is not None), default=-1)
-        began = y
+        lane_top = y
         for number, step in enumerate(steps):
             if number == 0 or steps[number - 1].phase != step.phase:
-                began = y
+                lane_top = y
                 self.above.text(24, y + 31, step.phase, "phase")
             y = self._wave(step, y + 12)
             if number + 1 == len(steps) or steps[number + 1].phase != step.phase:
                 self.lanes.append(
-                    tag("rect", x=8, y=began, width=WIDTH - 16, height=y - began + 4, rx=10, class_="lane")
+                    tag(
+                        "rect",
+                        x=8,
+                        y=lane_top,
+                        width=WIDTH - 16,
+                        height=y - lane_top + 4,
+                        rx=10,
+                        class_="lane",
+                    )
                 )
                 y += 14
             if number == last and not self.run.passed:
@@ -142,8 +150,8 @@ class _Picture:
         state = _worst(step)
         self.stops.append((y + _CHIP // 2, state, step.wave))
         x, top = _LEFT, y
-        shown = shown_of(step)
-        for item in shown:
+        visible = visible_items(step)
+        for item in visible:
             label = _short(f"{item.ref.kind} {item.ref.name}")
             notes = textwrap.wrap(one_line(item.note, 400), int((_RIGHT - _LEFT - 40) / _LETTER))
             width = self._width(item, label, notes)
@@ -155,8 +163,8 @@ class _Picture:
                 x, top = _LEFT, top + height + _GAP
             else:
                 x += width + _GAP
-        if len(shown) < len(step.items):
-            more = f"and {len(step.items) - len(shown):,} more"
+        if len(visible) < len(step.items):
+            more = f"and {len(step.items) - len(visible):,} more"
             if x > _LEFT and x + len(more) * _LETTER > _RIGHT:
                 x, top = _LEFT, top + _CHIP + _GAP
             self.above.text(x + 4, top + 18, more, "soft")
@@ -165,7 +173,7 @@ class _Picture:
         self.above.text(
             WIDTH - 24,
             y + 18,
-            lasted(step) if step.began is not None else "not reached",
+            time_range(step) if step.began is not None else "not reached",
             "soft",
             text_anchor="end",
         )
@@ -187,7 +195,7 @@ class _Picture:
         self.places.setdefault((item.ref.kind, item.ref.name), box)
         css_class = item.state.value
         kind, _, name = label.partition(" ")
-        inside = [
+        nodes = [
             tag(
                 "title",
                 one_line(f"{item.ref.kind} {item.ref.name}: {STATE_WORDS[item.state]} {item.note}", 600),
@@ -210,18 +218,16 @@ class _Picture:
         ]
         offset = x + 28 + _size(label) + 8
         if item.hook:
-            inside.append(tag("rect", x=offset, y=y + 6, width=38, height=16, rx=8, class_="tag"))
-            inside.append(tag("text", "hook", x=offset + 19, y=y + 18, class_="news", text_anchor="middle"))
+            nodes.append(tag("rect", x=offset, y=y + 6, width=38, height=16, rx=8, class_="tag"))
+            nodes.append(tag("text", "hook", x=offset + 19, y=y + 18, class_="news", text_anchor="middle"))
             offset += 46
         sort = self._mark(item)
         if sort is not None:
-            inside.append(
-                tag("text", MARKS[sort], x=offset, y=y + 18, class_=_COLOURS[sort], font_weight=700)
-            )
+            nodes.append(tag("text", MARKS[sort], x=offset, y=y + 18, class_=_COLOURS[sort], font_weight=700))
         for number, note in enumerate(notes):
-            bad = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"
-            inside.append(tag("text", one_line(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=bad))
-        self.above.parts.append(tag("g", *inside))
+            css = "bad" if item.state is State.FAILED else "wait" if item.state is State.WAITING else "soft"
+            nodes.append(tag("text", one_line(note), x=x + 28, y=y + 18 + (number + 1) * _LINE, class_=css))
+        self.above.parts.append(tag("g", *nodes))
 
     def _end(self, y: int, *, between: bool) -> int:
         """Where the sync stops, between what was reached and what was not."""
@@ -280,8 +286,8 @@ class _Picture:
 def _chosen(steps: tuple[Step, ...]) -> list[Step]:
     if len(steps) <= _MOST_WAVES:
         return list(steps)
-    bad = {n for n, step in enumerate(steps) if _worst(step) in (State.FAILED, State.WAITING)}
-    chosen = {*sorted(bad)[: _MOST_WAVES // 2]}
+    failing = {n for n, step in enumerate(steps) if _worst(step) in (State.FAILED, State.WAITING)}
+    chosen = {*sorted(failing)[: _MOST_WAVES // 2]}
     for number in range(len(steps)):
         if len(chosen) >= _MOST_WAVES:
             break

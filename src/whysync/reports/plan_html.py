@@ -13,17 +13,17 @@ from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.html_parts import finding_card, page_start
 from whysync.reports.output import Safe
-from whysync.reports.plan_diagram import WIDTH, colour_of, drawn, in_words, lasted, marks_of
+from whysync.reports.plan_diagram import WIDTH, colour_of, draw, marks_of, step_lines, time_range
 from whysync.reports.plan_style import PAGE
-from whysync.reports.plan_svg import headline, look_of
+from whysync.reports.plan_svg import headline, verdict_class
 from whysync.reports.plan_text import (
     CLUSTER_LABELS,
     MARKS,
     by_app,
-    change_words,
-    safety_words,
+    change_text,
+    safety_text,
     took,
-    untouched_words,
+    untouched_text,
     verdict_text,
 )
 from whysync.reports.terminal import one_line
@@ -44,7 +44,7 @@ _SAFETY: Final = {SyncSafety.SAFE: "good", SyncSafety.UNSAFE: "bad", SyncSafety.
 
 def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
-    apps = sorted(plan.apps, key=lambda one: one.passed)
+    apps = sorted(plan.apps, key=lambda candidate: candidate.passed)
     sections: list[Xml] = []
     omitted: list[AppPlan] = []
     used = 0
@@ -60,7 +60,7 @@ def render(plan: Plan, report: Report) -> Safe:
         *_header(plan, apps, reports),
         Xml("<main>"),
         *sections,
-        *_left(omitted, reports),
+        *_omitted(omitted, reports),
         Xml("</main>"),
         *_footer(plan),
         Xml("</body>\n</html>\n"),
@@ -70,8 +70,8 @@ def render(plan: Plan, report: Report) -> Safe:
 
 def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
     yield Xml("<header>")
-    mark = {"bad": "✗", "wait": "?", "good": "✓"}[look_of(plan)]
-    yield tag("h1", f"{mark} {headline(plan)}", class_=look_of(plan))
+    mark = {"bad": "✗", "wait": "?", "good": "✓"}[verdict_class(plan)]
+    yield tag("h1", f"{mark} {headline(plan)}", class_=verdict_class(plan))
     for app in [app for app in apps if not app.passed or not app.runs][:20]:
         yield tag("p", one_line(verdict_text(app, reports.get(app.name)), 600), class_="answer")
     yield tag(
@@ -84,8 +84,8 @@ def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -
     )
     if len(apps) > 1:
         rows = [
-            tag("li", tag("a", one_line(one.name), href=f"#app-{number}"), " ", _badge(one))
-            for number, one in enumerate(apps[:200])
+            tag("li", tag("a", one_line(listed.name), href=f"#app-{number}"), " ", _badge(listed))
+            for number, listed in enumerate(apps[:200])
         ]
         yield tag("nav", tag("ul", *rows), aria_label="Applications")
     yield Xml("</header>")
@@ -140,7 +140,7 @@ def _clusters(app: AppPlan) -> Iterator[Xml]:
 def _figure(run: Run, app: AppPlan, number: int, *, open: bool) -> Iterator[Xml]:
     """The diagram and the same as a list; collapsed unless `open`."""
     title = f"Phases and waves, {CLUSTER_LABELS[run.cluster]}"
-    picture = drawn(run, marks_of(app.changes), top=2)
+    picture = draw(run, marks_of(app.changes), top=2)
     name = f"waves-{number}-{run.cluster.value}"
     svg = tag(
         "svg",
@@ -157,8 +157,8 @@ def _figure(run: Run, app: AppPlan, number: int, *, open: bool) -> Iterator[Xml]
         tag(
             "li",
             tag("b", f"{one_line(step.phase)}, wave {step.wave}"),
-            f" {one_line(lasted(step))}",
-            tag("ul", *(tag("li", one_line(line, 600)) for line in in_words(step))),
+            f" {one_line(time_range(step))}",
+            tag("ul", *(tag("li", one_line(line, 600)) for line in step_lines(step))),
         )
         for step in run.steps[:_MOST_WAVES]
     ]
@@ -182,7 +182,7 @@ def _changes(app: AppPlan) -> Iterator[Xml]:
         tag(
             "tr",
             tag("td", MARKS[change.sort], class_=f"sort {colour_of(change.sort)}", title=change.sort.value),
-            tag("td", one_line(change_words(change), 600), class_="name"),
+            tag("td", one_line(change_text(change), 600), class_="name"),
             tag("td", tag("code", one_line(change.origin)) if change.origin else " ", class_="from"),
         )
         for change in app.changes[:_MOST_CHANGES]
@@ -198,7 +198,7 @@ def _safe(app: AppPlan) -> Iterator[Xml]:
     if app.safety is None:
         return
     css_class = _SAFETY[app.safety.sync]
-    yield tag("h3", "Is it safe? ", tag("span", safety_words(app), class_=f"badge {css_class}"))
+    yield tag("h3", "Is it safe? ", tag("span", safety_text(app), class_=f"badge {css_class}"))
     if app.safety.reasons:
         yield tag("ul", *(tag("li", one_line(reason.text)) for reason in app.safety.reasons))
     else:
@@ -235,14 +235,14 @@ def _notes(app: AppPlan) -> Iterator[Xml]:
         yield tag("details", tag("summary", "Taken for granted"), tag("ul", *entries))
 
 
-def _left(omitted: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
+def _omitted(omitted: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
     if omitted:
         yield tag("h2", f"{len(omitted)} more apps, for which there is no room here")
         yield tag("ul", *(tag("li", one_line(verdict_text(app, reports.get(app.name)))) for app in omitted))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:
-    paragraphs = [untouched_words(plan)] if plan.untouched else []
+    paragraphs = [untouched_text(plan)] if plan.untouched else []
     paragraphs += [*plan.notes[:_MOST_NOTES]]
     paragraphs.append("Times are those of a virtual clock: nothing was deployed to make this page.")
     yield tag("footer", *(tag("p", one_line(paragraph)) for paragraph in paragraphs))

@@ -13,9 +13,9 @@ from whysync.reports.plan_text import (
     CLUSTER_LABELS,
     MARKS,
     by_app,
-    change_words,
+    change_text,
     took,
-    untouched_words,
+    untouched_text,
     verdict_text,
     waves,
 )
@@ -31,7 +31,7 @@ def render(plan: Plan, report: Report) -> Safe:
     reports = by_app(report)
     lines = list(_verdict(plan, reports))
     used = sum(len(line) + 1 for line in lines)
-    for number, app in enumerate(sorted(plan.apps, key=lambda one: one.passed)):
+    for number, app in enumerate(sorted(plan.apps, key=lambda planned: planned.passed)):
         for block in _blocks(app, reports.get(app.name)):
             size = sum(len(line) + 1 for line in block)
             if used + size > LONGEST - _ROOM:
@@ -43,7 +43,7 @@ def render(plan: Plan, report: Report) -> Safe:
             lines += block
             used += size
     if plan.untouched:
-        lines += [BLANK, md("{}", untouched_words(plan))]
+        lines += [BLANK, md("{}", untouched_text(plan))]
     lines += [md("- {}", one_line(note)) for note in plan.notes]
     return page(lines, longest=LONGEST)
 
@@ -76,7 +76,7 @@ def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
         rows = [BLANK, row("", "resource", "where"), rule(3)]
         for change in app.changes[:_MOST_CHANGES]:
             origin = code(change.origin, 200) if change.origin else ""
-            rows.append(row(MARKS[change.sort], change_words(change), origin))
+            rows.append(row(MARKS[change.sort], change_text(change), origin))
         if len(app.changes) > _MOST_CHANGES:
             rows.append(row("", f"and {len(app.changes) - _MOST_CHANGES} more", ""))
         yield rows

@@ -9,15 +9,15 @@ from typing import Final
 from whysync.diagnosis.report import AppReport, Report
 from whysync.plan.plan import AppPlan, Plan
 from whysync.reports.output import Safe
-from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, drawn, in_words, marks_of
+from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, draw, marks_of, step_lines
 from whysync.reports.plan_style import ALONE
 from whysync.reports.plan_text import (
     CLUSTER_LABELS,
     MARKS,
     by_app,
-    change_words,
+    change_text,
     took,
-    untouched_words,
+    untouched_text,
     verdict_text,
 )
 from whysync.reports.proof_text import mark_of
@@ -37,14 +37,14 @@ def render(plan: Plan, report: Report) -> Safe:
     drawing = Drawing(height=20)
     _verdict(drawing, plan, reports)
     apps = sorted(plan.apps, key=lambda app: app.passed)
-    shown = 0
-    while shown < min(len(apps), _MOST_APPS) and sum(map(len, drawing.parts)) < _LARGEST:
-        _app(drawing, apps[shown], reports.get(apps[shown].name), several=len(apps) > 1)
-        shown += 1
-    if len(apps) > shown:
-        _line(drawing, f"and {len(apps) - shown} more apps: see whysync plan -o html", "soft")
+    count = 0
+    while count < min(len(apps), _MOST_APPS) and sum(map(len, drawing.parts)) < _LARGEST:
+        _app(drawing, apps[count], reports.get(apps[count].name), several=len(apps) > 1)
+        count += 1
+    if len(apps) > count:
+        _line(drawing, f"and {len(apps) - count} more apps: see whysync plan -o html", "soft")
     if plan.untouched:
-        _line(drawing, untouched_words(plan), "soft")
+        _line(drawing, untouched_text(plan), "soft")
     drawing.height += 14
     title, text = headline(plan), description(plan, reports)
     svg = tag(
@@ -73,7 +73,7 @@ def headline(plan: Plan) -> str:
     return "Would pass" if plan.apps else "Nothing changes"
 
 
-def look_of(plan: Plan) -> str:
+def verdict_class(plan: Plan) -> str:
     return {"Would fail": "bad", "Unknown": "wait"}.get(headline(plan), "good")
 
 
@@ -84,13 +84,13 @@ def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
         sentences.append(verdict_text(app, reports.get(app.name)))
         run = app.decisive
         for step in run.steps if run is not None else ():
-            sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(in_words(step))}")
+            sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(step_lines(step))}")
     return ". ".join(sentences)
 
 
 def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> None:
     drawing.height += 22
-    drawing.text(24, drawing.height, headline(plan), f"verdict {look_of(plan)}")
+    drawing.text(24, drawing.height, headline(plan), f"verdict {verdict_class(plan)}")
     drawing.text(WIDTH - 24, drawing.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
     drawing.height += 10
     failed = [app for app in plan.apps if not app.passed or not app.runs]
@@ -108,7 +108,7 @@ def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: b
         drawing.height += 14
     run = app.decisive
     if run is not None and run.steps:
-        picture = drawn(run, marks_of(app.changes), top=drawing.height)
+        picture = draw(run, marks_of(app.changes), top=drawing.height)
         drawing.parts += picture.parts
         drawing.height += picture.height + 12
     for note in app.notes[:2] if not app.runs else ():
@@ -121,7 +121,7 @@ def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: b
             "good" if run_of_app.passed else "bad",
         )
     for change in app.changes[:_MOST_CHANGES]:
-        _line(drawing, f"{MARKS[change.sort]} {change_words(change)}", colour_of(change.sort))
+        _line(drawing, f"{MARKS[change.sort]} {change_text(change)}", colour_of(change.sort))
     if len(app.changes) > _MOST_CHANGES:
         _line(drawing, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
     for finding in report.findings[:1] if report is not None and run is not None and not run.passed else ():

@@ -56,7 +56,7 @@ def render(plan: Plan, report: Report, terminal: Terminal, *, wide: bool = False
     for app in plan.apps:
         lines += ["", *_app(app, reports.get(app.name), terminal, wide=wide, several=len(plan.apps) > 1)]
     if plan.untouched:
-        lines += ["", *terminal.wrap(untouched_words(plan), indent=2, first="")]
+        lines += ["", *terminal.wrap(untouched_text(plan), indent=2, first="")]
     for note in plan.notes:
         lines += terminal.wrap(one_line(note), indent=9, first="  note")
     return output.text(lines)
@@ -85,7 +85,7 @@ def verdict_text(app: AppPlan, report: AppReport | None) -> str:
     return f"{name}: {one_line(why)}{cluster}"
 
 
-def untouched_words(plan: Plan) -> str:
+def untouched_text(plan: Plan) -> str:
     number = len(plan.untouched)
     names = ", ".join(name.partition("/")[2] for name in plan.untouched[:10])
     verb = "app is" if number == 1 else "apps are"
@@ -133,28 +133,28 @@ def _app(
     for app_run in app.runs:
         yield from _cluster_result(app_run, app, terminal)
     yield from _changes(app, terminal)
-    for words in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
+    for note_text in dict.fromkeys((*app.notes, *(note for run in app.runs for note in run.notes))):
         yield from terminal.wrap(
-            one_line(words),
+            one_line(note_text),
             indent=_INDENT,
-            first="  taken for granted" if words not in app.notes else "  note",
+            first="  taken for granted" if note_text not in app.notes else "  note",
         )
     safety = app.safety
     if safety is not None:
         for number, reason in enumerate(safety.reasons or ()):
             yield from terminal.wrap(
-                one_line(reason.text), indent=_INDENT, first=f"  {safety_words(app)}" if not number else ""
+                one_line(reason.text), indent=_INDENT, first=f"  {safety_text(app)}" if not number else ""
             )
         if not safety.reasons:
-            yield from terminal.wrap("nothing is lost", indent=_INDENT, first=f"  {safety_words(app)}")
+            yield from terminal.wrap("nothing is lost", indent=_INDENT, first=f"  {safety_text(app)}")
     if report is not None and run is not None and not run.passed:
         yield ""
         alone = Report(apps=(report,), groups=())
         yield from diagnose_text.lines_of(alone, terminal, wide=wide, source_flags=None)
 
 
-def safety_words(app: AppPlan) -> str:
-    """What fails is not to be merged, whatever else would be lost by it."""
+def safety_text(app: AppPlan) -> str:
+    """Whether a merge is safe; a sync that fails is never safe to merge."""
     match app.safety.sync if app.safety is not None else SyncSafety.UNKNOWN:
         case SyncSafety.SAFE:
             return "safe to merge" if app.passed else "safe otherwise"
@@ -202,7 +202,7 @@ def _changes(app: AppPlan, terminal: Terminal) -> Iterator[str]:
     marks = MARKS if terminal.unicode else _PLAIN_MARKS
     for number, change in enumerate(app.changes[:_MOST_CHANGES]):
         first = "  changes" if not number else ""
-        text = f"{marks[change.sort]} {change_words(change)}"
+        text = f"{marks[change.sort]} {change_text(change)}"
         for count, line in enumerate(terminal.wrap(text, indent=_INDENT, first=first)):
             mark = marks[change.sort]
             yield (
@@ -216,7 +216,7 @@ def _changes(app: AppPlan, terminal: Terminal) -> Iterator[str]:
         yield f"  {'changes':<{_INDENT - 2}}none in its resources"
 
 
-def change_words(change: Change) -> str:
+def change_text(change: Change) -> str:
     text = f"{change.ref.kind} {change.ref.name}"
     if change.renamed is not None:
         return one_line(f"{text} ({_renamed(change, change.renamed)})")
@@ -233,7 +233,7 @@ def change_words(change: Change) -> str:
 
 
 def _renamed(change: Change, other: Ref) -> str:
-    """The half that goes says what that means; where the name stays, the namespace is another."""
+    """Text for one half of a rename; if the name is the same, the namespace differs."""
     name = other.name if other.name != change.ref.name else other.place
     if change.sort is ChangeKind.CREATE:
         return f"was {name}"

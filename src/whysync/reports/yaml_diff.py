@@ -101,11 +101,11 @@ def _column(line: str) -> int:
 def _lines(obj: Object | None) -> list[str]:
     if obj is None:
         return []
-    return dump(_shown(obj)).splitlines()
+    return dump(_displayed(obj)).splitlines()
 
 
-def _shown(obj: Object) -> Object:
-    """Keys in order, and without the records that are the same on both sides and fill the screen."""
+def _displayed(obj: Object) -> Object:
+    """The object with sorted keys, without managedFields and the last-applied annotation."""
     meta = {key: value for key, value in fields(obj.get("metadata")).items() if key != "managedFields"}
     annotations = {
         key: value for key, value in fields(meta.get("annotations")).items() if key != LAST_APPLIED

@@ -14,9 +14,9 @@ _COMMANDS = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.I
 
 def render(rows: Iterable[Annotation]) -> Safe:
     """The worst first: GitHub shows ten of each kind for one step."""
-    wrong = [(row.severity, row) for row in rows if row.severity is not None and row.skipped is None]
-    wrong.sort(key=lambda one: -one[0].weight)
-    commands = (f"{_COMMANDS[severity]} {_command(row)}" for severity, row in wrong)
+    problems = [(row.severity, row) for row in rows if row.severity is not None and row.skipped is None]
+    problems.sort(key=lambda problem: -problem[0].weight)
+    commands = (f"{_COMMANDS[severity]} {_command(row)}" for severity, row in problems)
     return Safe("".join(f"::{one_safe_line(command)}\n" for command in commands))
 
 

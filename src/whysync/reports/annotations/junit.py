@@ -25,10 +25,10 @@ def render(
         "errors": 0,
         "skipped": sum(1 for row in rows if row.skipped is not None),
     }
-    inside = [node for case in cases for node in (Xml("\n    "), case)]
-    suite = tag("testsuite", *inside, Xml("\n  "), name=name, **counts)
-    whole = tag("testsuites", Xml("\n  "), suite, BREAK, name=name, **counts)
-    return document(joined((XML, whole), "\n"))
+    nodes = [node for case in cases for node in (Xml("\n    "), case)]
+    suite = tag("testsuite", *nodes, Xml("\n  "), name=name, **counts)
+    root = tag("testsuites", Xml("\n  "), suite, BREAK, name=name, **counts)
+    return document(joined((XML, root), "\n"))
 
 
 def _fails(row: Annotation, fail_on: Severity) -> bool:
@@ -40,10 +40,10 @@ def _case(row: Annotation, fail_on: Severity) -> Xml:
     if row.line is not None:
         attributes = {"file": row.file, "line": row.line}
     time = {"time": f"{row.seconds:.0f}"} if row.seconds is not None else {}
-    inside = _result(row, fail_on)
-    if inside and row.line is not None:
-        inside = [Xml("\n      "), *inside, Xml("\n    ")]
-    return tag("testcase", *inside, classname=row.suite, name=row.title, **time, **attributes)
+    nodes = _result(row, fail_on)
+    if nodes and row.line is not None:
+        nodes = [Xml("\n      "), *nodes, Xml("\n    ")]
+    return tag("testcase", *nodes, classname=row.suite, name=row.title, **time, **attributes)
 
 
 def _result(row: Annotation, fail_on: Severity) -> list[Xml]:
