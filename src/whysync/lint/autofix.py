@@ -48,25 +48,25 @@ class _FileFixer:
                 return self._change(place, group)
 
             possible += _largest_fixable(own, can_be_written, _MAX_TRIES_PER_OBJECT)
-        done = _largest_fixable(possible, self._can_be_read_back, _MAX_TRIES_PER_FILE)
-        return self._text, done
+        fixable = _largest_fixable(possible, self._can_be_read_back, _MAX_TRIES_PER_FILE)
+        return self._text, fixable
 
     def _by_place(self, findings: Iterable[Finding]) -> dict[_Place, list[Finding]]:
-        places: defaultdict[_Place, list[Finding]] = defaultdict(list)
+        by_place: defaultdict[_Place, list[Finding]] = defaultdict(list)
         for finding in findings:
             location = finding.location
             number = self._numbers.get(location.document) if location else None
             if location is not None and number is not None and _edits(finding):
-                places[number, location.inside].append(finding)
-        return places
+                by_place[number, location.inside].append(finding)
+        return by_place
 
     def _change(self, place: _Place, findings: list[Finding]) -> bool:
-        document, inside = place
-        value = pointer.resolve(self._documents[document], pointer.join(inside))
+        document, path = place
+        value = pointer.resolve(self._documents[document], pointer.join(path))
         body = fields(None if isinstance(value, Missing) else value)
         edits = (edit for finding in findings for edit in _edits(finding))
         try:
-            self._rewriting.change(document, inside, edited(body, edits))
+            self._rewriting.change(document, path, edited(body, edits))
         except Uneditable:
             return False
         return True

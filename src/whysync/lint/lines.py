@@ -46,14 +46,14 @@ class Lines:
 
     def _read(self, document: int) -> tuple[Node, int] | None:
         """Only this document: an invalid one in the same file does not matter."""
-        written = self._file.documents
-        if document >= len(written):
+        documents = self._file.documents
+        if document >= len(documents):
             return None
         starts = self._line_starts()
-        begin = starts[min(written[document].line - 1, len(starts) - 1)]
+        begin = starts[min(documents[document].line - 1, len(starts) - 1)]
         end = len(self._file.text)
-        if document + 1 < len(written):
-            end = starts[min(written[document + 1].line - 1, len(starts) - 1)]
+        if document + 1 < len(documents):
+            end = starts[min(documents[document + 1].line - 1, len(starts) - 1)]
         if end <= begin:  # several on one line
             begin, end = 0, len(self._file.text)
         try:

@@ -32,5 +32,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(
-        sorted(findings, key=lambda one: (one.path, one.line, one.rule, one.field or "", one.verdict))
+        sorted(
+            findings,
+            key=lambda finding: (
+                finding.path,
+                finding.line,
+                finding.rule,
+                finding.field or "",
+                finding.verdict,
+            ),
+        )
     )

@@ -89,12 +89,12 @@ def _roots(tree: Tree) -> list[str]:
 def _with_bases(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
     """These and all their bases."""
     reached: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        here = waiting.pop()
-        if here not in reached and here in known:
-            reached.add(here)
-            waiting += known[here].resources
+    queue = list(names)
+    while queue:
+        name = queue.pop()
+        if name not in reached and name in known:
+            reached.add(name)
+            queue += known[name].resources
     return reached
 
 
@@ -166,7 +166,7 @@ def _render_all(
             notes.append(Note(path=folder, why=f"not rendered: {to_render.tool} is not installed"))
             continue
         try:
-            source: Object = {**to_render.source, "path": render_root.inside(to_render.folder)}
+            source: Object = {**to_render.source, "path": render_root.relative(to_render.folder)}
             bounds = replace(USUAL, seconds=min(_SECONDS_PER_SOURCE, seconds_left))
             result = render(to_render.app, source, copied, commit="", options=RenderOptions(bounds=bounds))
         except CannotRender as problem:
@@ -178,7 +178,7 @@ def _render_all(
             notes.append(Note(path=folder, why=why, matters=to_render.is_named))
             continue
         objects = [
-            (rendered_object.body, render_root.shown(rendered_object.origin.path) or folder)
+            (rendered_object.body, render_root.display_path(rendered_object.origin.path) or folder)
             for rendered_object in result.objects
         ]
         count += len(objects)
@@ -199,10 +199,10 @@ class _RenderRoot:
         self.root = next(above, common)
         self._absolute = any(path.is_absolute() for path in resolved)
 
-    def inside(self, folder: str) -> str:
+    def relative(self, folder: str) -> str:
         return os.path.relpath(Path(folder or ".").absolute(), self.root)
 
-    def shown(self, path: str) -> str:
+    def display_path(self, path: str) -> str:
         """A path as the other paths are shown."""
         if not path:
             return ""
@@ -218,10 +218,10 @@ def _short(problem: str) -> str:
 
 
 def _checked(
-    objects: list[tuple[Object, str]], beside: Tree, rules: list[Rule[Tree]], source: Source
+    objects: list[tuple[Object, str]], source_tree: Tree, rules: list[Rule[Tree]], source: Source
 ) -> list[Finding]:
     is_base = source.tool == "Kustomize" and not source.is_named
-    rendered_tree = Tree([], beside.configuration, beside.definitions, beside=beside)
+    rendered_tree = Tree([], source_tree.configuration, source_tree.definitions, source_tree=source_tree)
     files: dict[str, File] = {}
     for number, (body, path) in enumerate(objects):
         file = files.setdefault(path, File(path, "", [], []))

@@ -33,7 +33,7 @@ COMPARE_OPTIONS: Final = (
 )  # fmt: skip
 
 
-def with_correct_case(word: str, known: Iterable[str]) -> str:
+def with_correct_case(name: str, known: Iterable[str]) -> str:
     """The known word that differs from this one only in case, spaces or quotes."""
-    folded = word.replace(" ", "").strip("\"'").lower()
+    folded = name.replace(" ", "").strip("\"'").lower()
     return next((candidate for candidate in known if candidate.lower() == folded), "")

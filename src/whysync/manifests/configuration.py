@@ -54,8 +54,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         minor = version_pair(self.kubernetes)[1] if self.kubernetes else self.release
         if minor == self.release:
             return ""
-        which = "begin" if minor < self.release else "end"
-        return f"the schemas {which} with Kubernetes 1.{self.release}: fields of that release are used"
+        verb = "begin" if minor < self.release else "end"
+        return f"the schemas {verb} with Kubernetes 1.{self.release}: fields of that release are used"
 
     @property
     def release_hint(self) -> str:
@@ -87,16 +87,16 @@ class _ConfigurationFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     lint: Configuration = Configuration()
 
 
-def read_configuration(written: str, path: str, known: Mapping[str, object]) -> Configuration:
+def read_configuration(content: str, path: str, known: Mapping[str, object]) -> Configuration:
     """Raises `UsageError` with the error in the file."""
     try:
-        body: Json = load(written) or {}
-        whole = msgspec.convert(body, _ConfigurationFile)
+        body: Json = load(content) or {}
+        file = msgspec.convert(body, _ConfigurationFile)
     except Invalid as problem:
         raise _invalid(path, f"line {problem.line}: {problem.problem}") from problem
     except msgspec.ValidationError as problem:
         raise _invalid(path, str(problem)) from problem
-    configuration = whole.lint
+    configuration = file.lint
     check_version(configuration.kubernetes, path)
     for severities in (configuration.severities, *(path.severities for path in configuration.paths)):
         for check, level in severities.items():
@@ -107,10 +107,10 @@ def read_configuration(written: str, path: str, known: Mapping[str, object]) -> 
     return configuration
 
 
-def check_version(written: str, location: str) -> None:
-    if written and release_of(written) is None:
+def check_version(version: str, location: str) -> None:
+    if version and release_of(version) is None:
         raise UsageError(
-            what=f"{location}: {written!r} is not a Kubernetes version",
+            what=f"{location}: {version!r} is not a Kubernetes version",
             next=f"use a version such as 1.{BASE}; schemas are available from 1.{OLDEST} to 1.{NEWEST}",
         )
 
@@ -144,7 +144,7 @@ def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(out), re.DOTALL)
 
 
-def version_pair(written: str) -> tuple[int, int]:
+def version_pair(version: str) -> tuple[int, int]:
     """`1.31` or `v1.31.2` as a pair of numbers; anything else is newer than all."""
-    level = re.match(r"v?(\d{1,4})\.(\d{1,4})", written)
+    level = re.match(r"v?(\d{1,4})\.(\d{1,4})", version)
     return (int(level.group(1)), int(level.group(2))) if level else (9_999, 0)

@@ -48,7 +48,7 @@ class Reader:
         for path in paths:
             start = Path(path)
             if start.is_dir():
-                files += (self._file(full, shown, is_named=False) for full, shown in self._walk(path))
+                files += (self._file(full, name, is_named=False) for full, name in self._walk(path))
             elif start.exists():
                 files.append(self._file(start, _shown(path), is_named=True))
             else:
@@ -62,80 +62,80 @@ class Reader:
         base = Path(path)
         for folder, folders, names in os.walk(base, followlinks=False):
             below = Path(folder).relative_to(base).as_posix()
-            here = _shown(path) if below == "." else _joined(_shown(path), below)
+            folder_name = _shown(path) if below == "." else _joined(_shown(path), below)
             if "Chart.yaml" in names:
-                self._chart(here, folders)
+                self._chart(folder_name, folders)
             folders[:] = sorted(
                 name
                 for name in folders
                 if not name.startswith(".")
                 and name not in _LEFT_ALONE
-                and not self.configuration.excludes(_joined(here, name))
+                and not self.configuration.excludes(_joined(folder_name, name))
             )
             for name in sorted(names):
                 if not name.endswith(_ENDINGS) and name not in NAMES:
                     continue
-                full, shown = Path(folder, name), _joined(here, name)
-                if full.is_symlink() or name.startswith(".") or self.configuration.excludes(shown):
+                full, file_name = Path(folder, name), _joined(folder_name, name)
+                if full.is_symlink() or name.startswith(".") or self.configuration.excludes(file_name):
                     continue  # links may lead outside
                 if not full.is_file():
-                    self.notes.append(Note(path=shown, why="not a regular file: not read"))
+                    self.notes.append(Note(path=file_name, why="not a regular file: not read"))
                     continue
                 if len(self._seen) >= MOST_FILES:
                     raise TooLarge(
                         what=f"there are more than {MOST_FILES} files below {path!r}",
                         next="lint it part by part, or leave folders out with exclude in .whysync.yaml",
                     )
-                if shown not in self._seen:
-                    self._seen.add(shown)
-                    yield full, shown
+                if file_name not in self._seen:
+                    self._seen.add(file_name)
+                    yield full, file_name
 
-    def _chart(self, here: str, folders: list[str]) -> None:
+    def _chart(self, folder_name: str, folders: list[str]) -> None:
         """Templates are not YAML, and charts in `charts/` are vendored."""
-        self.charts.add(here)
+        self.charts.add(folder_name)
         folders[:] = [name for name in folders if name not in ("templates", "charts", "tests", "ci")]
 
-    def _file(self, full: Path, shown: str, *, is_named: bool) -> File:
+    def _file(self, full: Path, name: str, *, is_named: bool) -> File:
         try:
             if full.stat().st_size > LARGEST:
                 why = f"larger than {LARGEST >> 20} MiB"
-                self.notes.append(Note(path=shown, why=why, matters=True))
-                return File(shown, "", [], [])
+                self.notes.append(Note(path=name, why=why, matters=True))
+                return File(name, "", [], [])
             data = read_file(full, most=LARGEST)
         except OSError as problem:
-            self.notes.append(Note(path=shown, why=f"cannot be read: {problem.strerror}", matters=True))
-            return File(shown, "", [], [])
-        return self.read(shown, data, is_named=is_named)
+            self.notes.append(Note(path=name, why=f"cannot be read: {problem.strerror}", matters=True))
+            return File(name, "", [], [])
+        return self.read(name, data, is_named=is_named)
 
-    def read(self, shown: str, data: bytes, *, is_named: bool = False) -> File:
+    def read(self, name: str, data: bytes, *, is_named: bool = False) -> File:
         try:
-            written = decoded(data)
+            content = decoded(data)
         except Invalid as problem:
             why = Broken(problem=problem.problem, line=problem.line)
-            file = File(shown, "", [], [why] if is_named else [])
-            file.unread = why if shown.endswith(".json") and not is_named else None
+            file = File(name, "", [], [why] if is_named else [])
+            file.unread = why if name.endswith(".json") and not is_named else None
             return file
-        if shown.endswith(".json") and not is_named and "\0" in written[:_HEAD]:
-            file = File(shown, "", [], [])
+        if name.endswith(".json") and not is_named and "\0" in content[:_HEAD]:
+            file = File(name, "", [], [])
             file.unread = Broken(problem="control characters are not allowed: it is no text", line=1)
             return file
         manifests: list[Document] = []
         broken = list[Broken]()
-        if not is_named and not _OBJECT.search(written) and shown.rpartition("/")[2] not in NAMES:
-            return File(shown, written, [], [])  # not a manifest
-        for document in documents(written):
+        if not is_named and not _OBJECT.search(content) and name.rpartition("/")[2] not in NAMES:
+            return File(name, content, [], [])  # not a manifest
+        for document in documents(content):
             if isinstance(document, Broken):
                 broken.append(document)
             else:
                 manifests.append(document)
-        if broken and (any(mark in written for mark in _TEMPLATE) or _PLACEHOLDER.search(written)):
-            self.notes.append(Note(path=shown, why="a template, not YAML: not read"))
+        if broken and (any(mark in content for mark in _TEMPLATE) or _PLACEHOLDER.search(content)):
+            self.notes.append(Note(path=name, why="a template, not YAML: not read"))
             broken = []
-        return File(shown, written, manifests, broken)
+        return File(name, content, manifests, broken)
 
 
-def _shown(given: str) -> str:
-    path = Path(given).as_posix()
+def _shown(argument: str) -> str:
+    path = Path(argument).as_posix()
     return "" if path == "." else path
 
 
@@ -204,8 +204,8 @@ def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:
     return False
 
 
-def _part(file: File, patches: set[str], named: set[str], tree: Tree) -> Part:
-    if file.path in named:
+def _part(file: File, patches: set[str], resources: set[str], tree: Tree) -> Part:
+    if file.path in resources:
         return Part.MANIFESTS
     if file.path in patches or file.folder.rpartition("/")[2] in ("patches", "patch"):
         return Part.PATCH

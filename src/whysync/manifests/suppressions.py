@@ -42,10 +42,10 @@ class BadIgnore(NamedTuple):
 
 def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
     """Suppressions in comments."""
-    good: list[Ignore] = []
-    bad: list[BadIgnore] = []
+    ignores: list[Ignore] = []
+    invalid: list[BadIgnore] = []
     if "whysync:" not in file.text:
-        return good, bad
+        return ignores, invalid
     lines = file.text.split("\n")
     starts = [document.line for document in file.documents]
     for number, line in enumerate(lines, start=1):
@@ -57,8 +57,8 @@ def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[B
             first, last = 0, len(lines)
         elif line.lstrip().startswith("#"):
             first, last = _covered_lines(lines, number, starts)
-        _parse_entry(match.group(2), Ignore((), "", first, last, number, "comment"), known, good, bad)
-    return good, bad
+        _parse_entry(match.group(2), Ignore((), "", first, last, number, "comment"), known, ignores, invalid)
+    return ignores, invalid
 
 
 def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[int, int]:
@@ -74,30 +74,32 @@ def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[in
 
 def ignores_of(item: Item, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
     """Suppressions in the object's annotation, one per line; they cover the whole object."""
-    good: list[Ignore] = []
-    bad: list[BadIgnore] = []
+    ignores: list[Ignore] = []
+    invalid: list[BadIgnore] = []
     for entry in text(item.annotations.get(ANNOTATION)).splitlines():
         if entry.strip():
-            _parse_entry(entry.strip(), Ignore((), "", 0, sys.maxsize, 0, "annotation"), known, good, bad)
-    return good, bad
+            _parse_entry(
+                entry.strip(), Ignore((), "", 0, sys.maxsize, 0, "annotation"), known, ignores, invalid
+            )
+    return ignores, invalid
 
 
 def _parse_entry(
-    entry_text: str, template: Ignore, known: Collection[str], good: list[Ignore], bad: list[BadIgnore]
+    entry_text: str, template: Ignore, known: Collection[str], ignores: list[Ignore], invalid: list[BadIgnore]
 ) -> None:
     match = _ENTRY.match(entry_text.strip())
     if match is None:
-        bad.append(BadIgnore(template.line, "no check is named: use `whysync: ignore CHECK reason`"))
+        invalid.append(BadIgnore(template.line, "no check is named: use `whysync: ignore CHECK reason`"))
         return
     names = tuple(name for name in match.group(1).split(",") if name)
     unknown = [name for name in names if name != "*" and name not in known]
     if unknown or not names:
-        bad.append(BadIgnore(template.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
+        invalid.append(BadIgnore(template.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
         return
     if not match.group(2).strip():
-        bad.append(BadIgnore(template.line, f"no reason is given for ignoring {', '.join(names)}"))
+        invalid.append(BadIgnore(template.line, f"no reason is given for ignoring {', '.join(names)}"))
         return
-    good.append(template._replace(rules=names, reason=match.group(2).strip()))
+    ignores.append(template._replace(rules=names, reason=match.group(2).strip()))
 
 
 def covering(ignores: Iterable[Ignore], finding: Finding) -> Ignore | None:

@@ -51,7 +51,7 @@ class Unit(NamedTuple):
 
 
 class Tree:
-    """`beside`: another tree to search for objects, if this one is the output of one source."""
+    """`source_tree`: another tree to search for objects, if this one is the output of one source."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Tree:
         configuration: Configuration,
         definitions: Definitions,
         *,
-        beside: Tree | None = None,
+        source_tree: Tree | None = None,
     ) -> None:
-        self.beside = beside
+        self.source_tree = source_tree
         self.files = files
         self.configuration = configuration
         self.definitions = definitions
@@ -85,7 +85,7 @@ class Tree:
     # --- names -------------------------------------------------------------------------------------
 
     @cached_property
-    def _named(self) -> dict[tuple[str, str], list[Item]]:
+    def _items_by_name(self) -> dict[tuple[str, str], list[Item]]:
         items_by_name: dict[tuple[str, str], list[Item]] = {}
         for item in self.items:
             items_by_name.setdefault((item.ref.kind, item.ref.name), []).append(item)
@@ -99,14 +99,14 @@ class Tree:
         """Objects that a reference may mean: a namespace that one side does not set matches any."""
         matches = [
             item
-            for item in self._named.get((kind, name), ())
+            for item in self._items_by_name.get((kind, name), ())
             if not namespace or item.ref.namespace in ("", namespace)
         ]
-        return matches or (self.beside.named(kind, name, namespace) if self.beside else [])
+        return matches or (self.source_tree.named(kind, name, namespace) if self.source_tree else [])
 
     def may_be_generated(self, kind: str, name: str) -> bool:
         return (kind, name) in self._generated or bool(
-            self.beside and self.beside.may_be_generated(kind, name)
+            self.source_tree and self.source_tree.may_be_generated(kind, name)
         )
 
     def similar_name(self, kind: str, name: str) -> str:
@@ -133,7 +133,7 @@ class Tree:
 
     def is_example(self, path: str) -> bool:
         """Does the folder name show that its files are not deployed? Not if it contains all files."""
-        tree = self.beside or self
+        tree = self.source_tree or self
         return not _EXAMPLE_FOLDERS.isdisjoint(path.split("/")[tree.depth : -1])
 
     @cached_property
@@ -176,7 +176,7 @@ class Tree:
     @cached_property
     def units(self) -> list[Unit]:
         """Applications with the objects of their folders, then kustomizations and folders without one."""
-        if self.beside is not None:
+        if self.source_tree is not None:
             return [Unit("rendered", tuple(self.items), None, is_open=False)]
         by_folder: dict[str, list[Item]] = {}
         by_file: dict[str, list[Item]] = {}
@@ -221,10 +221,10 @@ class Tree:
         if folder in visited or len(visited) > 500:
             return [], False
         visited.add(folder)
-        here = self.kustomizations[folder]
+        kustomization = self.kustomizations[folder]
         items: list[Item] = []
-        is_open = here.is_open
-        for path in here.resources:
+        is_open = kustomization.is_open
+        for path in kustomization.resources:
             if path in self.kustomizations:
                 below, more = self._of_kustomization(path, by_file, visited)
                 items += below
