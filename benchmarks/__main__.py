@@ -20,8 +20,8 @@ PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
 def main() -> None:
     for title, run in PARTS:
         print(f"\n{title}", flush=True)
-        for what, figure in run():
-            print(f"  {what:<48} {figure}", flush=True)
+        for label, figure in run():
+            print(f"  {label:<48} {figure}", flush=True)
     print("\nComparing desired and live", flush=True)
     compare.main(1_000)
 

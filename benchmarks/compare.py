@@ -134,7 +134,7 @@ def stored(desired: Object, index: int) -> Object:
 
 
 def pairs(count: int, *, differing: bool) -> list[Pair]:
-    found: list[Pair] = []
+    result: list[Pair] = []
     for index in range(count):
         make, path = KINDS[index % len(KINDS)]
         desired = make(index)
@@ -143,8 +143,8 @@ def pairs(count: int, *, differing: bool) -> list[Pair]:
             holder = dig(live, *path[:-1])
             assert isinstance(holder, dict)
             holder[str(path[-1])] = "changed by hand"
-        found.append((desired, live))
-    return found
+        result.append((desired, live))
+    return result
 
 
 def without_status(obj: Object) -> Object:

@@ -76,7 +76,7 @@ def text_of(bodies: list[Object]) -> str:
 def _app(number: int) -> dict[str, list[Object]]:
     name = f"app-{number:05d}"
     desired = [in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
-    live = [in_namespace(stored(one, at), name) for at, one in enumerate(desired)]
+    live = [in_namespace(stored(manifest, at), name) for at, manifest in enumerate(desired)]
     rows = [row(desired_object) for desired_object in desired]
     broken, changed = number % 50 == 7, number % 10 == 3
     if changed:
@@ -169,12 +169,12 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
 
 
 def in_own_process(root: Path, apps: int, megabytes: float) -> Figures:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "benchmarks.diagnose", "--measure", str(root), str(apps), str(megabytes)],
         capture_output=True,
         check=True,
     )
-    return msgspec.json.decode(done.stdout, type=Figures)
+    return msgspec.json.decode(process.stdout, type=Figures)
 
 
 def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
@@ -207,8 +207,8 @@ def main() -> None:
         sys.stdout.buffer.write(msgspec.json.encode(figures))
         return
     sizes = tuple(int(size) for size in sys.argv[1:]) or SIZES
-    for what, figure in run(sizes):
-        print(f"{what}: {figure}")
+    for label, figure in run(sizes):
+        print(f"{label}: {figure}")
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ def seconds(folder: Path) -> float:
     command = [str(_program(home)), "-strict", "-n", "1", "-summary"]
     command += ["-schema-location", f"{_schemas(home)}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"]
     before = _spent()
-    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+    process = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     spent = _spent() - before
-    if done.returncode or "Errors: 0, Skipped: 0" not in done.stdout:
-        raise NotHere(f"kubeconform failed: {(done.stderr or done.stdout).strip()[-200:]}")
+    if process.returncode or "Errors: 0, Skipped: 0" not in process.stdout:
+        raise NotHere(f"kubeconform failed: {(process.stderr or process.stdout).strip()[-200:]}")
     return spent
 
 
@@ -61,33 +61,33 @@ def _program(home: Path) -> Path:
 
 def _schemas(home: Path) -> Path:
     """One file a kind, as kubeconform wants them, with all that it refers to inside."""
-    made = home / f"schemas-1.{BASE}-strict"
-    if made.exists():
-        return made
+    folder = home / f"schemas-1.{BASE}-strict"
+    if folder.exists():
+        return folder
     try:
         definitions = schemas(strict=True)[BASE]
     except (OSError, subprocess.CalledProcessError) as problem:
         raise NotHere(f"kubeconform is not measured: its schemas cannot be had: {problem}") from problem
-    half = made.with_suffix(".half")
-    half.mkdir(parents=True, exist_ok=True)
+    partial = folder.with_suffix(".half")
+    partial.mkdir(parents=True, exist_ok=True)
     for api_version, kind, name in roots(definitions):
         group, _, version = api_version.rpartition("/")
         suffix = f"-{group.partition('.')[0]}-{version}" if group else f"-{version}"
-        needed = {one: definitions[one] for one in _reached(name, definitions)}
+        needed = {needed_name: definitions[needed_name] for needed_name in _reached(name, definitions)}
         body = {"$ref": f"#/$defs/{name}", "$defs": needed}
-        (half / f"{kind.lower()}{suffix}.json").write_text(json.dumps(body))
-    half.rename(made)
-    return made
+        (partial / f"{kind.lower()}{suffix}.json").write_text(json.dumps(body))
+    partial.rename(folder)
+    return folder
 
 
 def _reached(name: str, definitions: Definitions) -> set[str]:
-    found, left = {name}, [name]
-    while left:
-        for other in _refs(definitions[left.pop()]):
-            if other not in found:
-                found.add(other)
-                left.append(other)
-    return found
+    visited, queue = {name}, [name]
+    while queue:
+        for other in _refs(definitions[queue.pop()]):
+            if other not in visited:
+                visited.add(other)
+                queue.append(other)
+    return visited
 
 
 def _refs(node: Json) -> Iterator[str]:
@@ -97,5 +97,5 @@ def _refs(node: Json) -> Iterator[str]:
         below: Iterable[Json] = fields(node).values()
     else:
         below = node if isinstance(node, list) else ()
-    for one in below:
-        yield from _refs(one)
+    for child in below:
+        yield from _refs(child)

@@ -33,7 +33,7 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
             read = _seconds(lambda folder=folder: _read(Path(folder)))
             plain = _seconds(lambda folder=folder: _read_json(Path(folder)))
             seconds = _seconds(lambda folder=folder, size=size: _lint(folder, size))
-            beside = _beside(Path(folder), size, seconds)
+            kubeconform_figure = _beside(Path(folder), size, seconds)
         each = seconds / size
         first = first or each
         growth = each / first
@@ -45,7 +45,7 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
                 f"{seconds / plain:.0f} times reading it as JSON; {growth:.2f} times the smallest's",
             )
         )
-        results.append((f"kubeconform, {size:,} manifests, schemas only", beside))
+        results.append((f"kubeconform, {size:,} manifests, schemas only", kubeconform_figure))
     return results
 
 
@@ -130,8 +130,8 @@ def _app(name: str) -> list[Object]:
 
 def main() -> None:
     sizes = tuple(int(size) for size in sys.argv[1:]) or (1_000, 10_000)
-    for what, figure in run(sizes):
-        print(f"{what}: {figure}")
+    for label, figure in run(sizes):
+        print(f"{label}: {figure}")
 
 
 if __name__ == "__main__":

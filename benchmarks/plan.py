@@ -26,16 +26,16 @@ CHANGED = 10
 
 def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
     """Plain manifests, so that nothing is rendered; the yardstick is one sync of the app."""
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     smallest = 0.0
     _measured(20)  # what is loaded once is loaded
     for size in sizes:
         took, yardstick = _measured(size)
         each = took / size
         smallest = smallest or each
-        told = f"{took:6.2f} s, {took / yardstick:4.1f} times one sync of it"
-        found.append((f"plan of {size} resources", f"{told}; a resource costs {each / smallest:.2f}"))
-    return found
+        figure = f"{took:6.2f} s, {took / yardstick:4.1f} times one sync of it"
+        results.append((f"plan of {size} resources", f"{figure}; a resource costs {each / smallest:.2f}"))
+    return results
 
 
 def _measured(size: int) -> tuple[float, float]:
@@ -45,11 +45,11 @@ def _measured(size: int) -> tuple[float, float]:
         gc.collect()
         gc.disable()  # as the command does
         started = time.process_time()
-        told = planned(folder)
+        plan = planned(folder)
         took = time.process_time() - started
-    assert [app.name for app in told.apps] == ["argocd/shop"]
-    assert all(run.passed for run in told.apps[0].runs), told.apps[0].runs
-    assert len(told.apps[0].runs) == 2
+    assert [app.name for app in plan.apps] == ["argocd/shop"]
+    assert all(run.passed for run in plan.apps[0].runs), plan.apps[0].runs
+    assert len(plan.apps[0].runs) == 2
     started = time.process_time()
     play(manifests)
     yardstick = time.process_time() - started
@@ -71,9 +71,11 @@ def _repository(root: Path, manifests: list[Object]) -> None:
     _write(root, manifests)
     _git(root, "add", ".")
     _git(root, "-c", "user.name=bench", "-c", "user.email=bench@example.com", "commit", "-qm", "base")
-    for number, one in enumerate(manifest for manifest in manifests if manifest["kind"] == "Deployment"):
+    for number, deployment in enumerate(
+        manifest for manifest in manifests if manifest["kind"] == "Deployment"
+    ):
         if number % CHANGED == 0:
-            spec = fields(fields(fields(one["spec"])["template"])["spec"])
+            spec = fields(fields(fields(deployment["spec"])["template"])["spec"])
             spec["containers"] = [{"name": "main", "image": "registry.example.com/shop:2"}]
     _write(root, manifests)
 
@@ -89,8 +91,8 @@ def _git(root: Path, *command: str) -> None:
 
 
 def main() -> None:
-    for what, figure in run(tuple(int(size) for size in sys.argv[1:]) or SIZES):
-        print(f"{what:<24} {figure}", flush=True)
+    for label, figure in run(tuple(int(size) for size in sys.argv[1:]) or SIZES):
+        print(f"{label:<24} {figure}", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,15 +21,17 @@ ROUNDS = 3
 
 
 def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), size)
             plain, proven = _cost(folder, "--no-proof"), _cost(folder)
-        told = f"{proven.wall:.2f} s, {proven.cpu:.2f} s of processor"
-        bare = f"without proofs {plain.wall:.2f} s, {plain.cpu:.2f} s of processor"
-        found.append((f"{size} resources, {size // CHANGED or 1} changed by hand", f"{told}; {bare}"))
-    return found
+        with_proofs = f"{proven.wall:.2f} s, {proven.cpu:.2f} s of processor"
+        without_proofs = f"without proofs {plain.wall:.2f} s, {plain.cpu:.2f} s of processor"
+        results.append(
+            (f"{size} resources, {size // CHANGED or 1} changed by hand", f"{with_proofs}; {without_proofs}")
+        )
+    return results
 
 
 def _cost(folder: str, *flags: str) -> Cost:
@@ -41,7 +43,7 @@ def write(root: Path, resources: int) -> None:
     """A bundle of one app whose Deployments got other replicas than Git says."""
     makers = (deployment, service, config_map)
     desired = [in_namespace(makers[at % 3](f"part-{at:04}", 0), "shop") for at in range(resources)]
-    live = [_live(one, at) for at, one in enumerate(desired)]
+    live = [_live(manifest, at) for at, manifest in enumerate(desired)]
     rows = [row(desired_object) for desired_object in desired]
     for at in range(0, resources, CHANGED * 3):
         for number in range(at, min(at + 9, resources), 3):
@@ -95,8 +97,8 @@ def _changed(live: Object) -> None:
 
 
 def main() -> None:
-    for what, figure in run(tuple(int(size) for size in sys.argv[1:]) or SIZES):
-        print(f"{what:<40} {figure}", flush=True)
+    for label, figure in run(tuple(int(size) for size in sys.argv[1:]) or SIZES):
+        print(f"{label:<40} {figure}", flush=True)
 
 
 if __name__ == "__main__":

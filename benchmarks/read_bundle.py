@@ -158,8 +158,8 @@ def _managed(manager: str) -> Json:
 
 def main() -> None:
     sizes = tuple(int(size) for size in sys.argv[1:]) or (100, 1_000)
-    for what, figure in run(sizes):
-        print(f"{what}: {figure}")
+    for label, figure in run(sizes):
+        print(f"{label}: {figure}")
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class Cost:
 
 def cost(*arguments: str, rounds: int = 7) -> Cost:
     """The cheapest of several rounds: noise only ever adds."""
-    every = [_once(arguments) for _ in range(rounds)]
-    return Cost(cpu=min(one.cpu for one in every), wall=min(one.wall for one in every))
+    samples = [_once(arguments) for _ in range(rounds)]
+    return Cost(cpu=min(sample.cpu for sample in samples), wall=min(sample.wall for sample in samples))
 
 
 def _once(arguments: tuple[str, ...]) -> Cost:

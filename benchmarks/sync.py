@@ -24,15 +24,17 @@ def run() -> list[tuple[str, str]]:
 
     Processor time: what else runs on the machine does not count.
     """
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     smallest = 0.0
     for size in (200, 500, 1_000, 2_000):
         took, yardstick, simulated = _measured(size)
         each = took / size
         smallest = smallest or each
-        told = f"{took:6.2f} s for {simulated} on the model's clock, {took / yardstick:4.1f} yardsticks"
-        found.append((f"{size} resources, {WAVES} waves", f"{told}, a resource costs {each / smallest:.2f}"))
-    return found
+        figure = f"{took:6.2f} s for {simulated} on the model's clock, {took / yardstick:4.1f} yardsticks"
+        results.append(
+            (f"{size} resources, {WAVES} waves", f"{figure}, a resource costs {each / smallest:.2f}")
+        )
+    return results
 
 
 def _measured(size: int) -> tuple[float, float, timedelta]:
@@ -62,19 +64,19 @@ def play(manifests: list[Object]) -> timedelta:
     simulation = Simulation(
         World(clock=clock, repository=repositories, applications=(APPLICATION,), clusters=(cluster,))
     )
-    began = clock.now
+    start = clock.now
     status = simulation.argocd.sync_and_health
     if not simulation.until(lambda: status("argocd/shop") == ("Synced", "Healthy"), timedelta(hours=3)):
         raise SystemExit(f"the sync did not succeed: {status('argocd/shop')}")
-    return clock.now - began
+    return clock.now - start
 
 
 def manifests_of(size: int) -> list[Object]:
     """A third each of Deployments, Services and ConfigMaps, over all waves, and a hook before and after."""
-    found = [hook("hook-before", "PreSync"), hook("hook-after", "PostSync")]
+    manifests = [hook("hook-before", "PreSync"), hook("hook-after", "PostSync")]
     makers = (deployment, service, config_map)
-    found += [makers[at % 3](f"part-{at:04}", at * WAVES // size) for at in range(size - len(found))]
-    return found
+    manifests += [makers[at % 3](f"part-{at:04}", at * WAVES // size) for at in range(size - len(manifests))]
+    return manifests
 
 
 def deployment(name: str, wave: int) -> Object:

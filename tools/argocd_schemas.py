@@ -27,7 +27,7 @@ class Shared:
 
     def reduced(self, schema: Json) -> Json:
         if isinstance(schema, list):
-            return [self.reduced(one) for one in schema]
+            return [self.reduced(child) for child in schema]
         if not isinstance(schema, dict):
             return schema
         out: Object = {}
@@ -35,16 +35,16 @@ class Shared:
             if key == "description" and isinstance(value, str):
                 continue
             if key == "properties":
-                out[key] = {name: self.reduced(one) for name, one in fields(value).items()}
+                out[key] = {name: self.reduced(child) for name, child in fields(value).items()}
             else:
                 out[key] = value if key in ("default", "enum") else self.reduced(value)
-        written = json.dumps(out, sort_keys=True)
-        if out.get("type") != "object" or "properties" not in out or len(written) <= SMALLEST_SHARED:
+        encoded = json.dumps(out, sort_keys=True)
+        if out.get("type") != "object" or "properties" not in out or len(encoded) <= SMALLEST_SHARED:
             return out
-        if written not in self.known:
-            self.known[written] = str(len(self.known))
-            self.table[self.known[written]] = out
-        return {"$ref": self.known[written]}
+        if encoded not in self.known:
+            self.known[encoded] = str(len(self.known))
+            self.table[self.known[encoded]] = out
+        return {"$ref": self.known[encoded]}
 
 
 def main() -> None:

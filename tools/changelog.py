@@ -18,15 +18,15 @@ VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 def fragments(root: Path) -> dict[str, list[Path]]:
     """The fragments of each kind by name; a file whose name has no known kind is an error."""
-    found: dict[str, list[Path]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[Path]] = {kind: [] for kind in KINDS}
     for path in sorted((root / "changes").glob("*.md")):
         if path.name == "README.md":
             continue
         kind = path.name.removesuffix(".md").rpartition(".")[2]
-        if kind not in found:
+        if kind not in by_kind:
             raise SystemExit(f"changes/{path.name}: the name must end in one of .{'.md, .'.join(KINDS)}.md")
-        found[kind].append(path)
-    return found
+        by_kind[kind].append(path)
+    return by_kind
 
 
 def item(text: str) -> str:
@@ -35,9 +35,9 @@ def item(text: str) -> str:
     return "\n".join(f"{'  ' if number else '- '}{line}".rstrip() for number, line in enumerate(lines))
 
 
-def entry(version: str, day: date, found: dict[str, list[Path]]) -> str:
+def entry(version: str, day: date, by_kind: dict[str, list[Path]]) -> str:
     parts = [f"## {version} ({day.isoformat()})"]
-    for kind, paths in found.items():
+    for kind, paths in by_kind.items():
         if paths:
             parts.append(f"### {kind.capitalize()}\n\n" + "\n".join(item(path.read_text()) for path in paths))
     return "\n\n".join(parts) + "\n"
@@ -59,11 +59,11 @@ def main(arguments: list[str] | None = None, *, root: Path = ROOT, today: date |
     version: str = options.version
     if not VERSION.fullmatch(version):
         parser.error(f"{version!r} is not a version x.y.z")
-    found = fragments(root)
-    paths = [path for row in found.values() for path in row]
+    by_kind = fragments(root)
+    paths = [path for row in by_kind.values() for path in row]
     if not paths:
         raise SystemExit("no fragments in changes/: nothing to release")
-    text = entry(version, today or datetime.now(UTC).date(), found)
+    text = entry(version, today or datetime.now(UTC).date(), by_kind)
     changelog = root / "CHANGELOG.md"
     new = inserted(changelog.read_text(), version, text)
     if not options.write:

@@ -80,13 +80,13 @@ def _own(text: str) -> str:
 
 def _subcommands(text: str) -> list[str]:
     names: list[str] = []
-    inside = False
+    in_section = False
     for line in text.splitlines():
         if re.match(r"^\S.*[Cc]ommands.*:$", line):
-            inside = True
+            in_section = True
         elif not line.strip() or not line.startswith("  "):
-            inside = False
-        elif inside and (match := _SUBCOMMAND.match(line)):
+            in_section = False
+        elif in_section and (match := _SUBCOMMAND.match(line)):
             names.append(match[1])
     return names
 
@@ -97,14 +97,14 @@ def _aliases(text: str) -> list[str]:
 
 
 def _flags(program: str, text: str) -> set[str]:
-    found: set[str] = {"-h", "--help"}
+    flags: set[str] = {"-h", "--help"}
     for line in text.splitlines():
         match = (_KUBECTL_FLAG if program == "kubectl" else _COBRA_FLAG).match(line)
         if match is None:
             continue
         mark = _mark(program, match)
-        found |= {f"{name}{mark}" for name in (match["short"], match["long"]) if name}
-    return found
+        flags |= {f"{name}{mark}" for name in (match["short"], match["long"]) if name}
+    return flags
 
 
 def _mark(program: str, match: re.Match[str]) -> str:

@@ -18,14 +18,14 @@ FILES = ("cases.jsonl", "cases-2.jsonl")
 Answer = Callable[[list[str], Path], list[str] | None]
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.corpus", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of score.py and its cases")
     parser.add_argument("files", type=Path, nargs="*", help=f"files of cases (default: {', '.join(FILES)})")
     parser.add_argument("--misses", action="store_true", help="list the cases that are not explained")
-    arguments = parser.parse_args(given)
-    folder: Path = arguments.folder
-    files: list[Path] = arguments.files or [folder / name for name in FILES]
+    options = parser.parse_args(arguments)
+    folder: Path = options.folder
+    files: list[Path] = options.files or [folder / name for name in FILES]
     missing = [path for path in (folder / "score.py", *files) if not path.is_file()]
     if missing:
         sys.stderr.write(
@@ -36,14 +36,14 @@ def main(given: Sequence[str] | None = None) -> int:
         return 2
     score = load(folder / "score.py")
     vars(score)["causes"] = _once_per_case(score.causes)
-    flags = ["--misses"] if arguments.misses else []
+    flags = ["--misses"] if options.misses else []
     for path in files:
         _print(path.name, score, path, *flags)
     if len(files) > 1:
-        with tempfile.TemporaryDirectory() as place:
-            together = Path(place) / "cases.jsonl"
-            together.write_text("".join(f"{path.read_text().rstrip()}\n" for path in files))
-            _print("together", score, together)
+        with tempfile.TemporaryDirectory() as folder_name:
+            combined = Path(folder_name) / "cases.jsonl"
+            combined.write_text("".join(f"{path.read_text().rstrip()}\n" for path in files))
+            _print("together", score, combined)
     return 0
 
 

@@ -61,10 +61,10 @@ MUTATIONS: dict[str, Callable[[str], str]] = {
 def mutated(case: Case, change: Callable[[str], str]) -> Case | None:
     """The case with every reported text changed; `None` where it has no text."""
     other = copy.deepcopy(case)
-    places = list(_texts(other["evidence"]))
-    for holder, key in places:
+    holders = list(_texts(other["evidence"]))
+    for holder, key in holders:
         holder[key] = change(holder[key])
-    return other if places else None
+    return other if holders else None
 
 
 def _texts(evidence: Case) -> Iterator[tuple[Case, str]]:
@@ -81,8 +81,8 @@ def _texts(evidence: Case) -> Iterator[tuple[Case, str]]:
         yield evidence, "logs"
 
 
-def first_cause(to_bundle: ModuleType, case: Case, place: Path) -> str | None:
-    folder = Path(tempfile.mkdtemp(dir=place))
+def first_cause(to_bundle: ModuleType, case: Case, parent: Path) -> str | None:
+    folder = Path(tempfile.mkdtemp(dir=parent))
     to_bundle.bundle(case, folder)
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()):
         code = whysync(["diagnose", "--no-proof", "-o", "json", "--bundle", str(folder)])
@@ -96,30 +96,30 @@ def survival(folder: Path, files: Sequence[Path]) -> Iterator[tuple[str, float, 
     to_bundle = load(folder / "to_bundle.py")
     cases = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        before = {case["id"]: first_cause(to_bundle, case, place) for case in cases if mutated(case, str)}
+        parent = Path(name)
+        before = {case["id"]: first_cause(to_bundle, case, parent) for case in cases if mutated(case, str)}
         explained = [case for case in cases if before.get(case["id"])]
         for title, change in MUTATIONS.items():
             changed: list[str] = []
             for case in explained:
                 other = mutated(case, change)
                 assert other is not None
-                after = first_cause(to_bundle, other, place)
+                after = first_cause(to_bundle, other, parent)
                 if after != before[case["id"]]:
                     changed.append(f"  {case['id']:44} {before[case['id']]:24} -> {after}")
             yield title, 1 - len(changed) / len(explained), changed
 
 
-def main(given: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.corpus_mutations", description=__doc__)
     parser.add_argument("folder", type=Path, help="folder of to_bundle.py and its cases")
     parser.add_argument("files", type=Path, nargs="*", help=f"files of cases (default: {', '.join(FILES)})")
     parser.add_argument("--changed", action="store_true", help="list the cases whose first cause changes")
-    arguments = parser.parse_args(given)
-    files: list[Path] = arguments.files or [arguments.folder / name for name in FILES]
-    for title, share, changed in survival(arguments.folder, files):
+    options = parser.parse_args(arguments)
+    files: list[Path] = options.files or [options.folder / name for name in FILES]
+    for title, share, changed in survival(options.folder, files):
         print(f"{title:26} {share:6.1%} keep their first cause", flush=True)
-        if arguments.changed:
+        if options.changed:
             print("\n".join(changed), flush=True)
     return 0
 

@@ -37,8 +37,8 @@ class Report(TypedDict):
     totals: Summary
 
 
-def percent(part: int, whole: int) -> float:
-    return 100.0 if whole == 0 else 100 * part / whole
+def percent(part: int, total: int) -> float:
+    return 100.0 if total == 0 else 100 * part / total
 
 
 def row(name: str, summary: Summary) -> str:
@@ -61,7 +61,7 @@ def text(report: Report) -> str:
         for name, file in report["files"].items()
         if file["summary"]["num_statements"] >= SMALL
     ]
-    least = sorted(rows, key=lambda named: (together(named[1]), named[0]))[:SHOWN]
+    least = sorted(rows, key=lambda entry: (together(entry[1]), entry[0]))[:SHOWN]
     return "\n".join(
         [
             f"The {len(least)} least covered modules:",

@@ -20,20 +20,20 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def pages() -> dict[str, str]:
-    made = {f"rules/{id}.md": "\n".join(map(_rule, rules)) for id, rules in _by_id().items()}
-    made["rules/README.md"] = _index()
-    made["commands.md"] = _commands()
-    made["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
-    made["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}\n{engine_markdown()}"
-    return made
+    contents = {f"rules/{id}.md": "\n".join(map(_rule, rules)) for id, rules in _by_id().items()}
+    contents["rules/README.md"] = _index()
+    contents["commands.md"] = _commands()
+    contents["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
+    contents["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}\n{engine_markdown()}"
+    return contents
 
 
 def _by_id() -> dict[str, list[AnyRule]]:
     """The rule on an Application first, then the one that finds the same mistake in files."""
-    found: dict[str, list[AnyRule]] = {}
+    by_id: dict[str, list[AnyRule]] = {}
     for rule in registry():
-        found.setdefault(rule.id, []).append(rule)
-    return found
+        by_id.setdefault(rule.id, []).append(rule)
+    return by_id
 
 
 def _rule(rule: AnyRule) -> str:
@@ -88,21 +88,23 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true")
     check: bool = options.parse_args().check
-    made = pages()
+    contents = pages()
     stale = [
-        name for name, text in made.items() if not (DOCS / name).exists() or (DOCS / name).read_text() != text
+        name
+        for name, text in contents.items()
+        if not (DOCS / name).exists() or (DOCS / name).read_text() != text
     ]
-    left = [p for p in (DOCS / "rules").glob("*.md") if f"rules/{p.name}" not in made]
+    leftover = [p for p in (DOCS / "rules").glob("*.md") if f"rules/{p.name}" not in contents]
     if check:
-        for name in [*stale, *(f"rules/{p.name} (its rule is gone)" for p in left)]:
+        for name in [*stale, *(f"rules/{p.name} (its rule is gone)" for p in leftover)]:
             print(f"stale: docs/{name}; run make docs", file=sys.stderr)
-        return 1 if stale or left else 0
+        return 1 if stale or leftover else 0
     for name in stale:
         (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
-        (DOCS / name).write_text(made[name])
-    for page in left:
+        (DOCS / name).write_text(contents[name])
+    for page in leftover:
         page.unlink()
-    print(f"{len(stale)} pages written, {len(made) - len(stale)} fresh")
+    print(f"{len(stale)} pages written, {len(contents) - len(stale)} fresh")
     return 0
 
 

@@ -119,8 +119,8 @@ def application(status: Object) -> Object:
 
 def message_cases(side: str, message: str) -> tuple[str, str]:
     """A case with the message, and a near miss with another one."""
-    found, other = (application(status_with(side, text)) for text in (message, "another message"))
-    return dump(found), dump(other)
+    matching, other = (application(status_with(side, text)) for text in (message, "another message"))
+    return dump(matching), dump(other)
 
 
 def drift_cases() -> tuple[str, ...]:

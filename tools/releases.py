@@ -47,13 +47,13 @@ Definitions = dict[str, Object]
 def schemas(*, strict: bool = False) -> dict[int, Definitions]:
     """The definitions of each release, by its minor number; strict ones allow no other fields."""
     folder = re.compile(rf"/v1\.(\d+)\.\d+-local{'-strict' if strict else ''}/_definitions\.json$")
-    found: dict[int, Definitions] = {}
+    by_release: dict[int, Definitions] = {}
     with zipfile.ZipFile(_wheel()) as archive:
         for name in archive.namelist():
             if at := folder.search(name):
-                found[int(at[1])] = json.loads(archive.read(name))["$defs"]
-    assert sorted(found) == list(ALL), f"the package has the releases {sorted(found)}"
-    return found
+                by_release[int(at[1])] = json.loads(archive.read(name))["$defs"]
+    assert sorted(by_release) == list(ALL), f"the package has the releases {sorted(by_release)}"
+    return by_release
 
 
 def _wheel() -> Path:
@@ -78,10 +78,16 @@ def roots(definitions: Definitions) -> Iterator[tuple[str, str, str]]:
     for name, schema in definitions.items():
         if "metadata" not in fields(schema.get("properties")) or "apimachinery" in name:
             continue
-        for one in map(fields, items(schema.get("x-kubernetes-group-version-kind"))):
-            group, kind = text(one.get("group")), text(one.get("kind"))
+        for group_version_kind in map(fields, items(schema.get("x-kubernetes-group-version-kind"))):
+            group, kind = text(group_version_kind.get("group")), text(group_version_kind.get("kind"))
             if not kind.endswith("List"):
-                yield f"{group}/{one['version']}" if group else text(one["version"]), kind, name
+                yield (
+                    f"{group}/{group_version_kind['version']}"
+                    if group
+                    else text(group_version_kind["version"]),
+                    kind,
+                    name,
+                )
 
 
 class History:
@@ -96,20 +102,25 @@ class History:
         self.names: dict[tuple[str, str], str] = {}
 
     def walk(self, release: int, definitions: Definitions) -> None:
-        done: set[tuple[str, str]] = set()
+        visited: set[tuple[str, str]] = set()
         for api_version, kind, definition in roots(definitions):
             self.kinds.setdefault((api_version, kind), set()).add(release)
             known = type_of(api_version, kind)
             name = known.name if known else our_name(definition)
             self.names[api_version, kind] = name
-            self._struct(release, definitions, name, definition, done)
+            self._struct(release, definitions, name, definition, visited)
 
     def _struct(
-        self, release: int, definitions: Definitions, name: str, definition: str, done: set[tuple[str, str]]
+        self,
+        release: int,
+        definitions: Definitions,
+        name: str,
+        definition: str,
+        visited: set[tuple[str, str]],
     ) -> None:
-        if (name, definition) in done:
+        if (name, definition) in visited:
             return
-        done.add((name, definition))
+        visited.add((name, definition))
         self.met.setdefault(name, set()).add(release)
         had = self.had.setdefault(name, {})
         known = table_fields(name)
@@ -121,11 +132,11 @@ class History:
                 while inner.kind in ("list", "map"):
                     inner = inner.of
                 if below and inner.kind == "struct":
-                    self._struct(release, definitions, inner.name, below, done)
+                    self._struct(release, definitions, inner.name, below, visited)
                 continue
             self.lines.setdefault(name, {})[key] = _line(fields(schema), name)
             if below:
-                self._struct(release, definitions, our_name(below), below, done)
+                self._struct(release, definitions, our_name(below), below, visited)
 
 
 def table_fields(name: str) -> dict[str, Type]:
@@ -170,10 +181,12 @@ def _plain(kind: Json) -> str:
     return text(items(kind)[0]) if isinstance(kind, list) else text(kind)
 
 
-def span(there: set[int], possible: set[int]) -> str:
+def span(releases: set[int], possible: set[int]) -> str:
     """`34-` since, `-27` until, `35-35` both; empty where it always was there."""
-    first, last = min(there), max(there)
-    assert there == {one for one in possible if first <= one <= last}, f"it came back: {sorted(there)}"
+    first, last = min(releases), max(releases)
+    assert releases == {release for release in possible if first <= release <= last}, (
+        f"it came back: {sorted(releases)}"
+    )
     since = str(first) if first > min(possible) else ""
     until = str(last) if last < max(possible) else ""
     return f"{since}-{until}" if since or until else ""
@@ -182,45 +195,45 @@ def span(there: set[int], possible: set[int]) -> str:
 def table(history: History) -> dict[str, object]:
     known_kinds = kinds()
     kinds_out: dict[str, dict[str, str]] = {}
-    for (api_version, kind), there in sorted(history.kinds.items()):
-        told = span(there, set(ALL))
+    for (api_version, kind), releases in sorted(history.kinds.items()):
+        range_text = span(releases, set(ALL))
         beyond = kind not in known_kinds.get(api_version, ())
-        if told or beyond:
+        if range_text or beyond:
             own = f"|{history.names[api_version, kind]}" if beyond else ""
-            kinds_out.setdefault(api_version, {})[kind] = told + own
+            kinds_out.setdefault(api_version, {})[kind] = range_text + own
     for api_version, names in known_kinds.items():
         for kind in sorted(names):
             if (api_version, kind) not in history.kinds and is_object(api_version, kind):
                 kinds_out.setdefault(api_version, {})[kind] = f"-{OLDEST - 1}"
     fields_out: dict[str, dict[str, str]] = {}
-    for name, met in sorted(history.met.items()):
+    for name, possible in sorted(history.met.items()):
         # What Go types got after their version was served for the last time.
         entries = dict.fromkeys(table_fields(name).keys() - history.had[name].keys(), f"{BASE}-")
-        for key, there in sorted(history.had[name].items()):
+        for key, releases in sorted(history.had[name].items()):
             line = history.lines.get(name, {}).get(key, "")
-            told = span(there, met)
-            if told or line:
-                entries[key] = f"{told}|{line}" if line else told
+            range_text = span(releases, possible)
+            if range_text or line:
+                entries[key] = f"{range_text}|{line}" if line else range_text
         if entries or not table_fields(name):
             fields_out[name] = entries
     return {"kinds": kinds_out, "fields": fields_out}
 
 
 def main() -> None:
-    found = schemas()
+    by_release = schemas()
     if "--check" in sys.argv:
-        sys.exit(_check(found))
+        sys.exit(_check(by_release))
     history = History()
-    for release, definitions in found.items():
+    for release, definitions in by_release.items():
         history.walk(release, definitions)
     OUT.write_text(json.dumps(table(history), sort_keys=True, separators=(",", ":")) + "\n")
 
 
-def _check(found: dict[int, Definitions]) -> str | None:
+def _check(by_release: dict[int, Definitions]) -> str | None:
     """Every field of every object of every release, in the tables and in the schemas."""
     from whysync.kubernetes.schema.releases import fields_in, type_in
 
-    wrong: list[str] = []
+    problems: list[str] = []
     checked = 0
 
     def compare(release: int, kind: Type, definition: str, at: str, seen: set[tuple[str, str]]) -> None:
@@ -228,10 +241,13 @@ def _check(found: dict[int, Definitions]) -> str | None:
         if (kind.name, definition) in seen:
             return
         seen.add((kind.name, definition))
-        ours, theirs = fields_in(kind.struct, release), fields(found[release][definition].get("properties"))
+        ours, theirs = (
+            fields_in(kind.struct, release),
+            fields(by_release[release][definition].get("properties")),
+        )
         checked += len(theirs)
-        wrong.extend(f"1.{release} {at}.{key}: only in our tables" for key in ours if key not in theirs)
-        wrong.extend(f"1.{release} {at}.{key}: only in the schemas" for key in theirs if key not in ours)
+        problems.extend(f"1.{release} {at}.{key}: only in our tables" for key in ours if key not in theirs)
+        problems.extend(f"1.{release} {at}.{key}: only in the schemas" for key in theirs if key not in ours)
         for key, schema in theirs.items():
             below = _struct_in(fields(schema))
             inner = ours[key].type if key in ours else None
@@ -240,17 +256,19 @@ def _check(found: dict[int, Definitions]) -> str | None:
             if below and inner is not None and inner.kind == "struct":
                 compare(release, inner, below, f"{at}.{key}", seen)
 
-    for release, definitions in found.items():
+    for release, definitions in by_release.items():
         seen: set[tuple[str, str]] = set()
         for api_version, kind, definition in roots(definitions):
             known = type_in(api_version, kind, release)
             if known is None:
-                wrong.append(f"1.{release} {api_version} {kind}: only in the schemas")
+                problems.append(f"1.{release} {api_version} {kind}: only in the schemas")
             else:
                 compare(release, known, definition, f"{api_version} {kind}", seen)
-    sys.stdout.write("".join(f"{line}\n" for line in wrong))
-    sys.stdout.write(f"{checked} fields of {len(found)} releases, {len(wrong)} differ (tables: 1.{BASE})\n")
-    return "the tables are not those of the schemas" if wrong else None
+    sys.stdout.write("".join(f"{line}\n" for line in problems))
+    sys.stdout.write(
+        f"{checked} fields of {len(by_release)} releases, {len(problems)} differ (tables: 1.{BASE})\n"
+    )
+    return "the tables are not those of the schemas" if problems else None
 
 
 if __name__ == "__main__":

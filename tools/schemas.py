@@ -88,8 +88,8 @@ def package_of(path: str) -> str:
     """`k8s.io/api/core/v1` → `core/v1`; other libraries keep their last part."""
     if path.startswith("k8s.io/api/"):
         return path.removeprefix("k8s.io/api/")
-    for name, where in OTHERS.items():
-        if path == f"k8s.io/{where}":
+    for name, folder in OTHERS.items():
+        if path == f"k8s.io/{folder}":
             return name
     return path.rpartition("/")[2]
 
@@ -121,14 +121,14 @@ def read_file(package: Package, text: str) -> None:
             comments.append(line)
             continue
         elif match := TYPE.match(line):
-            name, what = match[1], match[2].strip()
+            name, definition = match[1], match[2].strip()
             package.marks[name] = {m[1]: m[2].strip() for c in comments if (m := MARK.match(c))}
-            if what == "struct {":
+            if definition == "struct {":
                 members = package.structs[name] = []
-            elif what == "struct{}" or what.startswith("struct {}"):
+            elif definition == "struct{}" or definition.startswith("struct {}"):
                 package.structs[name] = []
-            elif not what.startswith("interface"):
-                package.aliases[name] = what.partition(" //")[0].strip()
+            elif not definition.startswith("interface"):
+                package.aliases[name] = definition.partition(" //")[0].strip()
         elif match := CONST.match(line):
             package.consts[match[1]] = match[2]
         comments = []
@@ -142,8 +142,8 @@ def read_package(folder: Path, name: str, in_scheme: bool) -> Package:
     register = folder / "register.go"
     if register.exists():
         text = register.read_text()
-        found = GROUP.search(text) or GROUP.search((folder.parent / "register.go").read_text())
-        package.group = found[1] if found else ""
+        match = GROUP.search(text) or GROUP.search((folder.parent / "register.go").read_text())
+        package.group = match[1] if match else ""
         package.kinds = sorted({k for k in REGISTERED.findall(text) if k in package.structs})
     return package
 
@@ -178,20 +178,20 @@ class Tables:
         return self.expression(other, other.aliases[name])
 
     def fields(self, package: Package, name: str) -> dict[str, str]:
-        found: dict[str, str] = {}
+        lines: dict[str, str] = {}
         for member in package.structs[name]:
             json_name, *options = member.tags.get("json", "").split(",")
             if json_name == "-" or "json" not in member.tags:
                 continue
             if "inline" in options or not json_name:
                 name_here = self.expression(package, member.type.lstrip("*"))
-                where, _, inner = name_here.rpartition(".")
-                home = self.packages[where] if where else package
+                package_name, _, inner = name_here.rpartition(".")
+                home = self.packages[package_name] if package_name else package
                 for key, line in self.fields(home, inner).items():
-                    found.setdefault(key, self.moved(home, package, line))
+                    lines.setdefault(key, self.moved(home, package, line))
                 continue
-            found[json_name] = self.line(package, member, options)
-        return found
+            lines[json_name] = self.line(package, member, options)
+        return lines
 
     def moved(self, home: Package, package: Package, line: str) -> str:
         """A field line of an inlined struct, as seen from the package that inlines it."""

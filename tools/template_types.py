@@ -58,8 +58,8 @@ def main(root: Path) -> None:
 def full(package: Package, kind: str) -> str:
     """A Go type with the names of our packages: `[]core/v1.Container`."""
 
-    def named(found: re.Match[str]) -> str:
-        prefix, name = found[1], found[2]
+    def named(match: re.Match[str]) -> str:
+        prefix, name = match[1], match[2]
         if prefix:
             home = package.imports.get(prefix[:-1], prefix[:-1])
             return f"{home}.{name}"

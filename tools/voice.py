@@ -81,9 +81,11 @@ def occurrences(root: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str
                 yield folder, phrase, f"{path.relative_to(root)}:{line}"
 
 
-def counted(found: list[tuple[str, str, str]]) -> Counts:
+def counted(matches: list[tuple[str, str, str]]) -> Counts:
     counts: Counts = {}
-    for (folder, phrase), number in sorted(Counter((folder, phrase) for folder, phrase, _ in found).items()):
+    for (folder, phrase), number in sorted(
+        Counter((folder, phrase) for folder, phrase, _ in matches).items()
+    ):
         counts.setdefault(folder, {})[phrase] = number
     return counts
 
@@ -94,10 +96,10 @@ def lowered(recorded: Counts, counts: Counts) -> Counts:
         folder: {phrase: min(number, counts.get(folder, {}).get(phrase, 0)) for phrase, number in row.items()}
         for folder, row in recorded.items()
     }
-    kept = {
+    nonzero = {
         folder: {phrase: number for phrase, number in row.items() if number} for folder, row in lower.items()
     }
-    return {folder: row for folder, row in kept.items() if row}
+    return {folder: row for folder, row in nonzero.items() if row}
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -106,12 +108,12 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--list", action="store_true", help="print every place where a phrase occurs")
     options = parser.parse_args(arguments)
     known = phrases(root)
-    found = list(occurrences(root, known))
-    counts = counted(found)
+    matches = list(occurrences(root, known))
+    counts = counted(matches)
     recorded: Counts = json.loads((root / COUNTS).read_text())
     if options.list:
-        for _, phrase, place in found:
-            print(f"{place}: write “{known[phrase]}” instead of /{phrase}/")
+        for _, phrase, location in matches:
+            print(f"{location}: write “{known[phrase]}” instead of /{phrase}/")
         return 0
     more = [
         (folder, phrase, number, allowed)

@@ -13,11 +13,11 @@ def main() -> int:
     options.add_argument("--controllers", action="store_true", help="kube-controller-manager as well")
     controllers: bool = options.parse_args().controllers
     try:
-        found = find_or_build(lambda line: print(line, flush=True), controllers=controllers)
+        binaries = find_or_build(lambda line: print(line, flush=True), controllers=controllers)
     except NotAvailable as problem:
         print(f"no API server to compare with: {problem}", file=sys.stderr)
         return 1
-    print(f"kube-apiserver: {found.apiserver}\netcd: {found.etcd}")
+    print(f"kube-apiserver: {binaries.apiserver}\netcd: {binaries.etcd}")
     return 0
 
 

@@ -38,12 +38,12 @@ class Binaries:
 
 def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
     """The programs, from the first of: `KUBEBUILDER_ASSETS`, the PATH, the cache, a build into the cache."""
-    found = _given() or _on_path()
-    if found is not None and (found.controller_manager is not None or not controllers):
-        return found
-    wanted = [(KUBERNETES, "kube-apiserver"), (ETCD, "etcd")]
+    existing = _given() or _on_path()
+    if existing is not None and (existing.controller_manager is not None or not controllers):
+        return existing
+    programs = [(KUBERNETES, "kube-apiserver"), (ETCD, "etcd")]
     if controllers:
-        wanted.append((KUBERNETES, "kube-controller-manager"))
+        programs.append((KUBERNETES, "kube-controller-manager"))
     home = cache_directory()
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
             f"{home} cannot be made: {problem}; set WHYSYNC_CACHE to a directory that can"
         ) from None
     with _alone(home, say):
-        for module, program in wanted:
+        for module, program in programs:
             _ensure(home, module, program, say)
     manager = home / "kube-controller-manager"
     return Binaries(
@@ -74,15 +74,15 @@ def cache_directory() -> Path:
 
 
 def _given() -> Binaries | None:
-    named = os.environ.get("KUBEBUILDER_ASSETS")
-    if not named:
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    if not folder:
         return None
-    apiserver, etcd = Path(named) / "kube-apiserver", Path(named) / "etcd"
+    apiserver, etcd = Path(folder) / "kube-apiserver", Path(folder) / "etcd"
     for program in (apiserver, etcd):
         if not program.is_file():
-            raise NotAvailable(f"KUBEBUILDER_ASSETS names {named}, which has no {program.name}")
+            raise NotAvailable(f"KUBEBUILDER_ASSETS names {folder}, which has no {program.name}")
     _check_version(apiserver)
-    manager = Path(named) / "kube-controller-manager"
+    manager = Path(folder) / "kube-controller-manager"
     return Binaries(apiserver=apiserver, etcd=etcd, controller_manager=manager if manager.is_file() else None)
 
 
@@ -101,17 +101,19 @@ def _on_path() -> Binaries | None:
 
 
 def _check_version(apiserver: Path) -> None:
-    said = _version(apiserver)
-    if MINOR not in said:
-        raise NotAvailable(f"{apiserver} says {said!r}; the model is compared with {MINOR}")
+    version = _version(apiserver)
+    if MINOR not in version:
+        raise NotAvailable(f"{apiserver} says {version!r}; the model is compared with {MINOR}")
 
 
 def _version(program: Path) -> str:
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60, check=False)
+        process = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"{program.name} does not start: {problem}"
-    return (done.stdout or done.stderr).strip()
+    return (process.stdout or process.stderr).strip()
 
 
 @contextmanager
@@ -131,13 +133,13 @@ def _ensure(home: Path, module: Module, program: str, say: Say) -> None:
     if built.exists():
         return
     go = _go()
-    place = home / "source" / module.name
-    place.mkdir(parents=True, exist_ok=True)
+    source = home / "source" / module.name
+    source.mkdir(parents=True, exist_ok=True)
     for name, content in module.files().items():
-        (place / name).write_text(content, encoding="utf-8")
+        (source / name).write_text(content, encoding="utf-8")
     fresh = home / f"{program}.new"
     say(f"building {program} {module.version} (once; minutes on two cores) …")
-    began = time.monotonic()
+    start = time.monotonic()
     command = [
         go,
         "build",
@@ -149,24 +151,24 @@ def _ensure(home: Path, module: Module, program: str, say: Say) -> None:
         module.packages[program],
     ]
     environment = {**os.environ, "GOWORK": "off", "CGO_ENABLED": "0"}
-    with subprocess.Popen(command, cwd=place, env=environment) as going:
+    with subprocess.Popen(command, cwd=source, env=environment) as build:
         try:
             while True:
                 try:
-                    code = going.wait(timeout=60)
+                    code = build.wait(timeout=60)
                     break
                 except subprocess.TimeoutExpired:
-                    say(f"  … still building {program}, {time.monotonic() - began:.0f} s")
+                    say(f"  … still building {program}, {time.monotonic() - start:.0f} s")
         except BaseException:
-            going.terminate()
+            build.terminate()
             raise
     if code != 0:
         raise NotAvailable(f"{program} {module.version} was not built: go ended with {code}, see above")
-    said = _version(fresh)
-    if module.version.removeprefix("v") not in said:
-        raise NotAvailable(f"{program} was built, but says {said!r}")
+    version = _version(fresh)
+    if module.version.removeprefix("v") not in version:
+        raise NotAvailable(f"{program} was built, but says {version!r}")
     fresh.replace(built)
-    say(f"built {program} in {time.monotonic() - began:.0f} s: {built}")
+    say(f"built {program} in {time.monotonic() - start:.0f} s: {built}")
 
 
 def _go() -> str:

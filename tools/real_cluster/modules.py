@@ -65,10 +65,10 @@ class Module:
         lines = [f"module whysync.dev/{self.name}", "", f"go {NEEDS_GO}.0", ""]
         lines.append(f"require {self.path} {self.version}")
         lines += [f"replace {path} => {path} {version}" for path, version in sorted(self.replaced.items())]
-        made = {"go.mod": "\n".join(lines) + "\n"}
+        contents = {"go.mod": "\n".join(lines) + "\n"}
         if self.main:
-            made["main.go"] = self.main
-        return made
+            contents["main.go"] = self.main
+        return contents
 
     def flags(self) -> str:
         stamped = [f"-X {name}={value}" for name, value in sorted(self.stamps.items())]
