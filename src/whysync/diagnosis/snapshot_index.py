@@ -59,20 +59,20 @@ class SnapshotIndex:
     def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
         """The same facts with other settings of Argo CD; existing lookups are kept."""
         other = SnapshotIndex(msgspec.structs.replace(self.snapshot, settings=settings))
-        changed = ("snapshot", "argocd", "_by_live_cluster")  # what depends on the settings
-        kept = {name: value for name, value in vars(self).items() if name not in changed}
-        vars(other).update(kept)
+        dependent = ("snapshot", "argocd", "_by_live_cluster")  # what depends on the settings
+        reused = {name: value for name, value in vars(self).items() if name not in dependent}
+        vars(other).update(reused)
         return other
 
     @cached_property
     def decoded(self) -> tuple[tuple[Manifest, Application], ...]:
         """Every Application that could be decoded, sorted by name."""
-        found: list[tuple[Manifest, Application]] = []
+        pairs: list[tuple[Manifest, Application]] = []
         for manifest in self.snapshot.applications:
             app, _ = decode(manifest.body, Application)
             if app is not None and app.name:
-                found.append((manifest, app))
-        return tuple(sorted(found, key=lambda pair: (pair[1].name, pair[1].namespace)))
+                pairs.append((manifest, app))
+        return tuple(sorted(pairs, key=lambda pair: (pair[1].name, pair[1].namespace)))
 
     def for_app(self, app: Application) -> SnapshotIndex:
         """The facts that concern one app: without the live objects of other clusters.
@@ -135,17 +135,17 @@ class SnapshotIndex:
     @cached_property
     def apps_by_name(self) -> dict[str, tuple[Manifest, Application]]:
         """By bare name; of several, the first."""
-        found: dict[str, tuple[Manifest, Application]] = {}
+        by_name: dict[str, tuple[Manifest, Application]] = {}
         for manifest, app in self.decoded:
-            found.setdefault(app.name, (manifest, app))
-        return found
+            by_name.setdefault(app.name, (manifest, app))
+        return by_name
 
     @cached_property
     def live_by_namespace(self) -> dict[str, list[Manifest]]:
-        found: dict[str, list[Manifest]] = defaultdict(list)
+        by_namespace: dict[str, list[Manifest]] = defaultdict(list)
         for manifest in self.snapshot.live:
-            found[manifest.ref.namespace].append(manifest)
-        return found
+            by_namespace[manifest.ref.namespace].append(manifest)
+        return by_namespace
 
     @cached_property
     def gaps(self) -> tuple[Gap, ...]:
@@ -219,25 +219,25 @@ class SnapshotIndex:
     @cached_property
     def live_by_kind(self) -> dict[str, list[Manifest]]:
         """By kind alone, in the order of the facts."""
-        found: dict[str, list[Manifest]] = defaultdict(list)
+        by_kind: dict[str, list[Manifest]] = defaultdict(list)
         for manifest in self.snapshot.live:
-            found[manifest.ref.kind].append(manifest)
-        return found
+            by_kind[manifest.ref.kind].append(manifest)
+        return by_kind
 
     @cached_property
     def live_names(self) -> dict[tuple[str, str], set[str]]:
         """The names of live objects by kind and namespace."""
-        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        names: dict[tuple[str, str], set[str]] = defaultdict(set)
         for key in self.live_by_key:
-            found[key.kind, key.namespace].add(key.name)
-        return found
+            names[key.kind, key.namespace].add(key.name)
+        return names
 
     @cached_property
     def live_keys_by_name(self) -> dict[str, list[Key]]:
-        found: dict[str, list[Key]] = defaultdict(list)
+        by_name: dict[str, list[Key]] = defaultdict(list)
         for key in self.live_by_key:
-            found[key.name].append(key)
-        return found
+            by_name[key.name].append(key)
+        return by_name
 
     @cached_property
     def autoscalers(self) -> dict[tuple[str, str], list[Manifest]]:
@@ -245,14 +245,14 @@ class SnapshotIndex:
 
         One without a target (a truncated dump) is assumed to scale the workload of its own name.
         """
-        found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+        by_target: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
         for kind, manifests in self.live_by_kind.items():
             if kind.endswith("Autoscaler") or kind == "ScaledObject":
                 for manifest in manifests:
                     target = fields(manifest.spec.get("scaleTargetRef") or manifest.spec.get("targetRef"))
                     scaled = text(target.get("name")) or manifest.ref.name
-                    found[manifest.ref.namespace, scaled].append(manifest)
-        return found
+                    by_target[manifest.ref.namespace, scaled].append(manifest)
+        return by_target
 
     @cached_property
     def being_deleted(self) -> tuple[Manifest, ...]:
@@ -262,30 +262,32 @@ class SnapshotIndex:
     @cached_property
     def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
         """Live objects by (namespace, owner kind, owner name)."""
-        found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
+        by_owner: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
         for manifest in self.snapshot.live:
             for owner in items(manifest.meta.get("ownerReferences")):
                 kind, name = text(fields(owner).get("kind")), text(fields(owner).get("name"))
-                found[manifest.ref.namespace, kind, name].append(manifest)
-        return found
+                by_owner[manifest.ref.namespace, kind, name].append(manifest)
+        return by_owner
 
     @cached_property
     def events_by_object(self) -> dict[tuple[str, str, str], list[tuple[Manifest, Event]]]:
         """Events by (namespace, kind, name) of what they are about, oldest first."""
-        found: dict[tuple[str, str, str], list[tuple[Manifest, Event]]] = defaultdict(list)
+        by_object: dict[tuple[str, str, str], list[tuple[Manifest, Event]]] = defaultdict(list)
         for manifest, event in self.events:
             about = event.about
-            found[about.namespace or manifest.ref.namespace, about.kind, about.name].append((manifest, event))
-        return found
+            by_object[about.namespace or manifest.ref.namespace, about.kind, about.name].append(
+                (manifest, event)
+            )
+        return by_object
 
     @cached_property
     def trouble_events_by_namespace(self) -> dict[str, list[tuple[Manifest, Event]]]:
         """Events that report a problem, by the namespace of the object that they are about; oldest first."""
-        found: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
+        by_namespace: dict[str, list[tuple[Manifest, Event]]] = defaultdict(list)
         for manifest, event in self.events:
             if event.type != "Normal" or is_problem_reason(event.reason):
-                found[event.about.namespace or manifest.ref.namespace].append((manifest, event))
-        return found
+                by_namespace[event.about.namespace or manifest.ref.namespace].append((manifest, event))
+        return by_namespace
 
     @cached_property
     def events(self) -> tuple[tuple[Manifest, Event], ...]:
@@ -295,17 +297,17 @@ class SnapshotIndex:
 
     @cached_property
     def logs_by_pod(self) -> dict[tuple[str, str], list[Log]]:
-        found: dict[tuple[str, str], list[Log]] = defaultdict(list)
+        by_pod: dict[tuple[str, str], list[Log]] = defaultdict(list)
         for log in self.snapshot.logs:
-            found[log.namespace, log.pod].append(log)
-        return found
+            by_pod[log.namespace, log.pod].append(log)
+        return by_pod
 
     @cached_property
     def logs_by_namespace(self) -> dict[str, list[Log]]:
-        found: dict[str, list[Log]] = defaultdict(list)
+        by_namespace: dict[str, list[Log]] = defaultdict(list)
         for log in self.snapshot.logs:
-            found[log.namespace].append(log)
-        return found
+            by_namespace[log.namespace].append(log)
+        return by_namespace
 
     @cached_property
     def argocd_log_lines(self) -> dict[str, list[FoundLine]]:
@@ -313,17 +315,17 @@ class SnapshotIndex:
 
         A later line of the same log may report that a sync of that Application succeeded: then it is over.
         """
-        found: dict[str, list[FoundLine]] = defaultdict(list)
+        by_app: dict[str, list[FoundLine]] = defaultdict(list)
         for log in self.snapshot.logs:
             if log.pod.startswith(_ARGOCD_PODS):
                 for number, raw in enumerate(log.lines, start=1):
                     line = parse_log_line(raw)
                     if line.is_loud:
-                        found[line.application].append(FoundLine(log, number, line))
+                        by_app[line.application].append(FoundLine(log, number, line))
                     elif line.application and _SUCCESS.search(line.text):
-                        earlier = found[line.application]
-                        found[line.application] = [known for known in earlier if known.log is not log]
-        return found
+                        earlier = by_app[line.application]
+                        by_app[line.application] = [entry for entry in earlier if entry.log is not log]
+        return by_app
 
     @cached_property
     def now(self) -> datetime:
@@ -342,10 +344,10 @@ class SnapshotIndex:
 
 
 def _by_key(manifests: tuple[Manifest, ...]) -> dict[Key, list[Manifest]]:
-    found: dict[Key, list[Manifest]] = defaultdict(list)
+    by_key: dict[Key, list[Manifest]] = defaultdict(list)
     for manifest in manifests:
-        found[manifest.key].append(manifest)
-    return found
+        by_key[manifest.key].append(manifest)
+    return by_key
 
 
 def _live_objects_cluster(

@@ -50,19 +50,19 @@ def tool_of(case: Case, source: Source | None) -> str:
 def render_to_file(case: Case, source: Source | None, folder: str) -> Iterator[str]:
     """Render the source into a file, and let kubectl find the document in it that is no object."""
     tool = tool_of(case, source)
-    place = quote(folder or ".")
+    path = quote(folder or ".")
     if tool in ("Helm", ""):
         *before, helm = helm_template(case, source, folder)
         yield from before
         yield f"{helm} > {_RENDERED}" + ("" if tool else "   # a Helm chart")
     if tool in ("Kustomize", ""):
-        yield f"kustomize build {place} > {_RENDERED}" + ("" if tool else "   # or a kustomization")
+        yield f"kustomize build {path} > {_RENDERED}" + ("" if tool else "   # or a kustomization")
     if tool in ("Helm", "Kustomize", ""):
         check = f"kubectl apply --dry-run=client -f {_RENDERED}"
         yield with_comment(check, "prints the objects up to the invalid document")
     else:
         yield with_comment(
-            f"kubectl apply --dry-run=client -R -f {place}", "prints the invalid document's error"
+            f"kubectl apply --dry-run=client -R -f {path}", "prints the invalid document's error"
         )
 
 
@@ -74,26 +74,26 @@ def helm_template(case: Case, source: Source | None, folder: str = "", *flags: s
     folder = folder or (source.path if source is not None else "")
     helm = source.helm if source is not None else None
     release = (helm.release_name if helm is not None else "") or case.app.name
-    words = ["helm", "template", release]
+    arguments = ["helm", "template", release]
     if source is not None and source.chart:
         version = ["--version", source.target_revision] if source.target_revision else []
         if is_oci(source.repo_url):
-            words += [oci_chart(source.repo_url, source.chart), *version]
+            arguments += [oci_chart(source.repo_url, source.chart), *version]
         else:
-            words += [source.chart, "--repo", source.repo_url, *version]
+            arguments += [source.chart, "--repo", source.repo_url, *version]
     else:
-        words.append(folder or "CHART_FOLDER")
+        arguments.append(folder or "CHART_FOLDER")
     for file in helm.value_files if helm is not None else ():
-        words += ["-f", values_path(source, folder, file)]
+        arguments += ["-f", values_path(source, folder, file)]
     for name in _inline_values(case, source):
         assert source is not None
         path = f"{source_pointer(case, source)}/helm/{name}".replace("/", ".")
         yield f"{_get_application(case, _jsonpath(path))} > {_APP_VALUES}"
-        words += ["-f", _APP_VALUES]
-    words += _parameters(case, source)
+        arguments += ["-f", _APP_VALUES]
+    arguments += _parameters(case, source)
     if case.destination_namespace:
-        words += ["-n", case.destination_namespace]
-    yield " ".join(map(quote, (*words, *flags)))
+        arguments += ["-n", case.destination_namespace]
+    yield " ".join(map(quote, (*arguments, *flags)))
 
 
 def values_path(source: Source | None, folder: str, file: str) -> str:
@@ -121,14 +121,14 @@ def _inline_values(case: Case, source: Source | None) -> tuple[str, ...]:
 def _parameters(case: Case, source: Source | None) -> list[str]:
     if source is None:
         return []
-    words: list[str] = []
+    arguments: list[str] = []
     for raw in items(case.application.at(f"{source_pointer(case, source)}/helm/parameters"))[
         :_MOST_PARAMETERS
     ]:
         parameter = fields(raw)
         flag = "--set-string" if parameter.get("forceString") else "--set"
-        words += [flag, f"{text(parameter.get('name'))}={text(parameter.get('value'))}"]
-    return words
+        arguments += [flag, f"{text(parameter.get('name'))}={text(parameter.get('value'))}"]
+    return arguments
 
 
 def _jsonpath(path: str) -> str:

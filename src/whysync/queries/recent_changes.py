@@ -220,10 +220,12 @@ def _sync_changes(case: Case) -> Iterator[Change]:
     for before, after in pairwise((None, *deployments)):
         if after is None:
             continue
-        who = after.who.username or ("auto-sync" if after.who.automated else "")
-        at = ", ".join(revision[:8] if is_commit(revision) else revision for revision in after.revisions)
-        what = f"{after.name} to {at}" if at.strip(", ") else after.name
-        yield Change(kind=ChangeKind.SYNC, what=what, about=about, time=after.time, who=who)
+        username = after.who.username or ("auto-sync" if after.who.automated else "")
+        revisions = ", ".join(
+            revision[:8] if is_commit(revision) else revision for revision in after.revisions
+        )
+        description = f"{after.name} to {revisions}" if revisions.strip(", ") else after.name
+        yield Change(kind=ChangeKind.SYNC, what=description, about=about, time=after.time, who=username)
         if before is not None:
             yield from _revision_changes(case, before, after)
             yield from _source_changes(before.sources, after.sources, about, after.time)
@@ -328,8 +330,10 @@ def _versions(case: Case, live: Manifest) -> tuple[Object, Object, datetime | No
     if sets:
         templates = [fields(manifest.at("/spec/template")) for manifest in sets]
     else:
-        kept = (manifest for manifest in case.owned_by(live.ref) if manifest.ref.kind == "ControllerRevision")
-        sets = sorted(kept, key=lambda manifest: -integer(manifest.body.get("revision")))
+        revisions = (
+            manifest for manifest in case.owned_by(live.ref) if manifest.ref.kind == "ControllerRevision"
+        )
+        sets = sorted(revisions, key=lambda manifest: -integer(manifest.body.get("revision")))
         templates = [fields(dig(manifest.body, "data", "spec", "template")) for manifest in sets]
     if len(sets) < 2:
         return {}, {}, None
@@ -398,8 +402,10 @@ def _events(case: Case) -> Iterator[Change]:
         key = (event.says, event.seen_at)
         if event.reason in _EVENTS and key not in reported:
             reported.add(key)
-            what = f"{event.reason}: {event.says}"
-            yield Change(kind=ChangeKind.EVENT, what=what, about=case.application.ref, time=event.seen_at)
+            description = f"{event.reason}: {event.says}"
+            yield Change(
+                kind=ChangeKind.EVENT, what=description, about=case.application.ref, time=event.seen_at
+            )
 
 
 # --- what the facts do not contain -------------------------------------------------------------------------
