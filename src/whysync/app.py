@@ -213,9 +213,9 @@ def _nearest(name: str, known: list[str]) -> str:
     import difflib
 
     short = {full.rpartition("/")[2]: full for full in known}
-    near = difflib.get_close_matches(name.rpartition("/")[2], short, n=3)
-    if near:
-        return f"did you mean {', '.join(short[n] for n in near)}?"
+    matches = difflib.get_close_matches(name.rpartition("/")[2], short, n=3)
+    if matches:
+        return f"did you mean {', '.join(short[n] for n in matches)}?"
     return f"none of the {len(known)} known names is similar"
 
 

@@ -82,8 +82,8 @@ def _of_app(report: Report) -> Iterator[str]:
         yield ""
         page = untemplated(diagnose_markdown.render(Report(apps=(app,), groups=())))
         if len(page) > LONGEST:
-            cut = page[: page.rfind("\n", 0, LONGEST)]
-            page = f"{cut}\n(cut here: whysync diagnose {app.case.qualified_name} -o markdown shows all)"
+            excerpt = page[: page.rfind("\n", 0, LONGEST)]
+            page = f"{excerpt}\n(cut here: whysync diagnose {app.case.qualified_name} -o markdown shows all)"
         yield page.rstrip()
 
 

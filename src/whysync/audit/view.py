@@ -40,16 +40,16 @@ def as_object(audit: Audit) -> Object:
     return {"version": 1, "apps": [*audit.apps], "remarks": remarks, "gaps": gaps}
 
 
-def _object(found: AuditFinding) -> Object:
-    finding = found.finding
+def _object(audit_finding: AuditFinding) -> Object:
+    finding = audit_finding.finding
     about, writer = finding.about, finding.writer
-    fix = tree(fix_v1(finding.fixes[0], found.case)) if finding.fixes else None
+    fix = tree(fix_v1(finding.fixes[0], audit_finding.case)) if finding.fixes else None
     return {
-        "topic": found.topic.name.lower(),
+        "topic": audit_finding.topic.name.lower(),
         "rule": finding.rule,
         "cause": finding.cause,
         "severity": finding.severity.value,
-        "app": found.app,
+        "app": audit_finding.app,
         "about": {
             "group": about.group,
             "version": about.version,
@@ -73,8 +73,10 @@ def summary(audit: Audit) -> str:
 
 
 def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:
-    bad = any(finding.finding.severity is not Severity.INFO for finding in audit.findings)
-    mark = terminal.paint(terminal.mark("bad" if bad else "good"), "red" if bad else "green")
+    has_problems = any(finding.finding.severity is not Severity.INFO for finding in audit.findings)
+    mark = terminal.paint(
+        terminal.mark("bad" if has_problems else "good"), "red" if has_problems else "green"
+    )
     yield f"{mark} {summary(audit)}"
     several = len(audit.apps) > 1
     for topic in Topic:
@@ -87,16 +89,16 @@ def _text(audit: Audit, terminal: Terminal) -> Iterator[str]:
     yield from _gaps(audit, terminal)
 
 
-def _finding(found: AuditFinding, terminal: Terminal, *, several: bool) -> Iterator[str]:
-    finding = found.finding
+def _finding(audit_finding: AuditFinding, terminal: Terminal, *, several: bool) -> Iterator[str]:
+    finding = audit_finding.finding
     label = terminal.paint(f"{finding.severity.value:<8}", _COLORS[finding.severity])
-    app = f"{found.app}: " if several else ""
+    app = f"{audit_finding.app}: " if several else ""
     lines = terminal.wrap(f"{app}{finding.about}: {one_line(finding.verdict, 600)}", indent=12)
     yield f"  {label}  {lines[0].lstrip()}"
     yield from lines[1:]
     for fix in finding.fixes[:1]:
         yield from terminal.wrap(f"{terminal.mark('arrow')} {one_line(fix.title, 600)}", indent=12)
-        for line in patch_text(fix, found.case).splitlines():
+        for line in patch_text(fix, audit_finding.case).splitlines():
             yield f"              {line}".rstrip()
         if fix.risk:
             yield from terminal.wrap(f"risk: {one_line(fix.risk)}", indent=14)
@@ -118,11 +120,11 @@ def _markdown(audit: Audit) -> Iterator[Md]:
             yield BLANK
             yield md("## {}{}", topic.value[0].upper(), topic.value[1:])
             yield BLANK
-        for found in section:
-            finding = found.finding
+        for audit_finding in section:
+            finding = audit_finding.finding
             verdict = one_line(finding.verdict, 600)
-            yield md("- **{}** {}: {}: {}", finding.severity.value, found.app, finding.about, verdict)
-            yield from _markdown_fix(found)
+            yield md("- **{}** {}: {}: {}", finding.severity.value, audit_finding.app, finding.about, verdict)
+            yield from _markdown_fix(audit_finding)
     if audit.gaps or audit.notes:
         yield BLANK
         yield md("## Not checked")

@@ -51,8 +51,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True):
 
     def _can_match(self) -> bool:
         """A field of commas alone is empty, and matches nothing."""
-        both = (self.days | self.weekdays) & EVERY
-        days = self.days and self.weekdays if both else self.days or self.weekdays
+        has_star = (self.days | self.weekdays) & EVERY
+        days = self.days and self.weekdays if has_star else self.days or self.weekdays
         return bool(self.minutes and self.hours and self.months and days)
 
     def matches_day(self, day: date) -> bool:

@@ -36,11 +36,11 @@ def _syntax_error(source: str) -> str:
     if first not in '{["-0123456789':
         return f"invalid character {_character(first)} looking for beginning of value"
     if first == "{":
-        inside = start[1:].lstrip(" \t\r\n")
-        if not inside:
+        members = start[1:].lstrip(" \t\r\n")
+        if not members:
             return _ENDS
-        if inside[0] not in '"}':
-            return f"invalid character {_character(inside[0])} looking for beginning of object key string"
+        if members[0] not in '"}':
+            return f"invalid character {_character(members[0])} looking for beginning of object key string"
     return _structure_error(source)
 
 

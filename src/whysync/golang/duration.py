@@ -30,12 +30,12 @@ def parse_duration(text: str) -> timedelta:
 def parse_nanoseconds(text: str, *, days: bool = False) -> int:
     """Mirrors Go's `time.ParseDuration`; `days` allows `d` too, as Argo CD does. Raises `BadDuration`."""
     units = _UNITS_AND_DAYS if days else _UNITS
-    bad = BadDuration(f'time: invalid duration "{text}"')
+    invalid = BadDuration(f'time: invalid duration "{text}"')
     position = 1 if text.startswith(("+", "-")) else 0
     if text[position:] == "0":
         return 0
     if position == len(text):
-        raise bad
+        raise invalid
     total = 0
     while position < len(text):
         component = _PART.match(text, position)
@@ -43,7 +43,7 @@ def parse_nanoseconds(text: str, *, days: bool = False) -> int:
         integer, fraction, unit = component[1], (component[2] or "")[1:], component[3]
         has_digits = bool(fraction) or text[position].isdecimal()
         if not has_digits or len(integer) > _MOST_DIGITS:
-            raise bad
+            raise invalid
         if not unit:
             raise BadDuration(f'time: missing unit in duration "{text}"')
         if unit not in units:
@@ -52,7 +52,7 @@ def parse_nanoseconds(text: str, *, days: bool = False) -> int:
         number = int(integer or "0") + Fraction(int(fraction or "0"), 10 ** len(fraction))
         total += int(number * units[unit])
         if total > _MOST:
-            raise bad
+            raise invalid
         position = component.end()
     return -total if text.startswith("-") else total
 

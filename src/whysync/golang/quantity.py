@@ -39,9 +39,9 @@ def canonical_quantity(text: str) -> str:
     text = text.strip()
     if text == "0":
         return text
-    sign, whole, fraction, suffix, exponent, binary = _parts(text)
-    digits = (whole or "0") + fraction
-    if _stays(digits, whole, fraction, exponent, binary=binary):
+    sign, integer, fraction, suffix, exponent, binary = _parts(text)
+    digits = (integer or "0") + fraction
+    if _stays(digits, integer, fraction, exponent, binary=binary):
         return text
     amount = int(digits)
     if amount == 0:
@@ -95,10 +95,10 @@ def written_like(value: Fraction, like: Json) -> str:
         return canonical_quantity(f"{round(value * 1000)}m")
     if not isinstance(like, str) or not like.endswith("i"):
         return canonical_quantity(str(value.numerator))
-    whole, power = value.numerator, 0
-    while whole and whole % 1024 == 0 and power < 60:
-        whole, power = whole // 1024, power + 10
-    return f"{whole}{_BINARY_SUFFIX[power]}"
+    mantissa, power = value.numerator, 0
+    while mantissa and mantissa % 1024 == 0 and power < 60:
+        mantissa, power = mantissa // 1024, power + 10
+    return f"{mantissa}{_BINARY_SUFFIX[power]}"
 
 
 @lru_cache(maxsize=8192)
@@ -118,23 +118,23 @@ def _value(text: str) -> Fraction | None:
 
 
 def _parts(text: str) -> tuple[str, str, str, str, int, bool]:
-    matched = _FORM.fullmatch(text)
-    if not text or matched is None or len(text) > _MOST_DIGITS:
+    match = _FORM.fullmatch(text)
+    if not text or match is None or len(text) > _MOST_DIGITS:
         raise BadQuantity(text)
-    sign, whole, fraction, suffix = matched[1], matched[2], matched[3] or "", matched[4]
+    sign, integer, fraction, suffix = match[1], match[2], match[3] or "", match[4]
     sign = "-" if sign == "-" else ""
     if suffix in _DECIMAL:
-        return sign, whole, fraction, suffix, _DECIMAL[suffix], False
+        return sign, integer, fraction, suffix, _DECIMAL[suffix], False
     if suffix in _BINARY:
-        return sign, whole, fraction, suffix, _BINARY[suffix], True
+        return sign, integer, fraction, suffix, _BINARY[suffix], True
     if len(suffix) > 1 and suffix[0] in "eE" and suffix[1] in "+-0123456789" and len(suffix) < 12:
-        return sign, whole, fraction, suffix, int(suffix[1:]), False
+        return sign, integer, fraction, suffix, int(suffix[1:]), False
     raise BadQuantity(text)
 
 
-def _stays(digits: str, whole: str, fraction: str, exponent: int, *, binary: bool) -> bool:
-    """Is the text taken for canonical already? Upstream decides this by its look, on its fast path only."""
-    length = max(len(whole), 1)
+def _stays(digits: str, integer: str, fraction: str, exponent: int, *, binary: bool) -> bool:
+    """Is the text treated as canonical? Upstream decides this from the digits, on its fast path only."""
+    length = max(len(integer), 1)
     if binary:
         fast = not fraction and 15 - length - int(exponent * 3 / 10) - 1 >= 0
         return fast and int(digits) % 8 != 0
@@ -162,16 +162,16 @@ def _decimal_text(amount: int, scale: int, *, as_exponent: bool) -> str:
     return f"{amount}{_DECIMAL_SUFFIX.get(scale, '')}"
 
 
-def _binary_text(amount: int, places: int, exponent: int) -> str:
-    scaled, divisor = amount << exponent, 10**places
+def _binary_text(amount: int, decimals: int, exponent: int) -> str:
+    scaled, divisor = amount << exponent, 10**decimals
     if scaled > _LARGEST * divisor:
         scaled, divisor = _LARGEST, 1
     if scaled % divisor or scaled < 1024 * divisor:
         return _decimal_text(-(-scaled * 10**9 // divisor), -9, as_exponent=False)
-    whole, power = scaled // divisor, 0
-    while whole % 1024 == 0 and power < 60:
-        whole, power = whole // 1024, power + 10
-    return f"{whole}{_BINARY_SUFFIX[power]}"
+    mantissa, power = scaled // divisor, 0
+    while mantissa % 1024 == 0 and power < 60:
+        mantissa, power = mantissa // 1024, power + 10
+    return f"{mantissa}{_BINARY_SUFFIX[power]}"
 
 
 def debug_quantity(text: str) -> str:

@@ -151,13 +151,13 @@ class _Conversation:
     def _wait(self, pipe: int, event: int) -> None:
         poll = select.poll()
         poll.register(pipe, event)
-        while (remaining := self._left()) > 0:
+        while (remaining := self._remaining_seconds()) > 0:
             if poll.poll(max(remaining, _SHORTEST_WAIT) * 1000):
                 return
         if not poll.poll(0):
             raise WorkerTooSlow
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         remaining = self._end - time.monotonic()
         used = _processor_seconds(self._child)
         return remaining if self._busy_end is None or used is None else min(remaining, self._busy_end - used)

@@ -40,8 +40,8 @@ def _events(case: Case) -> Iterator[TraceEvent]:
                 text="pruned" if result.status == "Pruned" else result.message,
             )
         yield TraceEvent(at=at, app=name, kind=TraceKind.STEP, phase=state.phase, text=state.message)
-    shown = f"{status.sync.status or 'Unknown'}, {status.health.status or 'Unknown'}"
-    yield TraceEvent(at=at, app=name, kind=TraceKind.STATUS, text=shown)
+    status_text = f"{status.sync.status or 'Unknown'}, {status.health.status or 'Unknown'}"
+    yield TraceEvent(at=at, app=name, kind=TraceKind.STATUS, text=status_text)
 
 
 def _state(result: ResourceResult) -> str:
@@ -99,9 +99,9 @@ class Frames:
         self._draw([f"{clock(elapsed)}  not read: {one_line(problem.what)}; retrying"])
 
     def _draw(self, lines: list[str]) -> None:
-        shown = [self._clipped(line) for line in lines[: self._height]]
-        self._out.redraw(shown, over=self._drawn)
-        self._drawn = len(shown)
+        visible = [self._clipped(line) for line in lines[: self._height]]
+        self._out.redraw(visible, over=self._drawn)
+        self._drawn = len(visible)
 
     def _clipped(self, line: str) -> str:
         """Cut a line to the width of the screen; styled lines and those of waves fit already."""
