@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whysync.argocd.api.application import ResourceRow
+from whysync.kubernetes.schema.releases import BASE, versions_in
 
 # From the deprecation guide of Kubernetes: https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 _REMOVED: dict[str, dict[str, str]] = {
@@ -61,3 +62,24 @@ def removal_of_row(row: ResourceRow) -> str | None:
     # The group `extensions` had no other version, and nothing is left of it.
     version = "v1beta1" if row.group == "extensions" else row.version
     return removal_of(f"{row.group}/{version}", row.kind)
+
+
+def is_kind_of_kubernetes(group: str, kind: str) -> bool:
+    """Does Kubernetes itself have or had the kind? Then no CRD defines it."""
+    removed = (kinds for version, kinds in _REMOVED.items() if version.rpartition("/")[0] == group)
+    return bool(versions_in(group, kind, BASE)) or any(kind in kinds for kinds in removed)
+
+
+def replacement_of(api_version: str, kind: str, release: int = BASE) -> str:
+    """The most stable other version in which that release serves the kind; empty if there is none."""
+    group = api_version.rpartition("/")[0]
+    versions = [version for version in versions_in(group, kind, release) if version != api_version]
+    if not versions and group == "extensions":  # its kinds moved to other groups
+        versions = [
+            version for to in ("apps", "networking.k8s.io") for version in versions_in(to, kind, release)
+        ]
+    return max(versions, key=_stability, default="")
+
+
+def _stability(api_version: str) -> tuple[bool, bool, str]:
+    return "alpha" not in api_version, "beta" not in api_version, api_version

@@ -30,6 +30,7 @@ from whysync.queries.commands import comment, sync, with_comment
 from whysync.queries.crds import SKIP_DRY_RUN, CrdDefinition, crd_definition, is_applied_first
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref
+from whysync.queries.removed_apis import is_kind_of_kubernetes
 from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
@@ -48,6 +49,8 @@ def crd_missing(case: Case) -> Iterator[Finding]:
         known = None if is_unnamed(case, ref) else ref
         kind = failure.kind or (known.kind if known else "")
         api_group = failure.group or (known.group if known else "")
+        if kind and is_kind_of_kubernetes(api_group, kind):
+            continue  # no CRD defines it: rule api_version_not_served
         definition = crd_definition(case, kind, api_group)
         fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(

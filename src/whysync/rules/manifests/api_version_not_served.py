@@ -25,12 +25,12 @@ from difflib import get_close_matches
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import Layer, rule
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.schema.releases import BASE, span_of_kind, versions_in
+from whysync.kubernetes.schema.releases import BASE, span_of_kind
 from whysync.manifests.configuration import Configuration, version_pair
 from whysync.manifests.files import finding
 from whysync.manifests.schemas.built_in import is_built_in, is_served, kinds_of
 from whysync.manifests.tree import Tree
-from whysync.queries.removed_apis import removal_of
+from whysync.queries.removed_apis import removal_of, replacement_of
 
 
 @rule(layer=Layer.SCHEMA, severity=Severity.CRITICAL, cause="deprecated-api", since="0.1")
@@ -42,7 +42,8 @@ def api_version_not_served(tree: Tree) -> Iterator[Finding]:
             continue
         if is_built_in(ref.api_version, ref.kind) or removal_of(ref.api_version, ref.kind):
             if message := _why_not_served(ref, tree.configuration):
-                hint = _replacement_hint(ref, release) or tree.configuration.release_hint
+                replacement = replacement_of(ref.api_version, ref.kind, release)
+                hint = f"use {replacement}" if replacement else tree.configuration.release_hint
                 yield finding(item, message, field="/apiVersion", hint=hint)
         elif ref.name and (kinds := kinds_of(ref.api_version)):
             near = get_close_matches(ref.kind, kinds, 1, 0.8)
@@ -69,19 +70,3 @@ def _why_not_served(ref: Ref, configuration: Configuration) -> str:
     if span is not None and release > span.last and removed is None:
         return f"Kubernetes 1.{span.last + 1} removed {ref.kind} of {ref.api_version}"
     return ""
-
-
-def _replacement_hint(ref: Ref, release: int) -> str:
-    """A hint at the most stable version that this release serves."""
-    versions = [
-        version for version in versions_in(ref.group, ref.kind, release) if version != ref.api_version
-    ]
-    if not versions and ref.group == "extensions":  # its kinds moved to other groups
-        versions = [
-            version for to in ("apps", "networking.k8s.io") for version in versions_in(to, ref.kind, release)
-        ]
-    return f"use {max(versions, key=_stability)}" if versions else ""
-
-
-def _stability(api_version: str) -> tuple[bool, bool, str]:
-    return "alpha" not in api_version, "beta" not in api_version, api_version
