@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from whysync.messages.failure import Failure
 from whysync.messages.network import url_in
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number, quoted
@@ -48,6 +50,27 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
 class PluginFailed(Failure, frozen=True, kw_only=True):
     plugin: str = ""
     detail: str = ""
+
+    @property
+    def vault(self) -> VaultRefusal | None:
+        """The request that Vault refused, as its client prints it; `None` if it is another error."""
+        text = " ".join(self.text.split())
+        found = compiled(
+            r"URL: [A-Z]{3,6} (?P<server>https?://[^/\s]{1,300})/v1/(?P<path>\S{1,300}) Code: (?P<code>\d{3})"
+        ).search(text)
+        if found is None or found["code"] not in ("400", "403"):
+            return None
+        login = compiled(r"auth/(?P<mount>[\w/-]{1,100}?)/login(?:/.{1,200})?").fullmatch(found["path"])
+        mount = login["mount"] if login else ""
+        return VaultRefusal(server=found["server"], path=found["path"], mount=mount)
+
+
+class VaultRefusal(msgspec.Struct, frozen=True, kw_only=True):
+    """`mount` is the auth method that refused the login; empty if the login worked and `path` was refused."""
+
+    server: str
+    path: str
+    mount: str = ""
 
 
 class JsonnetFailed(Failure, frozen=True, kw_only=True):
@@ -150,7 +173,8 @@ def _built(context: Context) -> str:
 
 
 def plugin(match: re.Match[str], context: Context) -> Failure:
-    return PluginFailed(text=context.text, plugin=group_text(match, "plugin"), detail=_last_line(match[0]))
+    name = group_text(match, "plugin") or _program(context)
+    return PluginFailed(text=context.text, plugin=name, detail=_last_line(match[0]))
 
 
 def _last_line(text: str) -> str:
@@ -161,7 +185,14 @@ def _last_line(text: str) -> str:
 def any_plugin(match: re.Match[str], context: Context) -> Failure | None:
     if context.scope is not Scope.PLUGIN:
         return None
-    return PluginFailed(text=context.text, detail=_last_line(match[0]))
+    return PluginFailed(text=context.text, plugin=_program(context), detail=_last_line(match[0]))
+
+
+def _program(context: Context) -> str:
+    """The plugin that a shell was told to run: `argocd-vault-plugin`."""
+    commands = (context.command, *(layer.command for layer in context.layers))
+    found = (compiled(r"\bargocd-[\w-]{1,60}-plugin\b").search(command) for command in commands)
+    return next((match[0] for match in found if match), "")
 
 
 _OWN_PROGRAMS = frozenset({"argocd", "git", "gpg", "helm", "kubectl", "kustomize", "ssh", "tini"})

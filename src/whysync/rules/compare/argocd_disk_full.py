@@ -18,7 +18,15 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.messages.patterns.argocd import ArgocdDiskFull
-from whysync.queries.commands import CONTROLLER, REPO_SERVER, argocd_namespace, kubectl, refresh, restart
+from whysync.queries.commands import (
+    CONTROLLER,
+    REPO_SERVER,
+    argocd_namespace,
+    hard_refresh,
+    kubectl,
+    refresh,
+    restart,
+)
 from whysync.queries.group_failures import grouped
 
 
@@ -39,7 +47,7 @@ def argocd_disk_full(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     kubectl("exec", component, "--", "df", "-h", volume, namespace=argocd_namespace(case)),
                     restart(case, component),
-                    refresh(case),
+                    hard_refresh(case) if component == REPO_SERVER else refresh(case),
                     title="Restart it, which empties the volume; then increase its size (emptyDir sizeLimit)",
                     risk="interrupts its current work, which starts again",
                 ),

@@ -16,11 +16,12 @@ cause is reported first.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import one_line
-from whysync.messages.patterns.manifests import PluginFailed
-from whysync.queries.commands import argocd_namespace, hard_refresh
+from whysync.messages.patterns.manifests import PluginFailed, VaultRefusal
+from whysync.queries.commands import argocd_namespace, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -35,7 +36,7 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{name} failed: {one_line(failure.text)}",
+            verdict=_verdict(name, failure),
             root=one_line(failure.text),
             evidence=group.cited(says="error of the plugin or the repo-server"),
             fixes=(
@@ -45,5 +46,61 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
                     hard_refresh(case),
                     title=f"Find the failing step of {name} in its sidecar's log, fix it, then hard refresh",
                 ),
-            ),
+            )
+            if failure.vault is None
+            else tuple(_vault(case, failure.vault)),
         )
+
+
+def _verdict(name: str, failure: PluginFailed) -> str:
+    vault = failure.vault
+    if vault is None:
+        return f"{name} failed: {one_line(failure.text)}"
+    if vault.mount:
+        return f"{vault.server} refuses the login of {name} (auth/{vault.mount}/login): permission denied"
+    return f"{vault.server} does not let {name} read {vault.path}: permission denied"
+
+
+def _vault(case: Case, vault: VaultRefusal | None) -> Iterator[Fix]:
+    """Vault names the request, but not the rule: the role must bind the identity that logs in."""
+    if vault is None:
+        return
+    namespace = argocd_namespace(case)
+    account = with_comment(
+        f"kubectl -n {namespace} get deploy argocd-repo-server"
+        " -o jsonpath='{.spec.template.spec.serviceAccountName}'",
+        "the ServiceAccount that logs in",
+    )
+    if not vault.mount:
+        yield Fix.run(
+            with_comment(
+                "vault policy read POLICY", f"of the plugin's role: it must permit read on {vault.path}"
+            ),
+            hard_refresh(case),
+            title=f"Permit the plugin's role in Vault to read {vault.path}, then hard refresh",
+            risk="the permission applies to everything that uses this role",
+        )
+        return
+    is_kubernetes = "kubernetes" in vault.mount
+    yield Fix.run(
+        *((account,) if is_kubernetes else ()),
+        with_comment(
+            f"vault read auth/{quote(vault.mount)}/role/ROLE",
+            "must have it in bound_service_account_names, its namespace in bound_service_account_namespaces"
+            if is_kubernetes
+            else "does it exist, and is the plugin's secret id valid?",
+        ),
+        *(
+            (
+                with_comment(
+                    f"vault read auth/{quote(vault.mount)}/config", "its API server, CA, token reviewer"
+                ),
+            )
+            if is_kubernetes
+            else ()
+        ),
+        hard_refresh(case),
+        title="Bind the repo-server's ServiceAccount to the plugin's role in Vault, then hard refresh"
+        if is_kubernetes
+        else f"Renew the credential with which the plugin logs in to auth/{vault.mount}, then hard refresh",
+    )

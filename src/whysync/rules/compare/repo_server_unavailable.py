@@ -32,9 +32,12 @@ from whysync.queries.argocd_components import (
     time_out_together,
     unresolved,
 )
-from whysync.queries.commands import REPO_SERVER, argocd_namespace, refresh, restart
+from whysync.queries.commands import REPO_SERVER, argocd_namespace, hard_refresh, refresh, restart
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
+
+_CONTAINER = "argocd-repo-server"
+"""Without it, `kubectl set resources` also changes the sidecars of plugins."""
 
 
 @rule(cause="repo-server-down", since="0.1")
@@ -49,7 +52,7 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(case, group.failure),
             evidence=(
-                *group.cited(says="error of the controller"),
+                *group.cited(says=f"error of the {'repo-server' if group.failure.killed else 'controller'}"),
                 *_error_of_redis(case, group.failure),
                 *pods_named(case, "repo-server"),
             ),
@@ -104,9 +107,10 @@ def _verdict(case: Case, failure: RepoServerDown) -> str:
 def _more_memory(case: Case, pods: str) -> Fix:
     return Fix.run(
         f"{pods} -o yaml | grep -A3 -E 'limits|lastState'",
-        f"kubectl -n {argocd_namespace(case)} set resources {REPO_SERVER} --limits=memory=SIZE",
-        refresh(case),
-        title="Increase the repo-server's memory limit, or lower --parallelismlimit, then refresh",
+        f"kubectl -n {argocd_namespace(case)} set resources {REPO_SERVER}"
+        f" -c {_CONTAINER} --limits=memory=SIZE",
+        hard_refresh(case),  # after three failures the error itself is cached
+        title="Increase the repo-server's memory limit, or set --parallelismlimit, then hard refresh",
         risk="its Pods restart, which interrupts renderings in progress",
     )
 
