@@ -55,12 +55,56 @@ class SettingsMissing(Failure, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ScriptProblem(StrEnum):
+    LIBRARY = "library"
+    """It uses a standard library that Argo CD does not open."""
+    NIL = "nil"
+    """It uses a field that the object does not have."""
+    NOT_A_TABLE = "not-a-table"
+    """It reads a field of a text, number or boolean."""
+    NOT_A_FUNCTION = "not-a-function"
+    RESULT = "result"
+    """It returns no table, or no known status."""
+    OTHER = "other"
+
+
+# Functions of the libraries string, math, io, debug and coroutine.
+_LIBRARY_FUNCTIONS = frozenset(
+    {
+        *("byte", "char", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse"),
+        *("sub", "upper", "abs", "ceil", "floor", "fmod", "huge", "log", "max", "min", "modf", "pow"),
+        *("random", "sqrt", "lines", "popen", "traceback", "getinfo"),
+    }
+)
+
+
 class HealthScriptError(Failure, frozen=True, kw_only=True):
     kind: str = ""
     name: str = ""
     namespace: str = ""
     line: int | None = None
     detail: str = ""
+
+    @property
+    def problem(self) -> ScriptProblem:
+        """What the error text of gopher-lua means in a script of Argo CD."""
+        indexed = compiled(r"non-table object\((?P<type>\w{1,20})\) with key '(?P<key>[^']{0,200})'").search(
+            self.detail
+        )
+        if indexed is not None:
+            # Argo CD opens only package, base, table and a part of os, so that `string` itself is nil, and a
+            # string has no methods. Mirrors `runLua` in util/lua/lua.go, Argo CD 3.6.
+            of_library = indexed["type"] in ("nil", "string") and indexed["key"] in _LIBRARY_FUNCTIONS
+            if of_library:
+                return ScriptProblem.LIBRARY
+            return ScriptProblem.NIL if indexed["type"] == "nil" else ScriptProblem.NOT_A_TABLE
+        if "non-function object" in self.detail:
+            return ScriptProblem.NOT_A_FUNCTION
+        if compiled(r"attempt to compare|cannot perform \w{1,20} operation").search(self.detail):
+            return ScriptProblem.NIL if "nil" in self.detail else ScriptProblem.OTHER
+        if "output from Lua" in self.detail or "invalid health status" in self.detail:
+            return ScriptProblem.RESULT
+        return ScriptProblem.OTHER
 
 
 def health_script(match: re.Match[str], context: Context) -> Failure:

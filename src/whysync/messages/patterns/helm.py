@@ -50,11 +50,46 @@ class HelmRender(Failure, frozen=True, kw_only=True):
 
         In `nil pointer evaluating interface {}.tag` the value before `.tag` is nil, not `tag` itself.
         """
-        nil = compiled(r"nil pointer evaluating \S{1,60} ?\{?\}?\.(?P<key>[\w-]{1,100})").search(self.detail)
+        unread = _UNREADABLE.search(self.detail)
         keys = self.value_path.removeprefix("$").split(".")
-        if nil is None or nil["key"] not in keys[3:]:
+        if unread is None or unread["nil"] is None or unread["nil"] not in keys[3:]:
             return ""
-        return ".".join(keys[: keys.index(nil["key"], 3)])
+        return ".".join(keys[: keys.index(unread["nil"], 3)])
+
+    @property
+    def not_a_map(self) -> str:
+        """The value before the field that cannot be read: missing, or no map (`can't evaluate field tag`)."""
+        unread = _UNREADABLE.search(self.detail)
+        keys = self.value_path.removeprefix("$").split(".")
+        if unread is None or unread["field"] is None or unread["field"] not in keys[3:]:
+            return ""
+        return ".".join(keys[: keys.index(unread["field"], 3)])
+
+
+# The key that Go's templates cannot read, because the value before it is nil or no map.
+_UNREADABLE = compiled(
+    r"nil pointer evaluating \S{1,60} ?\{?\}?\.(?P<nil>[\w-]{1,100})"
+    r"|can't evaluate field (?P<field>[\w-]{1,100}) in type"
+)
+_ELLIPSIS = "..."
+
+
+def complete_path(expression: str, detail: str) -> str:
+    """A path that Go's templates shortened to 20 characters (`.Values.image.reposi...`), completed.
+
+    The reason names the key that cannot be read (`can't evaluate field repository`). A path that it does not
+    complete is unknown: the result is empty.
+    """
+    if not expression.endswith(_ELLIPSIS):
+        return expression
+    *keys, cut = expression.removesuffix(_ELLIPSIS).split(".")
+    unread = _UNREADABLE.search(detail)
+    key = (unread["nil"] or unread["field"]) if unread is not None else ""
+    if not key:
+        return ""
+    if key in keys:
+        return ".".join(keys[: keys.index(key) + 1])
+    return ".".join((*keys, key)) if key.startswith(cut) else ""
 
 
 _UNKNOWN_REPO = compiled(r"no repository definition for|no cached repo(?:sitory)? ")
@@ -141,7 +176,7 @@ def template_error(match: re.Match[str], context: Context) -> Failure | None:
         template=group_text(position, "template"),
         line=number(position, "line"),
         column=number(position, "column"),
-        value_path=values[0] if values else "",
+        value_path=complete_path(values[0], detail) if values else "",
         function=function[1] if function else "",
         detail=_first_line(detail),
     )
@@ -356,7 +391,13 @@ TEMPLATES: tuple[Pattern, ...] = (
     Pattern(
         " at <",
         r"(?:^|\s)at <(?P<value_path>[^>]{1,300})>: (?P<detail>.{1,2000})",
-        fill(HelmRender, detail=lambda match, _: _first_line(group_text(match, "detail"))),
+        fill(
+            HelmRender,
+            detail=lambda match, _: _first_line(group_text(match, "detail")),
+            value_path=lambda match, _: complete_path(
+                group_text(match, "value_path"), group_text(match, "detail")
+            ),
+        ),
     ),
     Pattern(
         "Use --debug flag to render", r".{0,1000}Use --debug flag to render out invalid YAML", unrendered

@@ -72,6 +72,11 @@ def _verdict(failure: HelmRender) -> str:
             f"Helm cannot render {place_of(failure)}: {failure.nil_map} is nil (not set, or set to null),"
             f" so {failure.value_path} cannot be read"
         )
+    if failure.not_a_map:
+        return (
+            f"Helm cannot render {place_of(failure)}: {failure.not_a_map} is missing or not a map,"
+            f" so {failure.value_path} cannot be read"
+        )
     if failure.value_path and failure.detail:
         return f"Helm cannot render {place_of(failure)} at {failure.value_path}: {one_line(failure.detail)}"
     if failure.value_path:
@@ -98,7 +103,7 @@ def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
 
 def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | None) -> Iterator[Fix]:
     folder = folder_of(message, source)
-    path = failure.nil_map or failure.value_path
+    path = failure.nil_map or failure.not_a_map or failure.value_path
     if failure.values_file:
         yield Fix.run(
             *commits_since_last_sync(case, source),
@@ -145,7 +150,8 @@ def _template_line(failure: HelmRender, source: Source | None, folder: str) -> I
 def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: str) -> Fix:
     where, file = _values_place(case, source, folder)
     name = failure.value_path.removeprefix(".Values.")
-    parent = failure.nil_map.removeprefix(".Values.")
+    map_path = failure.nil_map or failure.not_a_map
+    parent = map_path.removeprefix(".Values.")
     good = synced_commit(case, source)
     removed = f"git log -p --oneline {good[:8]}.. -- {quote(file)}" if good and file else ""
     history = (with_comment(removed, "what the values file lost since the last sync"),) if removed else ()
@@ -154,7 +160,7 @@ def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: s
         title = f"Set {name} in {where}, commit, then hard refresh"
         return Fix.run(*history, *edit, hard_refresh(case), title=title)
     templates = quote(f"{folder}/templates" if folder else "templates")
-    reads = f"grep -rnF {quote(failure.nil_map)} {templates}"
+    reads = f"grep -rnF {quote(map_path)} {templates}"
     return Fix.run(
         *history,
         *((with_comment(reads, f"all keys of {parent} that it reads"),) if not _chart(source) else ()),
