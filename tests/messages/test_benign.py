@@ -5,6 +5,19 @@ from __future__ import annotations
 import pytest
 
 from whysync.messages.benign import is_in_progress, lacks_status
+from whysync.messages.parse import understand
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Caused by apps/Deployment:web/blog",
+        "Caused by apps/Deployment:web/blog, networking.k8s.io/Ingress:web/blog",
+        "Caused by /Namespace:web, apps/Deployment:web/a, apps/Deployment:web/b and 7 more",
+    ],
+)
+def test_list_of_resources_that_decide_the_health_is_no_failure(text: str) -> None:
+    assert understand(text).failures == ()
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from whysync.messages.patterns.argocd import HealthScriptError, ScriptProblem
 from whysync.messages.patterns.helm import HelmRender
 
 _AT = 'template: web/templates/app.yaml:24:27: executing "web/templates/app.yaml" at <'
+_FIELD = ".Values.image.reposi...>: can't evaluate field repository in type interface {}"
+_NIL = ".Values.image.reposi...>: nil pointer evaluating interface {}.repository"
 
 
 @pytest.mark.parametrize(
     ("shortened", "path", "unreadable"),
     [
-        (".Values.image.reposi...>: can't evaluate field repository in type interface {}",)
-        + (".Values.image.repository", ".Values.image"),
-        (".Values.image.reposi...>: nil pointer evaluating interface {}.repository",)
-        + (".Values.image.repository", ".Values.image"),
+        (_FIELD, ".Values.image.repository", ".Values.image"),
+        (_NIL, ".Values.image.repository", ".Values.image"),
         (
             ".Values.db.auth.user...>: nil pointer evaluating interface {}.auth",
             ".Values.db.auth",

@@ -9,8 +9,8 @@ _BENIGN = (
     r"successfully synced \((?:all tasks run|no more tasks)\)",
     r"one or more tasks are running",
     r"[.…\s]+",
-    # in the health of an app: the resource that decides it
-    r"Caused by \S{1,600}",
+    # in the health of an app: the resources that decide it, whose own health is in their rows
+    r"Caused by [^\s,:]{1,300}:[^\s,]{1,300}(?:, [^\s,:]{1,300}:[^\s,]{1,300}){0,20}(?: and \d{1,5} more)?",
     # reported by a server about one of its clients
     r"http: TLS handshake error from .{1,300}",
     r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"
