@@ -91,6 +91,12 @@ def operator_error(text: str) -> OperatorError | None:
     return None
 
 
+def challenge_type(text: str) -> str:
+    """`HTTP-01` or `DNS-01` in what an ACME Challenge reports; empty if it names neither."""
+    found = compiled(r"\b(HTTP|DNS)-?01\b").search(text)
+    return f"{found[1]}-01" if found else ""
+
+
 def _identity(name: str) -> str:
     """`role eso-prod` of `arn:aws:sts::1:assumed-role/eso-prod/session`."""
     if found := re.search(r":(assumed-role|role|user)/([^/]{1,200})", name):

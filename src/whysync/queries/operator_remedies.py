@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 from whysync.diagnosis.fix import Fix
@@ -10,7 +11,7 @@ from whysync.diagnosis.sentences import both_ends, one_line
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.operator_errors import Demand, OperatorError, operator_error
+from whysync.messages.operator_errors import Demand, OperatorError, challenge_type, operator_error
 from whysync.queries.commands import comment, kubectl, on_object, with_comment
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def remedy(case: Case, ref: Ref, reason: str, *then: str, title_end: str = "") -
     error = operator_error(reason)
     live = case.live_of(ref.key) or case.live_named(ref.kind, ref.namespace, ref.name)
     key = _remote_key(live)
+    if error is None and (ref.group, ref.kind) == ("acme.cert-manager.io", "Challenge"):
+        return _challenge(ref, live, reason, *then, title_end=title_end)
     if error is None and (ref.group, ref.kind) == ("cert-manager.io", "Certificate"):
         return _not_issued(ref, *then, title_end=title_end)
     return Fix.run(
@@ -50,6 +53,49 @@ def _not_issued(ref: Ref, *then: str, title_end: str) -> Fix:
         *then,
         title=f"Find out why {ref} is not issued: its request, order or challenge reports it" + title_end,
     )
+
+
+def _challenge(ref: Ref, live: Manifest | None, reason: str, *then: str, title_end: str) -> Fix:
+    """The check of cert-manager before it asks the ACME server: does the name answer with the token?"""
+    spec = live.spec if live is not None else {}
+    name = text(spec.get("dnsName")) or "DNS_NAME"
+    solver = text(spec.get("type")) or challenge_type(reason)
+    issuer = _stores(live, "its solvers: class, provider, credentials")
+    look = () if spec.get("dnsName") else (with_comment(on_object("describe", ref), "its spec.dnsName"),)
+    if solver == "HTTP-01":
+        return Fix.run(
+            *look,
+            with_comment(f"dig +short {quote(name)}", "the address of the ingress controller?"),
+            with_comment(
+                kubectl(
+                    "get",
+                    "ingress,svc,pods",
+                    "-l",
+                    "acme.cert-manager.io/http01-solver=true",
+                    namespace=ref.namespace,
+                ),
+                "the solver: does it run, and does its Ingress have the right class?",
+            ),
+            with_comment(
+                f"curl -sI http://{quote(name)}/.well-known/acme-challenge/TOKEN",
+                "TOKEN: spec.token; a redirect or a catch-all rule must not answer it",
+            ),
+            *issuer,
+            *then,
+            title=f"Let http://{name}/.well-known/acme-challenge/ reach the solver: DNS, class, redirects"
+            + title_end,
+        )
+    if solver == "DNS-01":
+        record = f"_acme-challenge.{name.removeprefix('*.')}"
+        return Fix.run(
+            *look,
+            with_comment(f"dig +short TXT {quote(record)}", "is the record there? at all name servers?"),
+            with_comment(f"dig +short CNAME {quote(record)}", "delegated to another zone?"),
+            *issuer,
+            *then,
+            title=f"Let the solver write {record}: zone, provider credentials, name servers" + title_end,
+        )
+    return Fix.run(on_object("describe", ref), *issuer, *then, title=_unknown(ref, reason) + title_end)
 
 
 def _unknown(ref: Ref, reason: str) -> str:
@@ -100,7 +146,7 @@ def _step(error: OperatorError, key: str) -> str:
             return "renew the Secret or the identity that the store or provider refers to"
 
 
-def _stores(live: Manifest | None) -> Iterator[str]:
+def _stores(live: Manifest | None, has: str = "the credentials that it uses") -> Iterator[str]:
     """The store or issuer that the object refers to, which has the credentials."""
     for name in ("secretStoreRef", "issuerRef", "providerConfigRef"):
         reference = fields(live.spec.get(name)) if live is not None else {}
@@ -109,7 +155,7 @@ def _stores(live: Manifest | None) -> Iterator[str]:
             namespace = "" if kind.startswith("Cluster") else live.ref.namespace
             yield with_comment(
                 kubectl("get", kind.lower(), target, "-o", "yaml", namespace=namespace),
-                "the credentials that it uses",
+                has,
             )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from whysync.golang.quantity import canonical_quantity, quantity_value
 from whysync.json_tree import Missing, Object, dig, integer
@@ -13,6 +16,42 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _MI: Final = 2**20
+_LOSSES: Final = {
+    "services": "its address and the traffic to it",
+    "persistentvolumeclaims": "its data, unless its PersistentVolume is retained",
+    "secrets": "its data, which others may read",
+    "configmaps": "its data, which others may read",
+}
+_SERVICE_TYPES: Final = {"services.loadbalancers": "LoadBalancer", "services.nodeports": "NodePort"}
+_COUNTED: Final = frozenset({*_LOSSES, *_SERVICE_TYPES, "replicationcontrollers", "resourcequotas"})
+
+
+class CountedResource(msgspec.Struct, frozen=True, kw_only=True):
+    """A limit on the number of objects, and the objects that count."""
+
+    name: str
+    """As in the quota: `services.loadbalancers`, `count/deployments.apps`."""
+    kind: str
+    """As an argument of kubectl."""
+    service_type: str = ""
+    loss: str
+    """What is lost with such an object."""
+
+
+def counted_resources(requested: str) -> Iterator[CountedResource]:
+    """The limits on numbers of objects in `services.loadbalancers=1,requests.cpu=500m`; not of Pods."""
+    for pair in requested.split(","):
+        name = pair.strip().partition("=")[0]
+        plain = name.removeprefix("count/")
+        if name not in _COUNTED and (plain == name or plain == "pods"):
+            continue
+        kind = plain.partition(".")[0] if name in _SERVICE_TYPES else plain
+        yield CountedResource(
+            name=name,
+            kind=kind,
+            service_type=_SERVICE_TYPES.get(name, ""),
+            loss=_LOSSES.get(kind, "with everything that it owns"),
+        )
 
 
 def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:

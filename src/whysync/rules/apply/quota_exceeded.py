@@ -30,10 +30,15 @@ from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
-from whysync.queries.commands import comment, kubectl, on_object, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text
-from whysync.queries.quotas import ready_and_desired, required_hard_limits
+from whysync.queries.quotas import (
+    CountedResource,
+    counted_resources,
+    ready_and_desired,
+    required_hard_limits,
+)
 
 _MAKERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "Rollout")
 
@@ -105,9 +110,15 @@ def _fixes(
         return
     replicas = ready_and_desired(case, ref)
     reduce = _what_fits(case, ref, replicas) if replicas is not None else None
-    yield reduce or Fix.run(
-        describe, sync(case), title="Request less, or delete what is not needed in the namespace, then sync"
-    )
+    counted_objects = tuple(counted_resources(failure.requested)) if reduce is None else ()
+    if counted_objects:
+        yield from _other_type(case, ref, counted_objects)
+    else:
+        yield reduce or Fix.run(
+            describe,
+            sync(case),
+            title="Request less, or delete what is not needed in the namespace, then sync",
+        )
     # During a rollout the required amount is unknown: old Pods may or may not free their share.
     is_countable = replicas is not None or ref.kind not in _MAKERS
     missing_replicas = replicas[1] - replicas[0] if replicas is not None else 1
@@ -118,13 +129,42 @@ def _fixes(
     )
     if quota is not None and hard_limits:
         yield _raised(case, quota, hard_limits)
-        return
-    yield Fix.run(
-        describe,
-        kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
-        sync(case),
-        title="Or raise the quota, if you own it",
-    )
+    else:
+        yield Fix.run(
+            describe,
+            kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
+            sync(case),
+            title="Or raise the quota, if you own it"
+            if not counted_objects
+            else "Raise the quota, if you own it",
+        )
+    yield from _free_one(case, namespace, counted_objects)
+
+
+def _other_type(case: Case, ref: Ref, objects: tuple[CountedResource, ...]) -> Iterator[Fix]:
+    """An object cannot count for less than one; a Service can be of a type that does not count."""
+    types = {"LoadBalancer": "ClusterIP behind an Ingress or Gateway", "NodePort": "ClusterIP"}
+    for resource in objects:
+        if resource.service_type and ref.kind == "Service":
+            yield Fix.run(
+                comment(f"spec.type of {ref} in Git: {types[resource.service_type]}; commit, push, then"),
+                sync(case),
+                title=f"Make {ref} another type than {resource.service_type}, which the quota counts",
+                risk="it is then reachable only in the cluster, and through that Ingress or Gateway",
+            )
+
+
+def _free_one(case: Case, namespace: str, objects: tuple[CountedResource, ...]) -> Iterator[Fix]:
+    for resource in objects:
+        listing = kubectl("get", resource.kind, namespace=namespace)
+        only = f" | grep {resource.service_type}" if resource.service_type else ""
+        yield Fix.run(
+            with_comment(listing + only, "the objects that use it"),
+            comment("delete one where it is declared: Argo CD recreates what Git still has"),
+            sync(case),
+            title=f"Or delete one of the {resource.kind} that use {resource.name}, if it is not needed",
+            destroys=(f"that object: {resource.loss}",),
+        )
 
 
 def _fits_in_git(case: Case, ref: Ref, quota: Manifest | None, failure: QuotaExceeded) -> bool:
