@@ -8,13 +8,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.health.shipped import lua
-from whysync.argocd.health.shipped.vocabulary import (
-    Check,
-    Step,
-    healthy,
-    in_order,
-    when,
-)
+from whysync.argocd.health.shipped.vocabulary import Check, Step, healthy, in_order, when
 from whysync.argocd.health.verdict import DEGRADED, HEALTHY, PROGRESSING, HealthVerdict
 from whysync.json_tree import Json, Object
 
@@ -49,9 +43,10 @@ def plain(name: str, *, end: str = "") -> Words:
     )
 
 
-def typed(kind: str, doing: str, *, title: str, failed: str, unclear: str, end: str = "") -> Words:
+def typed(kind: str, name: str, failed: str, unclear: str, *, end: str = "") -> Words:
+    title = name[0].upper() + name[1:]
     return Words(
-        initializing=f"Initializing {doing}",
+        initializing=f"Initializing {name}",
         deleting=f"{kind} is being deleted{end}",
         stale=f"Waiting for {kind} spec update to be observed",
         not_ready_yet=f"{kind} Ready condition is missing",
@@ -329,9 +324,8 @@ CHECKS["promoter.argoproj.io"] = {
             typed(
                 "ClusterScmProvider",
                 "cluster SCM provider",
-                title="Cluster SCM provider",
-                failed="validation failed",
-                unclear="readiness unknown",
+                "validation failed",
+                "readiness unknown",
                 end=".",
             ),
             finalizers={
@@ -352,27 +346,12 @@ CHECKS["promoter.argoproj.io"] = {
         healthy("Commit status is healthy"),
     ),
     "GitCommitStatus": in_order(
-        readiness(
-            typed(
-                "GitCommitStatus",
-                "git commit validation",
-                title="Git commit validation",
-                failed="failed",
-                unclear="status unknown",
-            )
-        ),
+        readiness(typed("GitCommitStatus", "git commit validation", "failed", "status unknown")),
         _environments("Git commit validation", done="passed", reconciled="Git commit validation reconciled"),
     ),
     "GitRepository": in_order(
         readiness(
-            typed(
-                "GitRepository",
-                "Git repository",
-                title="Git repository",
-                failed="validation failed",
-                unclear="readiness unknown",
-                end=".",
-            ),
+            typed("GitRepository", "Git repository", "validation failed", "readiness unknown", end="."),
             finalizers={
                 "gitrepository.promoter.argoproj.io/finalizer": (
                     "Waiting until no non-deleting PullRequests still reference this repository.",
@@ -403,14 +382,7 @@ CHECKS["promoter.argoproj.io"] = {
     ),
     "ScmProvider": in_order(
         readiness(
-            typed(
-                "ScmProvider",
-                "SCM provider",
-                title="SCM provider",
-                failed="validation failed",
-                unclear="readiness unknown",
-                end=".",
-            ),
+            typed("ScmProvider", "SCM provider", "validation failed", "readiness unknown", end="."),
             finalizers={
                 "scmprovider.promoter.argoproj.io/finalizer": (
                     "Waiting until no GitRepository in this namespace still references this provider.",
@@ -421,27 +393,11 @@ CHECKS["promoter.argoproj.io"] = {
         healthy("SCM provider is ready"),
     ),
     "TimedCommitStatus": in_order(
-        readiness(
-            typed(
-                "TimedCommitStatus",
-                "timed commit gate",
-                title="Timed commit gate",
-                failed="failed",
-                unclear="status unknown",
-            )
-        ),
+        readiness(typed("TimedCommitStatus", "timed commit gate", "failed", "status unknown")),
         _environments("Timed commit gate", done="satisfied", reconciled="Timed commit gate reconciled"),
     ),
     "WebRequestCommitStatus": in_order(
-        readiness(
-            typed(
-                "WebRequestCommitStatus",
-                "web request commit validation",
-                title="Web request commit validation",
-                failed="failed",
-                unclear="unknown",
-            )
-        ),
+        readiness(typed("WebRequestCommitStatus", "web request commit validation", "failed", "unknown")),
         _environments(
             "Web request validation", done="passed", reconciled="Web request commit validation reconciled"
         ),
