@@ -21,7 +21,7 @@ from whysync.argocd.projects import (
     effective_project,
 )
 from whysync.argocd.repo_server.repository import Repository
-from whysync.argocd.repo_server.server import REVISIONS_KEPT, RepoServer
+from whysync.argocd.repo_server.server import REVISIONS_TTL, RepoServer
 from whysync.argocd.settings import Settings
 from whysync.argocd.sync.cluster_ops import ClusterOps
 from whysync.argocd.sync.kubectl.client import Client, message_of
@@ -101,9 +101,7 @@ class ControllerContext:
                 cache.rebuild(settings, ignores_no_updates=self._ignores_no_updates)
         interval = dig(self.config_maps.get("argocd-cm", {}), "data", "timeout.reconciliation")
         seconds = timedelta(seconds=settings.reconciliation_seconds)
-        self.repo_server.revisions_kept = (
-            seconds if isinstance(interval, str) and interval else REVISIONS_KEPT
-        )
+        self.repo_server.revisions_ttl = seconds if isinstance(interval, str) and interval else REVISIONS_TTL
         self._effective = {}
 
     @property

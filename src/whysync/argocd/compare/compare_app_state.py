@@ -23,7 +23,13 @@ from whysync.argocd.compare.managed_namespace import (
 from whysync.argocd.compare.reconcile_pairs import Pair, Pairing, TargetKeys, match_live, target_keys
 from whysync.argocd.compare.resources import rows_of
 from whysync.argocd.compare.state_diffs import Diffs, app_strategy, diffs_of
-from whysync.argocd.health.application import AppHealth, ManagedPair, Part, health_from, part_of
+from whysync.argocd.health.application import (
+    AppHealth,
+    ManagedPair,
+    ResourceHealth,
+    health_from,
+    resource_health,
+)
 from whysync.argocd.hooks import partition_for_sync
 from whysync.argocd.projects import ProjectClustersUnknown, live_verdict
 from whysync.argocd.settings import health_override, resource_excluded
@@ -99,7 +105,7 @@ class _LiveInfo(NamedTuple):
 
 
 class _ObjectHealth(NamedTuple):
-    part: Part | None
+    part: ResourceHealth | None
 
 
 class _Run:
@@ -330,7 +336,7 @@ class _Run:
     def health(self, pairing: Pairing) -> AppHealth:
         return health_from([self.part(pair) for pair in pairing.pairs], app=self.inputs.application)
 
-    def part(self, pair: Pair) -> Part | None:
+    def part(self, pair: Pair) -> ResourceHealth | None:
         """Cached unless a custom health script applies, because a script may use the current time."""
         memory = self.inputs.memory
         if memory is None or (self.scripted and self.is_scripted(pair)):
@@ -345,10 +351,10 @@ class _Run:
         key = key_of(pair.obj)
         return health_override(self.settings.overrides, key.group, key.kind) is not None
 
-    def assess_pair(self, pair: Pair) -> Part | None:
+    def assess_pair(self, pair: Pair) -> ResourceHealth | None:
         managed = ManagedPair(key=key_of(pair.obj), target=pair.target, live=pair.live)
         now = self.inputs.now.timestamp()
-        return part_of(managed, self.settings.overrides, lua=self.inputs.lua, now=now)
+        return resource_health(managed, self.settings.overrides, lua=self.inputs.lua, now=now)
 
     def sync(self, by_rows: SyncCode) -> SyncCode:
         if self.failed:

@@ -45,7 +45,7 @@ class AppHealth(msgspec.Struct, frozen=True, kw_only=True):
     """Becomes a ComparisonError `error setting app health: …`."""
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class ResourceHealth(msgspec.Struct, frozen=True, kw_only=True):
     """The contribution of one resource to the health of its app; depends on its two objects only."""
 
     key: Key
@@ -55,23 +55,23 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-def part_of(
+def resource_health(
     pair: ManagedPair, overrides: Overrides, *, lua: LuaRunner | None = None, now: float | None = None
-) -> Part | None:
+) -> ResourceHealth | None:
     """`None` if it is not part of the app's health, such as a hook."""
     target, live = pair.target, pair.live
     if (target is not None and is_skipped(target)) or (live is not None and is_hook(live)):
         return None
     if live is None or _is_ignored(live):
-        return Part(key=pair.key, live=live)
+        return ResourceHealth(key=pair.key, live=live)
     assessed = assess(live, overrides, lua=lua, now=now)
     if assessed is None:
-        return Part(key=pair.key, live=live)
+        return ResourceHealth(key=pair.key, live=live)
     error = None if assessed.error is None else _row_error(live, assessed.error)
-    return Part(key=pair.key, live=live, verdict=assessed.verdict, error=error)
+    return ResourceHealth(key=pair.key, live=live, verdict=assessed.verdict, error=error)
 
 
-def health_from(parts: Sequence[Part | None], *, app: Object | None = None) -> AppHealth:
+def health_from(parts: Sequence[ResourceHealth | None], *, app: Object | None = None) -> AppHealth:
     """The health of an app; its rows have the order of the parts."""
     worst = HealthCode.HEALTHY
     causes: list[Key] = []

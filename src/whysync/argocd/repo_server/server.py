@@ -24,9 +24,9 @@ from whysync.kubernetes.clock import Clock
 
 _FAILURES: Final = 3
 _PAUSE: Final = timedelta(minutes=60)
-_KEPT: Final = timedelta(hours=24)
-_MOST_JOINED: Final = 1000
-REVISIONS_KEPT: Final = timedelta(minutes=3)
+_RENDERINGS_TTL: Final = timedelta(hours=24)
+_MAX_JOINED: Final = 1000
+REVISIONS_TTL: Final = timedelta(minutes=3)
 
 
 class NoTargets(Exception):
@@ -61,7 +61,7 @@ class _Failed(msgspec.Struct):
     error: str
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _CachedRendering(msgspec.Struct, frozen=True):
     at: datetime
     rendered: Rendered
 
@@ -69,16 +69,16 @@ class _Kept(msgspec.Struct, frozen=True):
 class RepoServer:
     def __init__(self, repository: Repository, clock: Clock) -> None:
         self.repository = repository
-        self.revisions_kept = REVISIONS_KEPT
+        self.revisions_ttl = REVISIONS_TTL
         self._clock = clock
         self._commits: dict[tuple[str, str, str], tuple[datetime, str]] = {}
-        self._rendered: dict[bytes, _Kept] = {}
+        self._rendered: dict[bytes, _CachedRendering] = {}
         self._failed: dict[bytes, _Failed] = {}
         self._joined: dict[tuple[str, ...], tuple[tuple[tuple[Rendered, ...], Manifests], ...]] = {}
         """By revisions: the joined objects and the rendered sources, so that the tuple stays identical."""
 
     def manifests(
-        self, wish: ManifestRequest, sources: Sequence[Object], revisions: Sequence[str]
+        self, request: ManifestRequest, sources: Sequence[Object], revisions: Sequence[str]
     ) -> Manifests:
         """Raises `NoTargets` with the controller's message."""
         rendered_sources: list[tuple[str, Rendered]] = []
@@ -86,7 +86,7 @@ class RepoServer:
             requested = revisions[index] if len(revisions) == len(sources) else ""
             revision = requested or text(source.get("targetRevision"))
             try:
-                rendered_sources.append(self._generate(wish, source, revision, several=len(sources) > 1))
+                rendered_sources.append(self._generate(request, source, revision, several=len(sources) > 1))
             except RepoProblem as problem:
                 raise NoTargets(
                     f"failed to generate manifest for source {index + 1} of {len(sources)}: "
@@ -108,7 +108,7 @@ class RepoServer:
             revisions=revisions,
             source_types=tuple(rendered.source_type for _, rendered in rendered_sources),
         )
-        self._joined[revisions] = (*cached[-_MOST_JOINED:], (sources, manifests))
+        self._joined[revisions] = (*cached[-_MAX_JOINED:], (sources, manifests))
         return manifests
 
     def commit(self, source: Object, revision: str, *, fresh: bool) -> str:
@@ -119,36 +119,36 @@ class RepoServer:
         key = normalize_git_url(text(source.get("repoURL"))), chart, revision
         cached = self._commits.get(key)
         now = self._clock.now
-        if cached is not None and not fresh and now - cached[0] < self.revisions_kept:
+        if cached is not None and not fresh and now - cached[0] < self.revisions_ttl:
             return cached[1]
         commit = self.repository.resolve(source, revision)
         self._commits[key] = now, commit
         return commit
 
     def _generate(
-        self, wish: ManifestRequest, source: Object, revision: str, *, several: bool
+        self, request: ManifestRequest, source: Object, revision: str, *, several: bool
     ) -> tuple[str, Rendered]:
-        commit = self.commit(source, revision, fresh=wish.fresh or wish.hard)
+        commit = self.commit(source, revision, fresh=request.fresh or request.hard)
         if several and not source.get("path") and not source.get("chart"):
             return commit, _NOTHING
-        key = _key(wish, source, commit)
-        if not wish.hard:
-            cached = self._known(key)
+        key = _key(request, source, commit)
+        if not request.hard:
+            cached = self._cached_rendering(key)
             if cached is not None:
                 return commit, cached
         try:
-            rendered = _marked(self.repository.render(wish.application, source, commit), wish)
+            rendered = _with_tracking(self.repository.render(request.application, source, commit), request)
         except RepoProblem as problem:
             failed = self._failed.setdefault(key, _Failed(self._clock.now, 0, ""))
             failed.times += 1
-            failed.error = _as_kept(problem)
+            failed.error = _cached_error(problem)
             self._rendered.pop(key, None)
             raise
         self._failed.pop(key, None)
-        self._rendered[key] = _Kept(self._clock.now, rendered)
+        self._rendered[key] = _CachedRendering(self._clock.now, rendered)
         return commit, rendered
 
-    def _known(self, key: bytes) -> Rendered | None:
+    def _cached_rendering(self, key: bytes) -> Rendered | None:
         now = self._clock.now
         failed = self._failed.get(key)
         if failed is not None and failed.times >= _FAILURES:
@@ -156,13 +156,13 @@ class RepoServer:
                 raise RepoProblem(f"Manifest generation error (cached): {failed.error}")
             del self._failed[key]
         entry = self._rendered.get(key)
-        return entry.rendered if entry is not None and now - entry.at < _KEPT else None
+        return entry.rendered if entry is not None and now - entry.at < _RENDERINGS_TTL else None
 
 
 _NOTHING: Final = Rendered(manifests=(), source_type="")
 
 
-def _as_kept(problem: RepoProblem) -> str:
+def _cached_error(problem: RepoProblem) -> str:
     """The cached error contains its gRPC status: `rpc error: code = FailedPrecondition desc = …`."""
     if problem.code == "Unknown":
         return problem.message
@@ -173,13 +173,13 @@ def _is_commit(revision: str) -> bool:
     return len(revision) == 40 and all(letter in "0123456789abcdefABCDEF" for letter in revision)
 
 
-def _key(wish: ManifestRequest, source: Object, commit: str) -> bytes:
-    settings = wish.settings
+def _key(request: ManifestRequest, source: Object, commit: str) -> bytes:
+    settings = request.settings
     inputs: list[Json] = [
         commit,
         source,
-        wish.instance,
-        wish.namespace,
+        request.instance,
+        request.namespace,
         settings.tracking_method,
         settings.instance_label_key,
         settings.installation_id,
@@ -187,17 +187,17 @@ def _key(wish: ManifestRequest, source: Object, commit: str) -> bytes:
     return msgspec.json.encode(inputs, order="deterministic")
 
 
-def _marked(rendered: Rendered, wish: ManifestRequest) -> Rendered:
+def _with_tracking(rendered: Rendered, request: ManifestRequest) -> Rendered:
     """With tracking metadata, except on CRDs; Lists are replaced by their items."""
-    settings = wish.settings
-    marked: list[Object] = []
+    settings = request.settings
+    tracked: list[Object] = []
     for obj in _unlisted(rendered.manifests):
         try:
-            marked.append(settings.with_tracking(obj, app=wish.instance, namespace=wish.namespace))
+            tracked.append(settings.with_tracking(obj, app=request.instance, namespace=request.namespace))
         except (MalformedMetadata, LabelTooLong) as problem:
             message = f"failed to set app instance tracking info on manifest: {problem}"
             raise RepoProblem(message) from problem
-    return Rendered(manifests=tuple(marked), source_type=rendered.source_type)
+    return Rendered(manifests=tuple(tracked), source_type=rendered.source_type)
 
 
 def _unlisted(objects: Sequence[Object]) -> list[Object]:

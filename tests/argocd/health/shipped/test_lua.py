@@ -121,9 +121,9 @@ def test_concat_takes_text_and_numbers_only() -> None:
 
 
 def test_join_names_the_place_of_what_it_cannot_write() -> None:
-    assert lua.join(["a", 1], "; ") == "a; 1"
+    assert lua.joined(["a", 1], "; ") == "a; 1"
     with pytest.raises(lua.LuaError, match=r"invalid value \(table\) at index 2"):
-        lua.join(["a", {}], "; ")
+        lua.joined(["a", {}], "; ")
 
 
 def test_arithmetic_takes_text_that_reads_as_a_number() -> None:

@@ -105,7 +105,7 @@ CHECKS["snapshot.storage.k8s.io"] = {"VolumeSnapshot": _SNAPSHOT, "VolumeSnapsho
 # The Gateway API.
 
 
-def _trouble(entries: Json, subject: str) -> tuple[HealthCode, Json] | None:
+def _problem(entries: Json, subject: str) -> tuple[HealthCode, Json] | None:
     """The worst problem in the conditions of a gateway, a listener or a route's parent."""
     for kind in ("ResolvedRefs", "Accepted"):
         for condition in lua.ipairs(entries):
@@ -124,14 +124,14 @@ def _message_or(condition: Json, default: str) -> Json:
 
 def gateway(obj: Object) -> HealthVerdict:
     own, listeners = lua.maybe(obj, "status", "conditions"), lua.maybe(obj, "status", "listeners")
-    trouble = None if own is None else _trouble(own, "Gateway")
-    if trouble is not None:
-        return verdict(*trouble)
+    problem = None if own is None else _problem(own, "Gateway")
+    if problem is not None:
+        return verdict(*problem)
     for listener in () if listeners is None else lua.ipairs(listeners):
         entries = lua.at(listener, "conditions")
-        trouble = None if entries is None else _trouble(entries, "Listener")
-        if trouble is not None:
-            code, message = trouble
+        problem = None if entries is None else _problem(entries, "Listener")
+        if problem is not None:
+            code, message = problem
             return HealthVerdict(code, lua.concat("Listener: ", message))
     if own is not None or (listeners is not None and lua.length(listeners) > 0):
         return HealthVerdict(HEALTHY, "Gateway is healthy")
@@ -151,9 +151,9 @@ def _route(kind: str, *, by_generation: bool) -> Check:
             entries = lua.at(parent, "conditions")
             if entries is None or (by_generation and not _is_observed(obj, entries)):
                 continue
-            trouble = _trouble(entries, "Route")
-            if trouble is not None:
-                return _of_parent(parent, trouble)
+            problem = _problem(entries, "Route")
+            if problem is not None:
+                return _of_parent(parent, problem)
             has_conditions = has_conditions or lua.length(entries) > 0
         return (
             HealthVerdict(HEALTHY, f"{kind} is healthy")
@@ -175,8 +175,8 @@ def _is_observed(obj: Object, entries: Json) -> bool:
     )
 
 
-def _of_parent(parent: Json, trouble: tuple[HealthCode, Json]) -> HealthVerdict:
-    code, message = trouble
+def _of_parent(parent: Json, problem: tuple[HealthCode, Json]) -> HealthVerdict:
+    code, message = problem
     return HealthVerdict(code, lua.concat("Parent ", _name(parent, "parentRef"), ": ", message))
 
 

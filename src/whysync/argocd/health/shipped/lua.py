@@ -179,17 +179,6 @@ def concat(*values: Json) -> str:
     return "".join(pieces)
 
 
-def join(values: Iterable[Json], separator: str) -> str:
-    """`table.concat(parts, between)`."""
-    pieces: list[str] = []
-    for value in values:
-        if not isinstance(value, str | int | float) or isinstance(value, bool):
-            position = f"at index {len(pieces) + 1} in table for concat"
-            raise LuaError(f"invalid value ({type_name(value)}) {position}")
-        pieces.append(concat(value))
-    return separator.join(pieces)
-
-
 def at_path(obj: Json, *keys: str) -> Json:
     """`obj.a.b.c`: an error if any field but the last is missing."""
     for key in keys:

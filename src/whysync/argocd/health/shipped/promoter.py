@@ -17,11 +17,11 @@ CHECKS: Final[dict[str, dict[str, Check]]] = {}
 
 # What all kinds of GitOps Promoter have in common: deletion, and the Ready condition.
 #
-# The kinds differ in their words. Those of a `plain` kind are all made from its name; the newer kinds,
+# The kinds differ in their messages. Those of a `plain` kind are all made from its name; the newer kinds,
 # `typed`, write some of their messages with the kind and some with a name for what they do.
 
 
-class Words(msgspec.Struct, frozen=True, kw_only=True):
+class Messages(msgspec.Struct, frozen=True, kw_only=True):
     initializing: str
     deleting: str
     stale: str
@@ -31,9 +31,9 @@ class Words(msgspec.Struct, frozen=True, kw_only=True):
     unclear: str | None = None  # plain kinds take an Unknown Ready for a good one
 
 
-def plain(name: str, *, end: str = "") -> Words:
+def plain(name: str, *, end: str = "") -> Messages:
     title = name[0].upper() + name[1:]
-    return Words(
+    return Messages(
         initializing=f"Initializing {name}",
         deleting=f"{title} is being deleted{end}",
         stale=f"Waiting for {name} spec update to be observed",
@@ -43,9 +43,9 @@ def plain(name: str, *, end: str = "") -> Words:
     )
 
 
-def typed(kind: str, name: str, failed: str, unclear: str, *, end: str = "") -> Words:
+def typed(kind: str, name: str, failed: str, unclear: str, *, end: str = "") -> Messages:
     title = name[0].upper() + name[1:]
-    return Words(
+    return Messages(
         initializing=f"Initializing {name}",
         deleting=f"{kind} is being deleted{end}",
         stale=f"Waiting for {kind} spec update to be observed",
@@ -57,7 +57,7 @@ def typed(kind: str, name: str, failed: str, unclear: str, *, end: str = "") -> 
 
 
 def readiness(
-    words: Words,
+    messages: Messages,
     *,
     finalizers: Mapping[str, tuple[str, str]] | None = None,
     conditions: tuple[str, ...] = ("Ready",),
@@ -69,39 +69,39 @@ def readiness(
 
     def evaluate(obj: Object, _item: Json = None, /) -> HealthVerdict | None:
         if lua.truthy(lua.at_path(obj, "metadata", "deletionTimestamp")):
-            holding = lua.at_path(obj, "metadata", "finalizers") if finalizers is not None else None
-            return HealthVerdict(PROGRESSING, _deletion(words.deleting, holding, finalizers or {}))
+            remaining = lua.at_path(obj, "metadata", "finalizers") if finalizers is not None else None
+            return HealthVerdict(PROGRESSING, _deletion(messages.deleting, remaining, finalizers or {}))
         status = lua.at(obj, "status")
         if not lua.truthy(status):
-            return HealthVerdict(PROGRESSING, words.initializing)
+            return HealthVerdict(PROGRESSING, messages.initializing)
         entries, has_condition = lua.at(status, "conditions"), False
         for condition in lua.ipairs(entries) if lua.truthy(entries) else ():
             if lua.at(condition, "type") in conditions:
                 has_condition = True
-                decided = _not_ready(words, obj, condition)
+                decided = _not_ready(messages, obj, condition)
                 if decided is not None:
                     return decided
-        return None if has_condition else HealthVerdict(PROGRESSING, words.not_ready_yet)
+        return None if has_condition else HealthVerdict(PROGRESSING, messages.not_ready_yet)
 
     return evaluate
 
 
-def _not_ready(words: Words, obj: Object, condition: Json) -> HealthVerdict | None:
+def _not_ready(messages: Messages, obj: Object, condition: Json) -> HealthVerdict | None:
     observed = lua.at(condition, "observedGeneration")
     if lua.truthy(observed):
         generation = lua.at_path(obj, "metadata", "generation")
         if lua.truthy(generation) and not lua.same(observed, generation):
-            return HealthVerdict(PROGRESSING, words.stale)
+            return HealthVerdict(PROGRESSING, messages.stale)
     status, message = lua.at(condition, "status"), lua.at(condition, "message")
     reason = _or(lua.at(condition, "reason"), "Unknown")
     if status == "False":
         message = _or(message, "Unknown error")
         if reason == "ReconciliationError":
-            return HealthVerdict(DEGRADED, lua.concat(words.failed, ": ", message))
-        return HealthVerdict(DEGRADED, lua.concat(words.failed_with_reason, " (", reason, "): ", message))
-    if status == "Unknown" and words.unclear is not None:
+            return HealthVerdict(DEGRADED, lua.concat(messages.failed, ": ", message))
+        return HealthVerdict(DEGRADED, lua.concat(messages.failed_with_reason, " (", reason, "): ", message))
+    if status == "Unknown" and messages.unclear is not None:
         return HealthVerdict(
-            PROGRESSING, lua.concat(words.unclear, " (", reason, "): ", _or(message, "Unknown"))
+            PROGRESSING, lua.concat(messages.unclear, " (", reason, "): ", _or(message, "Unknown"))
         )
     return None
 

@@ -62,7 +62,7 @@ CHECKS["operator.knative.dev"] = {
 
 # Knative Serving: services.
 
-_WANTED = ("ConfigurationsReady", "RoutesReady", "Ready")
+_REQUIRED = ("ConfigurationsReady", "RoutesReady", "Ready")
 
 
 def _service(obj: Object) -> HealthVerdict:
@@ -70,19 +70,19 @@ def _service(obj: Object) -> HealthVerdict:
     if entries is None:
         return HealthVerdict(PROGRESSING, "Waiting for status update.")
     good = bad = 0
-    complaints: list[str] = []
+    problems: list[str] = []
     for condition in lua.pairs(entries):
         status = lua.at(condition, "status")
-        good += status == "True" and lua.at(condition, "type") in _WANTED
+        good += status == "True" and lua.at(condition, "type") in _REQUIRED
         bad += status == "False"
         if status in ("False", "Unknown"):
-            complaints.append(_complaint(condition))
-    if good == len(_WANTED) and not complaints:
+            problems.append(_condition_text(condition))
+    if good == len(_REQUIRED) and not problems:
         return HealthVerdict(HEALTHY, "Knative Service is healthy.")
-    return HealthVerdict(DEGRADED if bad else PROGRESSING, "".join(complaints))
+    return HealthVerdict(DEGRADED if bad else PROGRESSING, "".join(problems))
 
 
-def _complaint(condition: Json) -> str:
+def _condition_text(condition: Json) -> str:
     reason, message = lua.at(condition, "reason"), lua.at(condition, "message")
     complaint = lua.concat(lua.at(condition, "type"), " is ", lua.at(condition, "status"))
     if reason is not None and reason != "":
@@ -121,7 +121,7 @@ def _inference_service(obj: Object) -> HealthVerdict:
             return HealthVerdict(SUSPENDED, "InferenceService is Stopped")
         moving |= state == "Unknown" or (state == "False" and kind != "Stopped")
         if state != "True" and kind != "Stopped":
-            message += _kserve_complaint(position, condition)
+            message += _kserve_condition_text(position, condition)
     if failed:
         return HealthVerdict(DEGRADED, message)
     return (
@@ -131,7 +131,7 @@ def _inference_service(obj: Object) -> HealthVerdict:
     )
 
 
-def _kserve_complaint(position: Json, condition: Json) -> str:
+def _kserve_condition_text(position: Json, condition: Json) -> str:
     message = lua.concat(" | ", position, ": ", lua.at(condition, "type"), " | ", lua.at(condition, "status"))
     for detail in (lua.at(condition, "reason"), lua.at(condition, "message")):
         if detail is not None and detail != "":

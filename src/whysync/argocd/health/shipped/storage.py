@@ -152,8 +152,8 @@ def _details(details: Json) -> str:
         return ""
     entries = [details[code] for code in sorted(details)] if isinstance(details, dict) else lua.pairs(details)
     texts = [lua.at(entry, "message") for entry in entries if entry is not None]
-    messages = [text for text in texts if text is not None]
-    return f" ({lua.join(messages, '; ')})" if messages else ""
+    messages: list[Json] = [text for text in texts if text is not None]
+    return f" ({lua.joined(messages, '; ')})" if messages else ""
 
 
 def ceph_object_store(obj: Object) -> HealthVerdict:

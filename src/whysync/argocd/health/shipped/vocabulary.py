@@ -326,19 +326,21 @@ def test(expression: str) -> Test:
 
 
 def _disjunction(tokens: list[str]) -> Test:
-    tests = [_conjunction(tokens)]
-    while tokens and tokens[0] == "or":
-        del tokens[0]
-        tests.append(_conjunction(tokens))
-    return tests[0] if len(tests) == 1 else any_of(*tests)
+    return _operation(tokens, "or", _conjunction, any_of)
 
 
 def _conjunction(tokens: list[str]) -> Test:
-    tests = [_comparison(tokens)]
-    while tokens and tokens[0] == "and":
+    return _operation(tokens, "and", _comparison, all_of)
+
+
+def _operation(
+    tokens: list[str], operator: str, operand: Callable[[list[str]], Test], combine: Callable[..., Test]
+) -> Test:
+    tests = [operand(tokens)]
+    while tokens and tokens[0] == operator:
         del tokens[0]
-        tests.append(_comparison(tokens))
-    return tests[0] if len(tests) == 1 else all_of(*tests)
+        tests.append(operand(tokens))
+    return tests[0] if len(tests) == 1 else combine(*tests)
 
 
 def _comparison(tokens: list[str]) -> Test:
