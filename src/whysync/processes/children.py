@@ -1,7 +1,7 @@
-"""Other programs, run as children that can neither hang nor eat the machine.
+"""Run other programs as child processes with limits on time, memory and output.
 
-A child gets only the environment that it is given, a home of its own, a bound on time, memory and output, and
-no terminal to ask on. When its time is over, it and all that it started are killed.
+A child gets only the environment that it is given, its own home directory, and no terminal. When its time is
+over, it and all processes that it started are killed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import msgspec
 
 T = TypeVar("T")
 
-_PIECE: Final = 1 << 16
-_LONGEST_COMPLAINT: Final = 256 * 1024
+_CHUNK: Final = 1 << 16
+_MAX_STDERR: Final = 256 * 1024
 # Proxy for children without network: the discard port of this machine, where nothing listens.
 NOWHERE: Final = "127.0.0.1:9"
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """`memory` counts address space; 0 is "no bound", which is right for `git` and its mapped packs."""
+    """`memory` limits the address space; 0 is no limit, as needed for `git`, which maps its packs."""
 
     seconds: float = 90.0
     memory: int = 0
@@ -45,7 +45,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cause(self) -> str:
-        """As Go words it: `exit status 1`, `signal: killed`."""
+        """The exit as Go reports it: `exit status 1`, `signal: killed`."""
         if self.code >= 0:
             return f"exit status {self.code}"
         return f"signal: {_SIGNALS.get(-self.code, str(-self.code))}"
@@ -64,44 +64,44 @@ class TooSlow(Exception):
 
 
 class TooMuchOutput(Exception):
-    """The child was killed because it wrote more than it may."""
+    """The child was killed because it wrote more than `Bounds.output`."""
 
 
 class NotStarted(Exception):
-    """The program is not there, or may not be run."""
+    """The program does not exist or cannot be executed."""
 
 
 class Ended(Exception):
-    """The program ended before it was ready; what it complained about."""
+    """The program ended before it was ready; the message is its standard error."""
 
 
-class Leash:
-    """Ends a child from another thread, as when the user presses Ctrl-C while a task waits for the child."""
+class Canceller:
+    """Kills a child from another thread, such as after Ctrl-C while a task waits for the child."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._pulled = False
+        self._cancelled = False
 
-    def pull(self) -> None:
+    def cancel(self) -> None:
         with self._lock:
-            self._pulled = True
+            self._cancelled = True
             if self._child is not None:
                 _kill(self._child)
 
-    def hold(self, child: subprocess.Popen[bytes] | None) -> None:
-        """From its start until just before it is waited for: a process id may belong to another one after."""
+    def attach(self, child: subprocess.Popen[bytes] | None) -> None:
+        """Set the child until it is waited for; its process id may be reused after that."""
         with self._lock:
             self._child = child
-            if child is not None and self._pulled:
+            if child is not None and self._cancelled:
                 _kill(child)
 
 
 def environment(home: Path, *, network: bool, more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a child: PATH and its own HOME, nothing else of the user.
 
-    Without network, proxies lead nowhere and Git has no protocol: no program that whysync runs has another
-    way out.
+    Without network, the proxy does not exist and Git has no protocol: the programs that whysync runs have no
+    other access to the network.
     """
     variables = {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -133,11 +133,11 @@ def run(
     input: bytes = b"",
     apart: bool = False,
     terminal: bool = False,
-    leash: Leash | None = None,
+    canceller: Canceller | None = None,
 ) -> Finished:
-    """Runs a program to its end; `apart` from all networks, where the system lets a user do that.
+    """Run a program to its end; `apart`: in a network namespace without interfaces, if the system permits it.
 
-    With `terminal` it may ask the user: it gets our standard input and standard error.
+    With `terminal` it may prompt the user: it inherits standard input and standard error.
     Raises `TooSlow`, `TooMuchOutput`, `NotStarted`.
     """
     command = [*_namespace(), *arguments] if apart else list(arguments)
@@ -149,16 +149,16 @@ def run(
     try:
         with _signals_delayed():
             child = _started(command, folder, env, input=input, terminal=terminal)
-        if leash is not None:
-            leash.hold(child)
+        if canceller is not None:
+            canceller.attach(child)
         with _foreground(child) if terminal else nullcontext():
             out, complaint = _read(child, input, bounds)
             code = child.wait(timeout=5)
     except subprocess.TimeoutExpired:
         raise TooSlow from None
     finally:
-        if leash is not None:
-            leash.hold(None)
+        if canceller is not None:
+            canceller.attach(None)
         if child is not None:
             _end(child)
     return Finished(code=code, out=out, complaint=complaint.decode("utf-8", "replace").strip())
@@ -166,9 +166,9 @@ def run(
 
 @contextmanager
 def _signals_delayed() -> Generator[None]:
-    """Delays Ctrl-C and SIGTERM to the end of the block.
+    """Delay Ctrl-C and SIGTERM to the end of the block.
 
-    Their handlers raise: in the middle of `Popen` the child runs already, but nobody knows it to kill it.
+    Their handlers raise: in the middle of `Popen` the child already runs, but cannot be killed yet.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # handlers run in the main thread only
@@ -203,7 +203,7 @@ def running(
     bounds: Bounds,
     ready: Callable[[bytes], T | None],
 ) -> Generator[T]:
-    """Keeps a program running; `ready` matches the output that shows that it has started.
+    """Keep a program running; `ready` matches the output that shows that it has started.
 
     `bounds` are for the start. Raises `TooSlow`, `TooMuchOutput`, `NotStarted`, `Ended`.
     """
@@ -214,7 +214,7 @@ def running(
             child = _started(arguments, folder, env)
         value = _until_ready(child, bounds, ready)
         draining = threading.Thread(target=_drain, args=(child,), daemon=True)
-        draining.start()  # a program that nobody listens to would block at its next line
+        draining.start()  # the program would block if its output were not read
         yield value
     finally:
         if child is not None:
@@ -226,27 +226,27 @@ def running(
 
 def _until_ready(child: subprocess.Popen[bytes], bounds: Bounds, ready: Callable[[bytes], T | None]) -> T:
     end = time.monotonic() + bounds.seconds
-    output, complaint = bytearray(), bytearray()
+    output, errors = bytearray(), bytearray()
     assert child.stdout is not None
     assert child.stderr is not None
-    with selectors.DefaultSelector() as waiting:
-        waiting.register(child.stdout, selectors.EVENT_READ, output)
-        waiting.register(child.stderr, selectors.EVENT_READ, complaint)
-        while waiting.get_map():
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ, output)
+        selector.register(child.stderr, selectors.EVENT_READ, errors)
+        while selector.get_map():
             seconds_left = end - time.monotonic()
             if seconds_left <= 0:
                 raise TooSlow
-            for key, _ in waiting.select(seconds_left):
-                piece = os.read(key.fd, _PIECE)
-                key.data.extend(piece)
-                if not piece:
-                    waiting.unregister(key.fileobj)
-                if len(output) + len(complaint) > bounds.output:
+            for key, _ in selector.select(seconds_left):
+                chunk = os.read(key.fd, _CHUNK)
+                key.data.extend(chunk)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                if len(output) + len(errors) > bounds.output:
                     raise TooMuchOutput
             value = ready(bytes(output))
             if value is not None:
                 return value
-    raise Ended(complaint.decode("utf-8", "replace").strip())
+    raise Ended(errors.decode("utf-8", "replace").strip())
 
 
 def _drain(child: subprocess.Popen[bytes]) -> None:
@@ -256,7 +256,7 @@ def _drain(child: subprocess.Popen[bytes]) -> None:
                 waiting.register(stream, selectors.EVENT_READ)
         while waiting.get_map():
             for key, _ in waiting.select():
-                if not os.read(key.fd, _PIECE):
+                if not os.read(key.fd, _CHUNK):
                     waiting.unregister(key.fileobj)
 
 
@@ -268,7 +268,7 @@ def _started(
     input: bytes = b"",
     terminal: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """The leader of a process group of its own, so that all that it starts can be killed with it."""
+    """Start the leader of a new process group, so that all its descendants can be killed with it."""
     stdin = subprocess.PIPE if input else subprocess.DEVNULL
     try:
         return subprocess.Popen(
@@ -289,10 +289,10 @@ def _started(
 
 @contextmanager
 def _foreground(child: subprocess.Popen[bytes]) -> Generator[None]:
-    """Hands the terminal to the child's group, as a shell does, and takes it back."""
+    """Make the child's group the foreground group of the terminal, as a shell does, and restore it."""
     try:
         _give_terminal(child.pid)
-        os.killpg(child.pid, signal.SIGCONT)  # it is stopped if it asked for input before this
+        os.killpg(child.pid, signal.SIGCONT)  # it is stopped if it read from the terminal before this
         yield
     finally:
         _give_terminal(os.getpgrp())
@@ -308,17 +308,17 @@ def _give_terminal(group: int) -> None:
 
 
 def _limits(bounds: Bounds) -> str:
-    """The shell sets them and becomes the program; a hook in the forked interpreter could deadlock.
+    """`ulimit` commands for a shell that then executes the program; a `preexec_fn` could deadlock.
 
-    Processor time ends a child whose parent was killed and cannot watch the clock any more.
+    The CPU limit ends a child whose parent was killed and cannot enforce the timeout.
     """
-    busy = int(bounds.seconds + 1) * (os.cpu_count() or 1)
-    return f"ulimit -v {bounds.memory // 1024} 2>/dev/null; ulimit -t {busy} 2>/dev/null;"
+    cpu_seconds = int(bounds.seconds + 1) * (os.cpu_count() or 1)
+    return f"ulimit -v {bounds.memory // 1024} 2>/dev/null; ulimit -t {cpu_seconds} 2>/dev/null;"
 
 
 @lru_cache(maxsize=1)
 def _namespace() -> tuple[str, ...]:
-    """A network namespace without a way out; containers often forbid it, and then proxies must do."""
+    """Command for a network namespace without interfaces; empty if that is not permitted."""
     program = shutil.which("unshare")
     if program is None:
         return ()
@@ -336,7 +336,7 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Nothing of the child's group is left behind, whatever happened."""
+    """Kill the child's process group, reap the child and close its pipes."""
     _kill(child)
     child.wait()
     for stream in (child.stdin, child.stdout, child.stderr):
@@ -348,49 +348,49 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _read(child: subprocess.Popen[bytes], input: bytes, bounds: Bounds) -> tuple[bytes, bytes]:
     assert child.stdout is not None
     end = time.monotonic() + bounds.seconds
-    out, complaint, complained = bytearray(), bytearray(), 0
+    out, errors, error_bytes = bytearray(), bytearray(), 0
     buffers: dict[IO[bytes], bytearray] = {child.stdout: out}
     if child.stderr is not None:
-        buffers[child.stderr] = complaint
-    rest = memoryview(input)
-    with selectors.DefaultSelector() as waiting:
+        buffers[child.stderr] = errors
+    unsent = memoryview(input)
+    with selectors.DefaultSelector() as selector:
         for stream in buffers:
-            waiting.register(stream, selectors.EVENT_READ)
+            selector.register(stream, selectors.EVENT_READ)
         if child.stdin is not None:
             os.set_blocking(child.stdin.fileno(), False)
-            waiting.register(child.stdin, selectors.EVENT_WRITE)
-        while waiting.get_map():
+            selector.register(child.stdin, selectors.EVENT_WRITE)
+        while selector.get_map():
             seconds_left = end - time.monotonic()
             if seconds_left <= 0:
                 raise TooSlow
-            for key, _ in waiting.select(seconds_left):
+            for key, _ in selector.select(seconds_left):
                 stream = key.fileobj
                 if child.stdin is not None and stream is child.stdin:
-                    rest = _write(child.stdin, rest)
-                    if not rest:
-                        waiting.unregister(child.stdin)
+                    unsent = _write(child.stdin, unsent)
+                    if not unsent:
+                        selector.unregister(child.stdin)
                         with suppress(OSError):
                             child.stdin.close()
                     continue
-                piece = os.read(key.fd, _PIECE)
-                if not piece:
-                    waiting.unregister(stream)
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    selector.unregister(stream)
                 elif key.fd == child.stdout.fileno():
-                    out += piece
+                    out += chunk
                     if len(out) > bounds.output:
                         raise TooMuchOutput
                 else:
-                    complained += len(piece)
-                    complaint += piece[: _LONGEST_COMPLAINT - len(complaint)]
-                    if complained > bounds.output:
+                    error_bytes += len(chunk)
+                    errors += chunk[: _MAX_STDERR - len(errors)]
+                    if error_bytes > bounds.output:
                         raise TooMuchOutput
-    return bytes(out), bytes(complaint)
+    return bytes(out), bytes(errors)
 
 
-def _write(stream: IO[bytes], rest: memoryview) -> memoryview:
+def _write(stream: IO[bytes], unsent: memoryview) -> memoryview:
     try:
-        return rest[os.write(stream.fileno(), rest[:_PIECE]) :]
+        return unsent[os.write(stream.fileno(), unsent[:_CHUNK]) :]
     except BlockingIOError:
-        return rest
-    except OSError:  # a child that does not listen will say why it ended
-        return rest[:0]
+        return unsent
+    except OSError:  # the child closed its input; its exit code and standard error show why
+        return unsent[:0]

@@ -1,9 +1,9 @@
-"""A child process for code that users write: it can be stopped, and it cannot eat the machine.
+"""A sandboxed child process for code that users write, with limits on time and memory.
 
 The child runs `handle(request: bytes) -> bytes` of one module in a loop. It has an empty environment, a
-bound on its memory, and no right to write files; who takes longer than allowed is killed, and the next
-question starts a fresh child. The limit is processor time of the child where the system reports it, so that a
-busy machine does not change an answer. Nothing here knows what is asked.
+memory limit, and cannot write files. A child that takes too long is killed, and the next request starts a new
+one. The limit is processor time of the child where the system reports it, so that results do not depend on
+the load of the machine.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import subprocess
 
 _HEADER = struct.Struct(">I")
-_LARGEST_ANSWER = 256 * 1024 * 1024
+_LARGEST_RESPONSE = 256 * 1024 * 1024
 _SECONDS_TO_START = 60.0
-_REAL_TIME = 20  # times the processor time that is allowed: for a child that waits instead of computing
+_REAL_TIME = 20  # factor from processor time to real time, for a child that waits instead of computing
 _SHORTEST_WAIT = 0.01
 _BOOT = (
     "import json, sys; sys.path += json.loads(sys.argv[1]); import whysync.processes.sandbox as w; w.serve()"
@@ -34,11 +34,11 @@ _BOOT = (
 
 
 class WorkerTooSlow(Exception):
-    """The answer did not come in time; the child is gone."""
+    """There was no response in time; the child was killed."""
 
 
 class WorkerDied(Exception):
-    """The child ended without an answer: most often it hit its bound on memory."""
+    """The child ended without a response, usually because of its memory limit."""
 
 
 class Worker:
@@ -84,7 +84,7 @@ class Worker:
         if not self._owner:
             atexit.register(self.close)
         self._child, self._owner = child, os.getpid()
-        _exchange(child, b"", _SECONDS_TO_START)  # loading the libraries does not count as thinking
+        _exchange(child, b"", _SECONDS_TO_START)  # so that imports do not count against the first request
         return child
 
     def _stop(self) -> None:
@@ -96,7 +96,7 @@ class Worker:
             if stream is not None:
                 try:
                     stream.close()
-                except OSError:  # what was not yet sent cannot be sent any more
+                except OSError:  # data that was not sent yet is dropped
                     continue
         child.wait()
 
@@ -107,46 +107,46 @@ def _exchange(child: subprocess.Popen[bytes], request: bytes, seconds: float) ->
     frame = _HEADER.pack(len(request)) + request
     try:
         if hasattr(select, "poll"):
-            return _Conversation(child, child.stdin, child.stdout, seconds).answer_to(frame)
+            return _Exchange(child, child.stdin, child.stdout, seconds).response_to(frame)
         return _watched(child, child.stdin, child.stdout, frame, seconds)
     except OSError:
         raise WorkerDied from None
 
 
-class _Conversation:
-    """One question over two pipes: waiting for either ends with the time that is allowed."""
+class _Exchange:
+    """One request and its response over two pipes, within the time limit."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes], seconds: float
+        self, child: subprocess.Popen[bytes], requests: IO[bytes], responses: IO[bytes], seconds: float
     ) -> None:
         self._child = child.pid
         self._requests = requests.fileno()
-        self._answers = answers.fileno()
+        self._responses = responses.fileno()
         used = _processor_seconds(self._child)
-        self._busy_end = None if used is None else used + seconds
+        self._cpu_end = None if used is None else used + seconds
         self._end = time.monotonic() + (seconds if used is None else seconds * _REAL_TIME)
 
-    def answer_to(self, frame: bytes) -> bytes:
-        os.set_blocking(self._requests, False)  # a child that does not read must not hold us up
-        rest = memoryview(frame)
-        while rest:
+    def response_to(self, frame: bytes) -> bytes:
+        os.set_blocking(self._requests, False)  # a child that does not read must not block us
+        unsent = memoryview(frame)
+        while unsent:
             self._wait(self._requests, select.POLLOUT)
-            rest = rest[os.write(self._requests, rest) :]
+            unsent = unsent[os.write(self._requests, unsent) :]
         (length,) = cast(tuple[int], _HEADER.unpack(self._read(_HEADER.size)))
-        if length > _LARGEST_ANSWER:
+        if length > _LARGEST_RESPONSE:
             raise WorkerDied
         return self._read(length)
 
     def _read(self, length: int) -> bytes:
-        pieces: list[bytes] = []
+        chunks: list[bytes] = []
         while length:
-            self._wait(self._answers, select.POLLIN)
-            piece = os.read(self._answers, min(length, 1 << 20))
-            if not piece:
+            self._wait(self._responses, select.POLLIN)
+            chunk = os.read(self._responses, min(length, 1 << 20))
+            if not chunk:
                 raise WorkerDied
-            pieces.append(piece)
-            length -= len(piece)
-        return b"".join(pieces)
+            chunks.append(chunk)
+            length -= len(chunk)
+        return b"".join(chunks)
 
     def _wait(self, pipe: int, event: int) -> None:
         poll = select.poll()
@@ -160,7 +160,7 @@ class _Conversation:
     def _remaining_seconds(self) -> float:
         remaining = self._end - time.monotonic()
         used = _processor_seconds(self._child)
-        return remaining if self._busy_end is None or used is None else min(remaining, self._busy_end - used)
+        return remaining if self._cpu_end is None or used is None else min(remaining, self._cpu_end - used)
 
 
 def _processor_seconds(process: int) -> float | None:
@@ -174,32 +174,32 @@ def _processor_seconds(process: int) -> float | None:
 
 
 def _watched(
-    child: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes], frame: bytes, seconds: float
+    child: subprocess.Popen[bytes], requests: IO[bytes], responses: IO[bytes], frame: bytes, seconds: float
 ) -> bytes:
-    """The same where pipes cannot be polled: a clock in another thread kills the child."""
-    late = threading.Event()
+    """As `_Exchange`, where pipes cannot be polled: a timer thread kills the child."""
+    timed_out = threading.Event()
 
-    def give_up() -> None:
-        late.set()
+    def kill_child() -> None:
+        timed_out.set()
         child.kill()
 
-    timer = threading.Timer(seconds, give_up)
+    timer = threading.Timer(seconds, kill_child)
     timer.daemon = True
     timer.start()
     try:
         requests.write(frame)
         requests.flush()
-        answer = _read_frame(answers)
+        response = _read_frame(responses)
     except OSError:
-        answer = None
+        response = None
     finally:
         timer.cancel()
-        timer.join()  # from here on it kills nobody
-    if late.is_set():  # an answer at the last moment came from a child that is dead now
+        timer.join()  # the timer cannot kill the child any more
+    if timed_out.is_set():  # even if there is a response: the child has been killed
         raise WorkerTooSlow
-    if answer is None:
+    if response is None:
         raise WorkerDied
-    return answer
+    return response
 
 
 def _read_frame(stream: IO[bytes]) -> bytes | None:
@@ -207,31 +207,31 @@ def _read_frame(stream: IO[bytes]) -> bytes | None:
     if len(header) < _HEADER.size:
         return None
     (length,) = cast(tuple[int], _HEADER.unpack(header))
-    if length > _LARGEST_ANSWER:
+    if length > _LARGEST_RESPONSE:
         return None
     body = stream.read(length)
     return body if len(body) == length else None
 
 
 def serve() -> None:
-    """The child's side: bound itself, load the module, answer until the parent is gone."""
+    """The loop of the child: set its limits, load the module, respond until the parent closes the pipe."""
     module, memory = sys.argv[2], int(sys.argv[3])
     _bound(memory)
     handle = cast(Callable[[bytes], bytes], importlib.import_module(module).handle)
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    requests, responses = sys.stdin.buffer, sys.stdout.buffer
     while (request := _read_frame(requests)) is not None:
-        answer = handle(request) if request else b""
-        answers.write(_HEADER.pack(len(answer)) + answer)
-        answers.flush()
+        response = handle(request) if request else b""
+        responses.write(_HEADER.pack(len(response)) + response)
+        responses.flush()
 
 
 def _bound(memory: int) -> None:
     try:
         import resource
-    except ImportError:  # no such limits outside POSIX; the time limit still holds
+    except ImportError:  # not available outside POSIX; the time limit still applies
         return
     for limit, value in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
         try:
             resource.setrlimit(limit, (value, value))
-        except (ValueError, OSError):  # a stricter limit is already there
+        except (ValueError, OSError):  # a stricter limit is already set
             continue

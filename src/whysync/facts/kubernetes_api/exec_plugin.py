@@ -25,7 +25,7 @@ from whysync.facts.http.limits import INTERACTIVE_LOGIN_SECONDS, LOGIN_SECONDS, 
 from whysync.facts.kubernetes_api.kubeconfig import Entry
 from whysync.facts.masking import Masker
 from whysync.json_tree import Json, Object, fields, items, text
-from whysync.processes.children import Bounds, Finished, Leash, NotStarted, TooMuchOutput, TooSlow, run
+from whysync.processes.children import Bounds, Canceller, Finished, NotStarted, TooMuchOutput, TooSlow, run
 
 GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{GROUP}/v1", f"{GROUP}/v1beta1")
@@ -82,11 +82,11 @@ class ExecPlugin:
     async def credential(self) -> Credential:
         async with self._lock:
             if self._cached_credential is None or not self._cached_credential.is_fresh(datetime.now(UTC)):
-                leash = Leash()
+                canceller = Canceller()
                 try:
-                    self._cached_credential = await asyncio.to_thread(self._run, leash)
+                    self._cached_credential = await asyncio.to_thread(self._run, canceller)
                 except asyncio.CancelledError:  # Ctrl-C: the thread ends when its child does
-                    leash.pull()
+                    canceller.cancel()
                     raise
             return self._cached_credential
 
@@ -102,7 +102,7 @@ class ExecPlugin:
         if self._mode not in ("", "Never", "IfAvailable", "Always"):
             raise UsageError(what=f"the kubeconfig has an unknown interactiveMode {self._mode!r}")
 
-    def _run(self, leash: Leash) -> Credential:
+    def _run(self, canceller: Canceller) -> Credential:
         interactive = self._is_interactive()
         arguments = [arg for arg in items(self._spec.get("args")) if isinstance(arg, str)]
         own_limit = INTERACTIVE_LOGIN_SECONDS if interactive else LOGIN_SECONDS
@@ -114,7 +114,7 @@ class ExecPlugin:
                 env=self._variables(interactive=interactive),
                 bounds=Bounds(seconds=seconds, output=PROGRAM_OUTPUT),
                 terminal=interactive,
-                leash=leash,
+                canceller=canceller,
             )
         except TooSlow:
             limit = (
