@@ -1,4 +1,4 @@
-"""All measurements, one table: `make bench`. Each has its yardstick in the same run; compare ratios."""
+"""Run all benchmarks: `make bench`. Each has a yardstick in the same run: compare ratios, not seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast are comparisons? `python benchmarks/compare.py [RESOURCES]`
+"""Speed of comparing desired and live objects: `python benchmarks/compare.py [RESOURCES]`
 
 Deployments, Services, ConfigMaps and custom resources of usual size are compared with live objects as an API
 server would store them, one in twenty differing. One process, one core; the yardstick is decoding the same
@@ -110,7 +110,7 @@ KINDS: Final[tuple[tuple[Callable[[int], Object], tuple[str | int, ...]], ...]] 
 
 
 def stored(desired: Object, index: int) -> Object:
-    """The object as a server would give it back after an apply by Argo CD."""
+    """The object as the API server returns it after an apply by Argo CD."""
     live = copy_object(normalize(remarshal(desired)))
     kind = scheme_type(live)
     if kind is not None:
@@ -157,7 +157,7 @@ def compared(objects: Iterable[Pair]) -> int:
 
 
 def rate(objects: list[Pair]) -> float:
-    """Resources a second; the better of two rounds."""
+    """Resources per second; the better of two rounds."""
     best = 0.0
     for _ in range(2):
         start = time.perf_counter()

@@ -1,7 +1,7 @@
-"""A fleet of apps of 30 resources each, from a bundle to the list of causes, in one process.
+"""Diagnose a fleet of apps with 30 resources each, from a bundle to the list of causes, in one process.
 
 `python -m benchmarks.diagnose [APPS…]`. One app in ten was changed by hand, one in fifty cannot be compared.
-Each size runs in a process of its own, so that its peak of memory is its own. The yardstick is decoding the
+Each size runs in its own process, to measure its peak memory. The yardstick is decoding the
 same files as JSON.
 """
 
@@ -29,7 +29,7 @@ SIZES: Final = (250, 500, 1_000)
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds are of the processor: other work on the machine does not count."""
+    """Seconds are processor time: other work on the machine does not count."""
 
     apps: int
     megabytes: float

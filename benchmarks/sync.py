@@ -1,4 +1,4 @@
-"""A whole sync on the model: six waves, two hooks of ten minutes, workloads that roll out."""
+"""Simulate a whole sync: six waves, two hooks of ten minutes, workloads that roll out."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ WAVES = 6
 
 
 def run() -> list[tuple[str, str]]:
-    """Each size beside its yardstick: the same manifests through a JSON decoder, a hundred times.
+    """Each size with its yardstick: decoding the same manifests from JSON a hundred times.
 
-    Processor time: what else runs on the machine does not count.
+    Processor time, because the machine may be busy with other work.
     """
     results: list[tuple[str, str]] = []
     smallest = 0.0
@@ -53,7 +53,7 @@ def _measured(size: int) -> tuple[float, float, timedelta]:
 
 
 def play(manifests: list[Object]) -> timedelta:
-    """From an empty cluster to Synced and Healthy; how long that took on the model's own clock."""
+    """Sync to an empty cluster until Synced and Healthy; returns the simulated duration."""
     clock = Clock()
     git = GitRepository(url=URL, clock=clock)
     git.push({"shop": manifests})

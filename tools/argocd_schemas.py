@@ -3,8 +3,8 @@
     git archive v3.6.0 manifests/crds | tar x -C DIR
     python tools/argocd_schemas.py DIR/manifests/crds
 
-What is kept are names of fields, types and what is required; descriptions go, and parts that occur in many
-places (the generators of an ApplicationSet) are kept once.
+Field names, types and required fields are kept. Descriptions are removed, and parts that occur in many places
+(the generators of an ApplicationSet) are written once.
 """
 
 from __future__ import annotations

@@ -13,14 +13,14 @@ from typing import TypedDict
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = 15
-SMALL = 10  # modules with fewer statements say little
+SMALL = 10  # smaller modules are not listed
 REPORT = ROOT / "coverage.json"
 COVERAGE = (sys.executable, "-m", "coverage")
 TESTS = ("run", "-m", "pytest", "-n", "2", "tests", "--ignore", "tests/test_startup.py")
 
 
 class Summary(TypedDict):
-    """What coverage's JSON report has for a file and in total; percentages are computed from counts."""
+    """Counts of coverage's JSON report for a file or in total; percentages are computed from counts."""
 
     num_statements: int
     covered_lines: int
@@ -48,7 +48,7 @@ def row(name: str, summary: Summary) -> str:
 
 
 def together(summary: Summary) -> float:
-    """Lines and branches in one figure, as coverage itself counts."""
+    """Lines and branches as one percentage, as coverage computes it."""
     return percent(
         summary["covered_lines"] + summary["covered_branches"],
         summary["num_statements"] + summary["num_branches"],

@@ -1,4 +1,4 @@
-"""Writes the docs that are generated from the code they describe; `--check` fails where they are stale."""
+"""Write the docs that are generated from code; `--check` fails if they are stale."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Write which kinds and fields each release of Kubernetes has: `releases.json` beside the tables of types.
+"""Write which kinds and fields each release of Kubernetes has: `releases.json` next to the tables of types.
 
     python -m tools.releases            # downloads the PyPI package kubernetes-validate, once
-    python -m tools.releases --check    # do the tables say what the schemas of every release say?
+    python -m tools.releases --check    # compare the tables with the schemas of every release
 
-The tables of `tools/schemas.py` are those of one release. Here the published schemas of the others are walked
-beside them, from each kind down, and what differs is kept: since when and until when a kind or a field is
-there, and the types of what that release does not have. The walk follows the fields and not the names of
-types, as upstream splits and renames types without any effect on what a manifest may say.
+The tables of `tools/schemas.py` are those of one release. They are compared with the published schemas of the
+other releases, kind by kind and field by field. The differences are written: in which releases a kind or a
+field exists, and the types of those that the one release does not have. Fields are followed instead of type
+names, because upstream splits and renames types without any effect on manifests.
 `whysync.kubernetes.schema.releases` explains the notation.
 """
 
@@ -30,7 +30,7 @@ PACKAGE = "kubernetes-validate==1.37.0"
 OUT = Path(__file__).parents[1] / "src/whysync/kubernetes/schema/data/releases.json"
 ALL = range(OLDEST, NEWEST + 1)
 
-# What the schemas say of types with an encoding of their own.
+# The schemas of types with an encoding of their own.
 SPECIAL = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "int-or-string",
@@ -91,7 +91,7 @@ def roots(definitions: Definitions) -> Iterator[tuple[str, str, str]]:
 
 
 class History:
-    """In which releases a struct was met, and in which of these it had a field."""
+    """The releases that have a struct, and those of them in which it has a field."""
 
     def __init__(self) -> None:
         self.kinds: dict[tuple[str, str], set[int]] = {}
@@ -140,7 +140,7 @@ class History:
 
 
 def table_fields(name: str) -> dict[str, Type]:
-    """What the tables of the one release have; nothing of a struct that they do not know."""
+    """The fields of a struct in the tables; empty for a struct that they do not contain."""
     return {key: field.type for key, field in type_named(name).struct.fields.items()}
 
 
@@ -150,7 +150,7 @@ def is_object(api_version: str, kind: str) -> bool:
 
 
 def _struct_in(schema: Object) -> str:
-    """The definition that a field leads to, through lists and maps."""
+    """The definition that a field references, through lists and maps."""
     for key in ("items", "additionalProperties"):
         if isinstance(inner := schema.get(key), dict):
             return _struct_in(inner)
@@ -182,7 +182,7 @@ def _plain(kind: Json) -> str:
 
 
 def span(releases: set[int], possible: set[int]) -> str:
-    """`34-` since, `-27` until, `35-35` both; empty where it always was there."""
+    """`34-` since, `-27` until, `35-35` both; empty if all releases have it."""
     first, last = min(releases), max(releases)
     assert releases == {release for release in possible if first <= release <= last}, (
         f"it came back: {sorted(releases)}"
@@ -207,7 +207,7 @@ def table(history: History) -> dict[str, object]:
                 kinds_out.setdefault(api_version, {})[kind] = f"-{OLDEST - 1}"
     fields_out: dict[str, dict[str, str]] = {}
     for name, possible in sorted(history.met.items()):
-        # What Go types got after their version was served for the last time.
+        # Fields added to Go types after the last release that served their version.
         entries = dict.fromkeys(table_fields(name).keys() - history.had[name].keys(), f"{BASE}-")
         for key, releases in sorted(history.had[name].items()):
             line = history.lines.get(name, {}).get(key, "")
@@ -230,7 +230,7 @@ def main() -> None:
 
 
 def _check(by_release: dict[int, Definitions]) -> str | None:
-    """Every field of every object of every release, in the tables and in the schemas."""
+    """Compare every field of every object of every release in the tables and in the schemas."""
     from whysync.kubernetes.schema.releases import fields_in, type_in
 
     problems: list[str] = []

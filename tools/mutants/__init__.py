@@ -1,1 +1,1 @@
-"""Small mistakes put into the code on purpose, to see whether its tests notice: `python -m tools.mutants`."""
+"""Mutation testing: make small changes and check that tests fail: `python -m tools.mutants`."""

@@ -1,4 +1,4 @@
-"""Build kube-apiserver and etcd, with `--controllers` kube-controller-manager too, and say where they are."""
+"""Build kube-apiserver and etcd, with `--controllers` kube-controller-manager too, and print their paths."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where kube-apiserver and etcd come from: a directory that is named, the PATH, or a build of our own.
+"""Find kube-apiserver and etcd: in KUBEBUILDER_ASSETS, on the PATH, in the cache, or by building them.
 
 No package registry has kube-apiserver as a program, but its source is a Go module. It is built once for each
-pair of versions, in a cache outside the work tree; a second run only looks that the files are there.
+pair of versions, in a cache outside the work tree; later runs use the cached files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 
 class NotAvailable(Exception):
-    """The programs are not here and cannot be made; the text says what would help."""
+    """The programs are not available and cannot be built; the message is what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
 
 
 def cache_directory() -> Path:
-    """Named for the versions, so that a new version is a new build and an old one stays usable."""
+    """The cache, named after the versions: a new version is a new build, and the old one stays usable."""
     own = os.environ.get("WHYSYNC_CACHE")
     if own:
         base = Path(own)
@@ -118,7 +118,7 @@ def _version(program: Path) -> str:
 
 @contextmanager
 def _alone(home: Path, say: Say) -> Generator[None]:
-    """Two runs on one machine build once: the second waits for the first."""
+    """A lock, so that two concurrent runs build only once."""
     with (home / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -185,7 +185,7 @@ def _go() -> str:
     has = re.match(r"go(\d+)\.(\d+)", text)
     major, minor = (int(has[1]), int(has[2])) if has else (0, 0)
     needed = tuple(int(part) for part in NEEDS_GO.split("."))
-    # From 1.21 on, Go fetches a newer self where the settings let it.
+    # Since 1.21, Go downloads a newer toolchain if the settings permit it.
     fetches = (major, minor) >= (1, 21) and os.environ.get("GOTOOLCHAIN", "auto") != "local"
     if (major, minor) < needed and not fetches:
         raise NotAvailable(f"{text or 'this Go'} is too old for Kubernetes {KUBERNETES.version}: {advice}")

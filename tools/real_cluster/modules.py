@@ -1,7 +1,7 @@
 """The Go modules that are built, and the `go.mod` that makes them buildable.
 
-Kubernetes replaces its own parts (`k8s.io/api`, …) by folders of its repository. Those replacements do not
-hold for who depends on it, so each is replaced here by the version that was released along with it.
+Kubernetes replaces its own modules (`k8s.io/api`, …) by folders of its repository. Replacements do not apply
+to dependents, so each module is replaced here by the version of the same release.
 """
 
 from __future__ import annotations

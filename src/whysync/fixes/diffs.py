@@ -44,7 +44,7 @@ def largest_context(before: str, after: str, hidden: Collection[int]) -> int | N
 
 
 def lines(text: str) -> list[str]:
-    """Split at line feeds only, as git does; Python's `splitlines` knows more line endings."""
+    """Split at line feeds only, as git does; Python's `splitlines` accepts more line endings."""
     return [line + "\n" for line in text[:-1].split("\n")] if text.endswith("\n") else _unfinished(text)
 
 

@@ -116,7 +116,7 @@ def unseen_settings(ref: Ref) -> Manifest | None:
 
 
 def for_git(body: Object, case: Case) -> Object:
-    """The object as somebody would write it: without what the API server and Argo CD add."""
+    """The object as it would be written in Git: without what the API server and Argo CD add."""
     clean = copy_object(body)
     for name in ("status", "operation"):
         clean.pop(name, None)

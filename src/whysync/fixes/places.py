@@ -1,4 +1,4 @@
-"""Where a person changes a manifest, as far as the Application tells: a file, values, a patch."""
+"""Where to change a manifest, from the spec of the Application: a file, values, a patch."""
 
 from __future__ import annotations
 

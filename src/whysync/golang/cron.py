@@ -105,7 +105,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _search_utc(schedule: Schedule, moment: datetime) -> datetime | None:
-    """The same answer where clocks never jump, and much faster: sync windows ask in UTC."""
+    """A faster search for UTC, where clocks never change; sync windows use it."""
     start = moment.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
     last_year = start.year + _YEARS
     start += timedelta(seconds=-start.second % 60)
@@ -124,7 +124,7 @@ def _search_utc(schedule: Schedule, moment: datetime) -> datetime | None:
 
 
 def _time_of_day(schedule: Schedule, hour: int, minute: int) -> time | None:
-    """The first that matches from then on."""
+    """The first time of day that matches from then on."""
     due = _next_bit(schedule.hours, hour)
     if due == hour:
         at = _next_bit(schedule.minutes, minute)

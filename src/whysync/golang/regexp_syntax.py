@@ -1,6 +1,6 @@
-"""Is a pattern one that Go reads? In the words of its `regexp/syntax`, Go 1.24.
+"""Errors of Go's `regexp/syntax` (Go 1.24) for invalid patterns.
 
-Only mistakes are looked for; what a pattern matches is another question.
+Only errors are detected; patterns are matched elsewhere.
 """
 
 from __future__ import annotations

@@ -34,6 +34,6 @@ COMPARE_OPTIONS: Final = (
 
 
 def with_correct_case(name: str, known: Iterable[str]) -> str:
-    """The known word that differs from this one only in case, spaces or quotes."""
+    """The known name that differs from this one only in case, spaces or quotes."""
     folded = name.replace(" ", "").strip("\"'").lower()
     return next((candidate for candidate in known if candidate.lower() == folded), "")

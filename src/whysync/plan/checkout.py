@@ -25,7 +25,7 @@ _MAINS: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master"
 
 
 class Side(msgspec.Struct, kw_only=True):
-    """Files at a commit; `told` is the name of the revision for people."""
+    """Files at a commit; `revision` is its display name."""
 
     commit: str
     revision: str

@@ -444,7 +444,7 @@ def _is_supporting(evidence: Evidence) -> bool:
 
 
 def _explaining(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-    """The evidence without mere times, which explain nothing; all of it if there is nothing else."""
+    """The evidence without timestamps, which explain nothing; all of it if there is nothing else."""
     steps = [
         item for item in evidence if not (isinstance(item.value, str) and re.fullmatch(_TIME, item.value))
     ]

@@ -158,7 +158,7 @@ def _field(
 
 
 def _values(change: FieldChange, terminal: Terminal) -> list[str]:
-    """On one line where they fit."""
+    """Both values, on one line if they fit."""
     git, live = value_text(change.desired), value_text(change.live)
     arrow = terminal.mark("arrow")
     path = change.path

@@ -14,7 +14,7 @@ from whysync.unsafe_text import CI_MARK, escaped
 
 
 def as_json(value: object) -> Safe:
-    """With line ends: made to be read, and to be compared line by line."""
+    """Indented JSON, to be read and compared line by line."""
     try:
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except UnicodeEncodeError:  # half a surrogate pair, in the name of a file for example

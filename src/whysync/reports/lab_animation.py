@@ -28,7 +28,7 @@ _COLORS: Final = {"good": "green", "bad": "red", "hourglass": "yellow", "dot": "
 
 
 class PicturePlace(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """Where in a sync an object stands."""
+    """The position of an object in a sync: its phase, wave and kind."""
 
     phase: int
     wave: int
@@ -37,11 +37,11 @@ class PicturePlace(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 _Key = tuple[int, Ref]
-"""The place of a phase, and an object without version and namespace."""
+"""The index of a phase, and an object without version and namespace."""
 
 
 class Progress:
-    """How far one app is."""
+    """The progress of one app's sync."""
 
     def __init__(self, name: str, desired: Iterable[Manifest]) -> None:
         self.name = name
@@ -49,7 +49,7 @@ class Progress:
         self.phase = self.message = ""
         self._states: dict[_Key, str] = {}
         self._planned: dict[_Key, int] = {}
-        self._nameless: set[_Key] = set()  # with the beginning of their names
+        self._nameless: set[_Key] = set()  # manifests with generateName; the ref has the prefix as its name
         for manifest in desired:
             self._plan(manifest)
         self._waves = dict(self._planned)
@@ -69,7 +69,7 @@ class Progress:
             case TraceKind.STATUS:
                 self.sync, _, self.health = event.text.partition(", ")
             case TraceKind.STARTED:
-                # What an earlier sync has applied is there, whether this one touches it or not.
+                # Objects of an earlier successful sync still exist.
                 previous = self._states if self.phase == "Succeeded" else {}
                 retained = [
                     key for key, state in previous.items() if state != "Pruned" and not self._plan_of(key)
@@ -93,7 +93,7 @@ class Progress:
                 pass
 
     def _plan_of(self, key: _Key) -> _Key | None:
-        """The manifest without a name that this one was made from."""
+        """The planned manifest with generateName that this object was created from."""
         phase, ref = key
         for plan in self._nameless:
             if plan[0] == phase and plan[1].kind == ref.kind and ref.name.startswith(plan[1].name):
@@ -152,7 +152,7 @@ _NAMES: Final = frozenset(phase.value for phase in SyncPhase)
 
 
 def _bare(ref: Ref) -> Ref:
-    """Without version and namespace: a manifest may leave its namespace to the app."""
+    """The ref without version and namespace: a manifest may omit its namespace."""
     return Ref(group=ref.group, version="", kind=ref.kind, namespace="", name=ref.name)
 
 
@@ -193,7 +193,7 @@ class Picture:
             self._apps[event.app].feed(event)
 
     def note(self, at: datetime, text: str) -> None:
-        """Somebody did something."""
+        """Show an action of the scenario."""
         self._now = max(self._now, at)
         self._last = f"{elapsed(at - self._start)}  {one_line(text)}"
 
@@ -201,7 +201,7 @@ class Picture:
         self._now = self._start + self._lasts
 
     def frame(self, terminal: Terminal) -> list[str]:
-        """The whole picture, no line longer than the screen."""
+        """All lines of a frame, cut to the width of the terminal."""
         clock = f"{elapsed(self._now - self._start)} of {elapsed(self._lasts)} simulated"
         lines = [
             terminal.paint(_cut(self._title, terminal), "bold"),
@@ -217,7 +217,7 @@ class Picture:
         return lines
 
     def ending(self, terminal: Terminal) -> list[str]:
-        """Phases and waves alone, of the apps that were synced at all."""
+        """Phases and waves of the apps that were synced."""
         lines: list[str] = []
         for app in self._apps.values():
             waves = list(app.waves(terminal)) if app.has_synced else []

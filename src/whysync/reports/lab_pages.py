@@ -60,9 +60,9 @@ def _data(entry: Entry) -> Object:
 
 
 def page(name: str, source: str, terminal: Terminal, *, format: str, path: str = "") -> Safe:
-    """The story, then what is there, then what happens; the file itself is `-o yaml`.
+    """The story, then the initial state, then the actions; `-o yaml` shows the file itself.
 
-    `file` is where it lies, of a scenario that is the user's own.
+    `path` is the file of a scenario that is not built in.
     """
     body = fields(yaml.load(source))
     if format == "json":
@@ -158,7 +158,7 @@ def _files(body: Object, terminal: Terminal) -> Iterator[str]:
 
 
 def verdict(name: str, differences: list[str], terminal: Terminal) -> Iterator[str]:
-    """One line for a scenario that came out as expected, more for one that did not."""
+    """One line for a scenario that passed; for one that failed, its differences too."""
     mark, color = ("bad", "red") if differences else ("good", "green")
     yield terminal.paint(f"{terminal.mark(mark)} {name}", color)
     for difference in differences:

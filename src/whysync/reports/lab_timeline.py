@@ -76,7 +76,7 @@ def _result(event: TraceEvent, app: str, *, is_repeated: bool) -> Line:
 
 
 def _shortened(text: str) -> str:
-    """Commits as people write them."""
+    """The text with commit ids cut to 7 characters."""
     return " ".join(
         word[:7] if len(word) == 40 and all(c in "0123456789abcdef" for c in word) else word
         for word in text.split(" ")
@@ -111,7 +111,7 @@ def _rounds(lines: list[Line]) -> list[list[Line]]:
 
 
 def _repeats(rounds: list[list[Line]], at: int) -> tuple[int, int]:
-    """How long the loop is that begins here, and how often it comes; (1, 1) where there is none."""
+    """Length and number of repetitions of the loop that starts here; (1, 1) if there is none."""
     for length in range(1, _LONGEST + 1):
         pattern = [_signature(sync_round) for sync_round in rounds[at : at + length]]
         times = 1

@@ -63,7 +63,7 @@ def _row(finding: Finding) -> Md:
 
 
 def _summary(omitted: list[Finding]) -> Iterator[Md]:
-    """What has no room is counted, by rule."""
+    """Omitted findings, counted by rule."""
     yield BLANK
     yield md("And {} more, for which there is no room here:", f"{len(omitted):,}")
     yield BLANK

@@ -24,7 +24,7 @@ def render(outcome: Outcome, terminal: Terminal, *, wide: bool = False) -> Safe:
 
 
 def verdict(outcome: Outcome, terminal: Terminal) -> str:
-    """One line: how many of what, in how much."""
+    """One line: the number of findings by severity, and of objects and files."""
     checked = f"{_many(outcome.objects, 'object')} in {_many(outcome.files, 'file')}"
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
@@ -80,7 +80,7 @@ def _suppressed(outcome: Outcome) -> Iterator[str]:
 
 
 def _notes(outcome: Outcome, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    """What was not looked at; all of it where asked, else the first ones."""
+    """What was not checked; only the first entries unless `wide`."""
     notes = outcome.notes if wide else outcome.notes[:_MOST_NOTES]
     for note in notes:
         prefix = f"{note.path}: " if note.path else ""

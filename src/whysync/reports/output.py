@@ -1,4 +1,4 @@
-"""Safe output: the only way for text to a terminal, a pipe or a file.
+"""Safe output: all text for a terminal, a pipe or a file is written here.
 
 Reports are built from values of a cluster or of a repository, which may be hostile. Nothing is cleaned where
 a report is built. Each medium has one function that turns a report into `Safe` text, and only `Safe` text is
@@ -20,15 +20,15 @@ from typing import Final, NewType, TextIO
 from whysync.unsafe_text import CI_COMMAND, CI_MARK, is_safe
 
 Safe = NewType("Safe", str)
-"""Text that may be written as it is. Only the functions named above make it."""
+"""Text that may be written as it is. Only the functions named above create it."""
 
-# Colors are marked with a number that no value can know, and become escape sequences on the way out.
+# Colors are marked with a random number, which no value can contain, and become escape sequences on output.
 _STYLE: Final = f"\x1b{os.urandom(12).hex()}"
 _STYLED: Final = re.compile(rf"{_STYLE}\[([0-9;]+)m")
 
 
 class Exact(str):
-    """A line of a patch that `git apply` reads from a pipe: it must be what the file says."""
+    """A line of a patch that `git apply` reads from a pipe: it must be identical to the file."""
 
     __slots__ = ()
 
@@ -42,7 +42,7 @@ def is_styled(text: str) -> bool:
 
 
 def one_safe_line(line: str) -> str:
-    """One line: unsafe characters are replaced, and no CI runner takes it for a command."""
+    """One line: unsafe characters are replaced, and no CI runner interprets it as a command."""
     return CI_COMMAND.sub(r"\1: ", CI_MARK.sub("# ", _visible(line)))
 
 

@@ -53,7 +53,7 @@ Marks = Mapping[tuple[str, str], ChangeKind]
 
 
 class Drawing(msgspec.Struct, kw_only=True):
-    """Markup of a `<g>`, and how high it is."""
+    """SVG markup and its height."""
 
     height: int = 0
     parts: list[Xml] = msgspec.field(default_factory=list[Xml])
@@ -146,7 +146,7 @@ class _Picture:
         return Drawing(height=y - top, parts=[*self.lanes, *self._spine(), *self.above.parts, *self._needs()])
 
     def _wave(self, step: Step, y: int) -> int:
-        """Boxes from left to right; what failed gets a row of its own, with the reason in it."""
+        """Boxes from left to right; a resource that failed gets its own row, with the reason."""
         state = _worst(step)
         self.stops.append((y + _CHIP // 2, state, step.wave))
         x, top = _LEFT, y
@@ -186,7 +186,7 @@ class _Picture:
         return min(max(line, *(34 + _size(note) for note in notes)) if notes else line, _RIGHT - _LEFT)
 
     def _mark(self, item: Item) -> ChangeKind | None:
-        """What becomes of it; a hook says so itself."""
+        """The kind of change to mark; hooks have a label of their own."""
         sort = self.marks.get((item.ref.kind, item.ref.name))
         return None if sort is ChangeKind.HOOK else sort
 
@@ -230,7 +230,7 @@ class _Picture:
         self.above.parts.append(tag("g", *nodes))
 
     def _end(self, y: int, *, between: bool) -> int:
-        """Where the sync stops, between what was reached and what was not."""
+        """Draw where the sync stops."""
         states = {item.state for step in self.run.steps for item in step.items}
         applied = states.isdisjoint({State.FAILED, State.NOT_REACHED})
         text = "all is applied, and not healthy" if applied else "the sync ends here,"
@@ -265,7 +265,7 @@ class _Picture:
             )
 
     def _needs(self) -> Iterator[Xml]:
-        """From what waits to what it waits for, where that comes later."""
+        """Arrows from waiting resources to those they wait for, if these come later."""
         for step in self.run.steps:
             for item in step.items:
                 box = self.places.get((item.ref.kind, item.ref.name))
@@ -304,12 +304,12 @@ def _worst(step: Step) -> State:
 
 
 def _short(text: str) -> str:
-    """The middle is left out: names begin and end with what tells them apart."""
+    """A label with its middle omitted: the start and the end of names are distinctive."""
     flat = one_line(text, len(text))
     return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 16]}…{flat[-15:]}"
 
 
 def _size(text: str) -> int:
-    """In pixels; letters of East Asia are twice as wide."""
+    """The width in pixels; East Asian characters are twice as wide."""
     wide = sum(1 for letter in text if unicodedata.east_asian_width(letter) in "WF")
     return round((len(text) + wide) * _LETTER)

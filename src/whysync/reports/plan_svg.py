@@ -78,7 +78,7 @@ def verdict_class(plan: Plan) -> str:
 
 
 def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
-    """The picture in words: the sentence of each app, and how each of its waves ends."""
+    """The text alternative of the diagram: the verdict of each app, and the result of its waves."""
     sentences: list[str] = []
     for app in plan.apps[:_MOST_APPS]:
         sentences.append(verdict_text(app, reports.get(app.name)))

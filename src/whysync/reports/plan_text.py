@@ -67,7 +67,7 @@ def by_app(report: Report) -> dict[str, AppReport]:
 
 
 def verdict_text(app: AppPlan, report: AppReport | None) -> str:
-    """Why it fails, in one sentence: the diagnosis knows better than Argo CD's message."""
+    """Why it fails, in one sentence: the diagnosis is preferred to Argo CD's message."""
     name = app.name.partition("/")[2]
     run = app.decisive
     if run is None:
@@ -165,7 +165,7 @@ def safety_text(app: AppPlan) -> str:
 
 
 def waves(steps: tuple[Step, ...], terminal: Terminal) -> Iterator[str]:
-    """One line for each wave: what it has, and how it ended."""
+    """One line per wave: its resources and how it ended."""
     shown_phase = ""
     for step in steps:
         head = f"  {step.phase if step.phase != shown_phase else '':<9}{step.wave:>3}  "

@@ -74,7 +74,7 @@ def _matcher(old: list[str], new: list[str]) -> difflib.SequenceMatcher[str]:
 
 
 def _place(group: list[tuple[str, int, int, int, int]], old: list[str], new: list[str]) -> str:
-    """The field in which the first changed line stands, which tells more than its number."""
+    """The path of the field that contains the first changed line."""
     _, a, b, c, _ = next(opcode for opcode in group if opcode[0] != "equal")
     text, start = (old, a) if b > a else (new, c)
     path: list[str] = []
@@ -85,7 +85,9 @@ def _place(group: list[tuple[str, int, int, int, int]], old: list[str], new: lis
             depth = column
             path.append(line[column:].rstrip(":"))
         if indent < column and indent < depth:
-            depth = indent + 1  # an item of a list begins here: the key of the list may stand as far left
+            depth = (
+                indent + 1
+            )  # an item of a list begins here: the key of the list may have the same indentation
     return ".".join(reversed(path))
 
 
@@ -94,7 +96,7 @@ def _indent(line: str) -> int:
 
 
 def _column(line: str) -> int:
-    """Where the key of a line begins, behind the dashes of lists."""
+    """The column at which the key of a line begins, after the dashes of lists."""
     return len(line) - len(line.lstrip(" -"))
 
 

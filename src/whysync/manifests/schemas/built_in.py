@@ -71,12 +71,12 @@ def built_in_violations(
     return [
         SchemaViolation(ViolationKind.REJECTED, as_pointer(body, problem.path), str(problem))
         for problem in problems
-        if not _hangs_on_the_cluster(problem)
+        if not _depends_on_cluster(problem)
     ]
 
 
-def _hangs_on_the_cluster(problem: FieldProblem) -> bool:
-    """Feature gates allow it, such as scaling to zero by an autoscaler."""
+def _depends_on_cluster(problem: FieldProblem) -> bool:
+    """Does it depend on feature gates, such as scaling to zero by an autoscaler?"""
     return problem.path == "spec.minReplicas" and problem.value == "0"
 
 

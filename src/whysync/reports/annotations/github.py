@@ -21,7 +21,7 @@ def render(rows: Iterable[Annotation]) -> Safe:
 
 
 def _command(row: Annotation) -> str:
-    """One line; nothing in it can begin another command."""
+    """A command on one line; values cannot start another command."""
     properties = {"title": row.title, **({"file": row.file} if row.file else {})}
     if row.line is not None:
         properties = {"file": row.file, "line": str(max(row.line, 1)), "title": row.rule}
