@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
@@ -33,6 +34,7 @@ from whysync.queries.named_objects import is_unnamed, named_ref
 from whysync.queries.removed_apis import is_kind_of_kubernetes
 from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
+_WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 
 
@@ -156,6 +158,7 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
                 sync_command, title="Then sync again: the controller may not have created the CRD in time"
             )
         return
+    yield from _operator_in_this_app(case, ref)
     yield Fix.run(
         with_comment(
             f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}",
@@ -165,3 +168,33 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
         sync_command,
         title="Install the CRD first: in its own Application, or in an earlier sync wave",
     )
+
+
+def _operator_in_this_app(case: Case, ref: Ref) -> Iterator[Fix]:
+    """A program of the app may create the CRD when it starts, but is not applied either.
+
+    Mirrors gitops-engine `getSyncTasks`, Argo CD 3.6: all kinds are looked up before the first wave.
+    """
+    desired = case.desired_of(ref.key)
+    if desired is None or case.has_sync_option(SKIP_DRY_RUN):
+        return
+    operators = [
+        manifest.ref
+        for manifest in case.desired
+        if manifest.ref.kind in _WORKLOADS
+        and comes_before(manifest, desired)
+        and case.live_of(manifest.key) is None
+    ]
+    if operators:
+        # What it creates when it starts is not in the facts, so this cannot be tried.
+        yield Fix.run(
+            comment(
+                f"add {SKIP_DRY_RUN} to the sync-options of {ref} in Git (argocd.argoproj.io/sync-options);"
+            ),
+            comment(
+                "without it, the missing kind stops the whole sync; keep the later wave, commit, push, then"
+            ),
+            sync(case),
+            title=f"If {listed(operators)} of this app installs the CRD: let the sync start without it",
+            risk="if the CRD is not there yet when that wave starts, the wave fails: sync again",
+        )

@@ -26,6 +26,7 @@ from shlex import quote
 from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
+from whysync.json_tree import fields, items, text
 from whysync.messages.parse import Message
 from whysync.messages.patterns.helm import HelmRender
 from whysync.queries.commands import comment, hard_refresh, with_comment
@@ -114,12 +115,15 @@ def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | N
     elif path.startswith(".Values."):
         yield _set_value(case, failure, source, folder)
     elif failure.function == "fail" and failure.detail:
-        where, _ = _values_place(case, source, folder)
+        where, file = _values_place(case, source, folder)
+        overrides = _parameters_win(case, source)
+        done = "commit and push" if file else "where the Application is declared"
         yield Fix.run(
             *_template_line(failure, source, folder),
-            comment(f"set the value that it reads in {where}, commit and push"),
+            comment(f"set or correct the value that it reads in {where}{overrides}, {done}"),
             hard_refresh(case),
-            title=f"Set what the chart asks for in {where} ({one_line(failure.detail)}), then hard refresh",
+            title=f"Set or correct what the chart checks in {where} ({one_line(failure.detail)}),"
+            " then hard refresh",
         )
     elif failure.is_foreign and not _chart(source):
         yield Fix.run(
@@ -148,8 +152,8 @@ def _template_line(failure: HelmRender, source: Source | None, folder: str) -> I
 
 
 def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: str) -> Fix:
-    where, file = _values_place(case, source, folder)
     name = failure.value_path.removeprefix(".Values.")
+    where, file = _values_place(case, source, folder, name)
     map_path = failure.nil_map or failure.not_a_map
     parent = map_path.removeprefix(".Values.")
     good = synced_commit(case, source)
@@ -176,15 +180,35 @@ def _chart(source: Source | None) -> str:
     return source.chart if source is not None else ""
 
 
-def _values_place(case: Case, source: Source | None, folder: str) -> tuple[str, str]:
-    """Where to set a value, and the file in the repository of the chart; empty if it is not a file there."""
+def _parameter_names(case: Case, source: Source | None) -> tuple[str, ...]:
+    if source is None:
+        return ()
+    parameters = items(case.application.at(f"{source_pointer(case, source)}/helm/parameters"))
+    return tuple(text(fields(parameter).get("name")) for parameter in parameters)
+
+
+def _parameters_win(case: Case, source: Source | None) -> str:
+    names = _parameter_names(case, source)
+    return f", or in helm.parameters, which override it ({', '.join(names[:3])})" if names else ""
+
+
+def _values_place(case: Case, source: Source | None, folder: str, value: str = "") -> tuple[str, str]:
+    """Where to set a value, and the file in the repository of the chart; empty if it is not a file there.
+
+    Mirrors Argo CD 3.6: `parameters` override the rest; `values` is not read if there is a `valuesObject`.
+    """
+    if value and value in _parameter_names(case, source):
+        return f"helm.parameters ({value}) of the Application", ""
     files = source.helm.value_files if source is not None and source.helm is not None else ()
     if files:
         name = values_path(source, folder, files[-1])
         return files[-1], "" if files[-1].startswith("$") or "://" in name else name
     pointer = f"{source_pointer(case, source)}/helm" if source is not None else ""
-    if _chart(source) or any(case.application.at(f"{pointer}/{name}") for name in ("valuesObject", "values")):
-        return "helm.valuesObject of the Application", ""
+    inline = next(
+        (name for name in ("valuesObject", "values") if case.application.at(f"{pointer}/{name}")), ""
+    )
+    if inline or _chart(source):
+        return f"helm.{inline or 'valuesObject'} of the Application", ""
     file = f"{folder}/values.yaml" if folder else "values.yaml"
     return file, file
 
