@@ -844,3 +844,35 @@ def test_a_helm_repository_that_is_not_registered_is_no_outage() -> None:
 def test_the_ref_that_no_source_has() -> None:
     text = "source referenced \"values\", but no source has a 'ref' field defined"
     assert SourceSpecInvalid(text="", detail=text).missing_ref == "values"
+
+
+@pytest.mark.parametrize(
+    ("text", "of_helm"),
+    [
+        ("at <.Values.image.tag>: nil pointer evaluating interface {}.tag", True),
+        ('at <include "shop.name" .>: error calling include: no template', True),
+        ("at <$root.Values.x>: wrong type for value", True),
+        ("TypeError: shop is not a function\n    at <anonymous>: line 3", False),
+        ("unexpected token at <EOF>: line 3", False),
+    ],
+)
+def test_the_end_of_a_template_error_names_an_expression(text: str, *, of_helm: bool) -> None:
+    assert any(isinstance(failure, HelmRender) for failure in understand(text).failures) is of_helm
+
+
+@pytest.mark.parametrize(
+    ("detail", "cannot_decrypt"),
+    [
+        ("Failed to get the data key required to decrypt the SOPS file", True),
+        ("error decrypting file: no key could be used", True),
+        ("open /apps/decrypt-job.yaml: no such file or directory", False),
+        ("open /apps/decrypt/job.yaml: no such file or directory", False),
+    ],
+)
+def test_a_file_name_is_no_failed_decryption(detail: str, *, cannot_decrypt: bool) -> None:
+    assert KustomizeBuild(text=detail, detail=detail).cannot_decrypt is cannot_decrypt
+
+
+def test_digits_of_a_name_are_no_status() -> None:
+    assert RepoAuthFailed(text="", detail="unexpected status 403 Forbidden").is_forbidden
+    assert not RepoAuthFailed(text="", detail="denied for team-4031/deploy").is_forbidden

@@ -35,7 +35,7 @@ class RepoAuthFailed(Failure, frozen=True, kw_only=True):
     @property
     def is_forbidden(self) -> bool:
         """Status 403, which a host also returns to addresses that it blocks."""
-        return "403" in self.detail
+        return compiled(r"\b403\b").search(self.detail) is not None
 
     @property
     def is_chart_index(self) -> bool:

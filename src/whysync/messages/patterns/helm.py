@@ -389,8 +389,9 @@ TEMPLATES: tuple[Pattern, ...] = (
     ),
     # The end of an error of Go's templates, in a text without its beginning.
     Pattern(
-        " at <",
-        r"(?:^|\s)at <(?P<value_path>[^>]{1,300})>: (?P<detail>.{1,2000})",
+        "at <",
+        # A value or a call: `at <anonymous>:` is of a stack trace of JavaScript.
+        r"(?:^|\s)at <(?P<value_path>(?:[.$(]|[a-z]\w{0,60} )[^>]{1,300})>: (?P<detail>.{1,2000})",
         fill(
             HelmRender,
             detail=lambda match, _: _first_line(group_text(match, "detail")),

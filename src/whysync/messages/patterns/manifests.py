@@ -44,7 +44,7 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
     @property
     def cannot_decrypt(self) -> bool:
         """The repo-server has no access to the key of an encrypted file; on other machines it may build."""
-        return "decrypt" in self.detail
+        return compiled(r"\bdecrypt(?:ing|ed)?\b(?![-./\w])").search(self.detail) is not None
 
 
 class PluginFailed(Failure, frozen=True, kw_only=True):
