@@ -20,11 +20,12 @@ If `kubectl` or a console is the writer, someone changed it by hand, once. `repl
 covers `/spec/replicas` with an autoscaler.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.kubernetes.api.pointer import index_of, split
+from whysync.kubernetes.api.pointer import index_of, join, split
+from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
 from whysync.queries.field_removal import removal_risk
@@ -35,24 +36,40 @@ from whysync.queries.other_writers import WRITES_AGAIN, stop_writer
 @rule(cause="controller-owned", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def field_owned_by_controller(case: Case) -> Iterator[Finding]:
     yield from _written_back(case)
-    for drift in case.drifts_by(Mechanism.BY_CONTROLLER):
-        writer = drift.writer
+    for drifts in _groups(case):
+        drift, writer = drifts[0], drifts[0].writer
         autoscaler = _own_autoscaler(case, drift) if writer is None else ""
         who = phrase(writer) if writer else autoscaler or "a controller in the cluster"
+        elements = "an element" if len(drifts) == 1 else f"{len(drifts)} elements"
         yield drift_finding(
-            drift,
+            *drifts,
             writer=writer,
             confidence=_confidence(writer),
-            verdict=f"{who} adds an element to {drift.last_key} of {drift.ref}, which Git leaves out"
-            if drift.only_live and index_of(split(drift.pointer)[-1]) is not None
+            verdict=f"{who} adds {elements} to {drift.last_key} of {drift.ref}, which Git leaves out"
+            if _is_added_element(drift)
             else f"{who} owns {drift.last_key} of {drift.ref}, which Git"
             f" {'leaves out' if drift.only_live else 'also sets'}",
-            fixes=tuple(_fixes(case, drift)),
+            fixes=tuple(_fixes(case, drifts)),
         )
 
 
-def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
-    ignore = ignore_fields(case, drift.ref, drift.pointer)
+def _groups(case: Case) -> Iterable[list[Drift]]:
+    """Each field alone, but the elements that a writer added to one list together."""
+    groups: dict[tuple[Ref, str, Writer | None], list[Drift]] = {}
+    for drift in case.drifts_by(Mechanism.BY_CONTROLLER):
+        parts = split(drift.pointer)
+        pointer = join(parts[:-1]) if _is_added_element(drift) else drift.pointer
+        groups.setdefault((drift.ref, pointer, drift.writer), []).append(drift)
+    return groups.values()
+
+
+def _is_added_element(drift: Drift) -> bool:
+    return drift.only_live and index_of(split(drift.pointer)[-1]) is not None
+
+
+def _fixes(case: Case, drifts: list[Drift]) -> Iterator[Fix]:
+    drift = drifts[0]
+    ignore = ignore_fields(case, drift.ref, *(element.pointer for element in drifts))
     risk = removal_risk(case, drift.ref, drift.pointer, writer="the controller", ignorable=bool(ignore))
     drop = Fix.remove(
         drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git", risk=risk
@@ -68,7 +85,7 @@ def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     if removable:
         yield drop
     elif not ignore:
-        yield from (*stop_writer(case, drift.ref, drift.writer, drift.pointer), _commit(drift))
+        yield from (*stop_writer(case, drift.ref, drift.writer, drift.pointer), _commit(*drifts))
     yield from ignore
 
 
