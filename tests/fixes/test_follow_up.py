@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import application, case_of
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.fix import Fix, FixKind
+from whysync.diagnosis.fix import Fix, FixKind, Set
 from whysync.fixes.follow_up import following, is_in_git, noteworthy_commands
 from whysync.fixes.formats import as_commands
 from whysync.json_tree import Object
@@ -54,6 +54,14 @@ def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced
     assert following(fix, the_case("Succeeded")) == (LOOK, wait, *fix.afterwards)
     assert following(fix, the_case("Succeeded", automated=False)) == (LOOK, SYNC, wait, *fix.afterwards)
     assert noteworthy_commands(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
+
+
+def test_a_kind_that_is_no_longer_excluded_is_synced_by_hand_without_self_heal() -> None:
+    """The commit was already synced."""
+    edits = (Set(pointer="/data/resource.exclusions", value=""),)
+    fix = Fix(title="t", kind=FixKind.SETTINGS, edits=edits)
+    case = the_case("Succeeded")
+    assert following(fix, case) == noteworthy_commands(fix, case) == (LOOK, SYNC)
 
 
 def test_after_a_good_sync_a_look_is_enough() -> None:

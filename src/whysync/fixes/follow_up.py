@@ -24,6 +24,7 @@ from whysync.queries.commands import (
 )
 
 _READ_AT_STARTUP: Final = "argocd-cmd-params-cm"
+_FILTERS_OF_KINDS: Final = ("/data/resource.exclusions", "/data/resource.inclusions")
 _NOT_IN_APP: Final = ("rbac.authorization.k8s.io", "argoproj.io")
 
 
@@ -35,7 +36,9 @@ def following(fix: Fix, case: Case) -> tuple[str, ...]:
 def noteworthy_commands(fix: Fix, case: Case) -> tuple[str, ...]:
     """The commands to run after the change if they are more than a refresh: without them it has no effect."""
     steps = following(fix, case)
-    if len(steps) < 2 or not (is_running(case) or _has_failed(case) or fix.afterwards):
+    if len(steps) < 2 or not (
+        is_running(case) or _has_failed(case) or fix.afterwards or _adds_objects(fix, case)
+    ):
         return ()
     return (comment("commit it and push"), *steps) if is_in_git(fix) else steps
 
@@ -95,7 +98,18 @@ def _needs_sync(fix: Fix, case: Case) -> bool:
         return False
     if is_in_git(fix):
         return not case.is_automated
+    if _adds_objects(fix, case):
+        return True
     return _has_failed(case) or (is_running(case) and case.app.status.sync.status == "OutOfSync")
+
+
+def _adds_objects(fix: Fix, case: Case) -> bool:
+    """Does the app have objects to apply after it, of a kind that was excluded?
+
+    Auto-sync without self-heal does not sync a commit again. Mirrors `autoSync`, Argo CD 3.6.
+    """
+    filters = any(edit.pointer in _FILTERS_OF_KINDS for edit in fix.edits)
+    return fix.kind is FixKind.SETTINGS and filters and not case.self_heals
 
 
 def _has_failed(case: Case) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 if TYPE_CHECKING:
@@ -66,3 +67,18 @@ def _declared(case: Case, workload: Manifest) -> int:
     except (msgspec.MsgspecError, RecursionError):
         return 1
     return applied.spec.replicas
+
+
+def service_without_selector(case: Case, endpoints: Ref) -> Ref | None:
+    """The Service whose only backends are these Endpoints; an EndpointSlice names its Service in a label."""
+    if endpoints.kind not in ("Endpoints", "EndpointSlice"):
+        return None
+    declared = case.desired_of(endpoints.key)
+    label = text(declared.labels.get("kubernetes.io/service-name")) if declared is not None else ""
+    name = label or endpoints.name
+    for service in (*case.desired, *case.live_of_kind("Service")):
+        is_it = service.ref.kind == "Service" and service.ref.name == name
+        namespaces = ("", endpoints.namespace)
+        if is_it and (service.ref.namespace in namespaces or not endpoints.namespace):
+            return None if service.spec.get("selector") else service.ref
+    return None

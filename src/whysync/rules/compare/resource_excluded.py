@@ -37,10 +37,12 @@ from whysync.queries.commands import (
     hard_refresh,
     kubectl,
     restart,
+    sync,
     with_comment,
 )
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref
+from whysync.queries.service_backends import service_without_selector
 
 POINTERS = {
     ExcludedBy.EXCLUSIONS: "/data/resource.exclusions",
@@ -68,13 +70,7 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{ref}{more}: {_reason(by, ref.kind)}, so it is never applied",
             evidence=(*group.cited(says="reported by Argo CD"), *_cited(settings, by)),
-            fixes=(
-                Fix.run(
-                    comment(f"delete {ref} from the source, and commit"),
-                    title="Remove it from Git if it is not needed",
-                ),
-                *_permit(case, settings, ref, by),
-            ),
+            fixes=tuple(_fixes(case, settings, ref, by)),
             already_fixed=render_again(
                 case,
                 "the current settings no longer exclude it",
@@ -82,6 +78,26 @@ def resource_excluded(case: Case) -> Iterator[Finding]:
                 when=listed and by is None,
             ),
         )
+
+
+def _fixes(case: Case, settings: Manifest | None, ref: Ref, by: ExcludedBy | None) -> Iterator[Fix]:
+    service = service_without_selector(case, ref)
+    permit = tuple(_permit(case, settings, ref, by))
+    if service is None:
+        yield Fix.run(
+            comment(f"delete {ref} from the source, and commit"),
+            title="Remove it from Git if it is not needed",
+        )
+        yield from permit
+        return
+    yield from permit
+    yield Fix.run(
+        kubectl("apply", "-f", "FILE", namespace=ref.namespace),
+        comment(f"then delete {ref} from the source, and commit"),
+        title=f"{'Or apply' if permit else 'Apply'} it outside Argo CD: {service} has no selector, so this is"
+        " its only backend",
+        risk="nobody corrects it when it changes or is deleted",
+    )
 
 
 def _reason(by: ExcludedBy | None, kind: str) -> str:
@@ -111,7 +127,12 @@ def _permit(case: Case, settings: Manifest | None, ref: Ref, by: ExcludedBy | No
         return
     edit = kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case))
     yield Fix.run(
-        with_comment(edit, name), restart(case, CONTROLLER), hard_refresh(case), title=title, risk=RISK
+        with_comment(edit, name),
+        restart(case, CONTROLLER),
+        hard_refresh(case),
+        *(() if case.self_heals else (sync(case),)),  # auto-sync does not sync this commit again
+        title=title,
+        risk=RISK,
     )
 
 
