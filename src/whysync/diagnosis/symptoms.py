@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.argocd.api.application import OperationState, ResourceRow
+from whysync.argocd.hooks import is_hook, is_ignored
 from whysync.diagnosis.freshness import (
     failing_application_set,
     never_reconciled,
@@ -282,6 +283,8 @@ def health_of_row(case: Case, row: ResourceRow) -> tuple[str, str]:
     if case.app.status.health.status in ("", "Healthy"):
         return "", ""
     live = case.live_of(row.key)
+    if live is not None and (is_hook(live.body) or is_ignored(live.body)):
+        return "", ""  # hooks do not count; mirrors setApplicationHealth, Argo CD 3.6
     verdict = case.health_of(live) if live is not None else None
     return (verdict.code or "", verdict.message) if verdict is not None else ("", "")
 

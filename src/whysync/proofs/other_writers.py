@@ -18,6 +18,7 @@ from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import OtherParticipant
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import Drift
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision, in_atomic_list, mechanism_of
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.fix import Remove, Set
@@ -231,6 +232,8 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders a different value each time"
+    if mechanism is Mechanism.SAME_VALUE and drift.only_git and not is_builtin(drift.ref):
+        return "its webhook or controller"  # the API server stores a custom resource as it was sent
     if mechanism in _API_SERVER or mechanism is Mechanism.KEPT:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):

@@ -27,7 +27,14 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.sentences import one_line
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.git import AuthMethod, RepoAuthFailed
-from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, with_comment
+from whysync.queries.commands import (
+    app_argument,
+    argocd_namespace,
+    comment,
+    hard_refresh,
+    kubectl,
+    with_comment,
+)
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
     failing_source,
@@ -144,20 +151,32 @@ def _fix(
         look = kubectl("describe", "secret", secret.ref.name, namespace=secret.ref.namespace or namespace)
         title = f"Put a valid credential into Secret {secret.ref.name}, then hard refresh"
     else:
-        label = "argocd.argoproj.io/secret-type in (repository,repo-creds)"
-        look = kubectl("get", "secret", "-l", label, namespace=namespace)
+        look = "argocd repo list"
         renew = "Add a credential for" if anonymous else "Renew the credential of"
         renew = "Add or renew the credential of" if failure.may_not_exist else renew
         title = f"{renew} this repository, then hard refresh"
     unsure = anonymous or failure.may_not_exist
-    look_for = "is there one, and does its URL match?" if unsure else "which credential is in use"
+    look_for = (
+        "is there an entry, and does its URL match?" if unsure else "the entry of this URL, and its status"
+    )
+    if secret is not None:
+        look_for = "its URL and keys; the values are not shown"
     if secret is None and failure.is_forbidden and failure.is_chart_index:
         title = "Or, if it is private: add or renew its credential, then hard refresh"
     return Fix.run(
         with_comment(look, look_for),
+        *(() if secret is not None else _if_absent(is_git=not type_flags)),
         f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
         hard_refresh(case),
         title=title,
+    )
+
+
+def _if_absent(*, is_git: bool) -> tuple[str, str]:
+    ending = " (GitLab needs .git at its end)" if is_git else ""
+    return (
+        with_comment("argocd repocreds list", "templates: an entry whose URL it begins with"),
+        comment(f"no entry: correct the URL{ending}, or add an entry:"),
     )
 
 

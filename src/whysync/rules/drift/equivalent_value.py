@@ -32,6 +32,7 @@ from whysync.diagnosis import (
     rule,
 )
 from whysync.diagnosis.drift.equivalent_values import Equivalence, equivalence_of, reordered_list_of
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.json_tree import Missing
 from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values
 
@@ -47,7 +48,7 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
             *drifts,
             confidence=Confidence.LOW if _is_next_to_others(case, drifts, equivalence) else Confidence.HIGH,
             verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}:"
-            f" {equivalence or Equivalence.EMPTY}",
+            f" {_how(first, equivalence or Equivalence.EMPTY)}",
             fixes=(
                 Fix.change(
                     first.ref,
@@ -56,6 +57,23 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _how(drift: Drift, equivalence: Equivalence) -> str:
+    """The API server stores a custom resource as it was sent: a webhook or controller drops the value."""
+    if is_builtin(drift.ref) or not drift.only_git:
+        return str(equivalence)
+    match equivalence:
+        case Equivalence.ZERO:
+            return (
+                "the zero value, which its webhook or controller does not keep (or its CRD does not declare)"
+            )
+        case Equivalence.EMPTY:
+            return (
+                "an empty value, which its webhook or controller does not keep (or its CRD does not declare)"
+            )
+        case _:
+            return str(equivalence)
 
 
 def _is_next_to_others(case: Case, drifts: tuple[Drift, ...], equivalence: Equivalence | None) -> bool:

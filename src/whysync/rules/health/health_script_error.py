@@ -148,7 +148,7 @@ def _find_script(case: Case, failure: HealthScriptError) -> Fix:
         kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace)
         + " | grep customizations.health",
         kubectl("logs", "-l", "app.kubernetes.io/name=argocd-application-controller", namespace=namespace)
-        + " --tail=-1 | grep 'failed to get resource health' | tail -5",
+        + " --tail=2000 | grep 'failed to get resource health'",
         comment(f"in that script: {_CORRECTIONS.get(failure.problem, 'correct the line of the error')}"),
         *(
             (comment(f'or open the libraries: in argocd-cm {_OPEN_LIBS}GROUP_KIND: "true"'),)

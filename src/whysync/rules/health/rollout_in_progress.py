@@ -17,10 +17,12 @@ rules, however recent the rollout is.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import and_more
-from whysync.diagnosis.symptom import OPERATION, SymptomId
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import app_argument
 
@@ -30,7 +32,9 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
     rows = [
         row
         for row in case.app.status.resources
-        if health_of_row(case, row)[0] == "Progressing" and SymptomId.unhealthy(row.key) in case.symptom_ids
+        if health_of_row(case, row)[0] == "Progressing"
+        and SymptomId.unhealthy(row.key) in case.symptom_ids
+        and (row.health is not None or not _has_failed(case))
     ]
     if not rows or not case.synced_recently:
         return
@@ -46,7 +50,22 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
             *(case.cited_row(row, says="still Progressing") for row in rows[:5]),
             cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is recent"),
         ),
-        fixes=(Fix.run(f"argocd app wait {app_argument(case)} --health", title="Wait, and check again"),),
+        fixes=(Fix.run(_wait(case, rows), title="Wait, and check again"),),
+    )
+
+
+def _has_failed(case: Case) -> bool:
+    """After a failed sync nothing more is applied: a resource of a later wave was never reached."""
+    return case.operation is not None and case.operation.phase in ("Failed", "Error")
+
+
+def _wait(case: Case, rows: list[ResourceRow]) -> str:
+    """Waits for the whole app, or only for these resources if another one does not become healthy."""
+    symptoms = {id for id in case.symptom_ids if id.kind is SymptomKind.UNHEALTHY}
+    others = symptoms - {SymptomId.unhealthy(row.key) for row in rows}
+    resources = [f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for row in rows[:5]]
+    return " ".join(
+        ("argocd app wait", app_argument(case), "--health --timeout 600", *(resources if others else ()))
     )
 
 

@@ -25,16 +25,18 @@ from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.sentences import both_ends
-from whysync.diagnosis.symptom import SymptomId, SymptomKind
+from whysync.diagnosis.sentences import both_ends, listed
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import understand
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
 
+_FAILED = frozenset({"Failed", "Error"})
 _REPORTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE, SymptomKind.LOG})
 # Kinds that do not try again by themselves, and the command that starts them again.
 RETRIES = {
@@ -60,9 +62,10 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
         reason = _reason(chain, message)
         has_reason = bool(reason) and (not is_builtin(row.ref) or _is_deeper(chain))
+        stopped = _not_reached(case, row) if code == "Degraded" else ()
         finding = Finding(
             about=row.ref,
-            explains=(symptom, *reported),
+            explains=(symptom, *reported, *((OPERATION,) if stopped else ())),
             because=reported,  # where another rule explains what the chain reports, that is the cause
             severity=Severity.CRITICAL if code == "Degraded" or chain else Severity.WARNING,
             confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
@@ -71,7 +74,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
                 f"{_reporter(row, chain)}{in_short(reason)}"
                 if reason
                 else "the facts do not contain a reason"
-            ),
+            )
+            + (f"; the sync stopped there, before {listed(stopped)}" if stopped else ""),
             root=both_ends(reason) if has_reason else None,
             evidence=(
                 case.cited_row(row, says=f"Argo CD reports it as {code}"),
@@ -80,6 +84,22 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
         yield with_revert(case, finding)
+
+
+def _not_reached(case: Case, row: ResourceRow) -> tuple[Ref, ...]:
+    """The resources of later waves, if the sync failed without a failed task: it failed on this health.
+
+    Mirrors gitops-engine `Sync`, Argo CD 3.6: a Degraded resource ends the sync before the next wave.
+    """
+    operation = case.operation
+    if OPERATION not in case.symptom_ids or operation is None or operation.phase != "Failed":
+        return ()
+    failed = any(result.status == "SyncFailed" or result.hook_phase in _FAILED for result in case.results)
+    if failed or understand(operation.message).failures:
+        return ()
+    return tuple(
+        other.ref for other in case.app.status.resources if (other.sync_wave or 0) > (row.sync_wave or 0)
+    )
 
 
 def _reason(chain: tuple[Link, ...], message: str) -> str:
