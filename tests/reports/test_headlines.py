@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,6 +13,8 @@ from whysync import app
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.report import AppReport, Report
+from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.facts.bundle import read_bundle
 from whysync.kubernetes.api.ref import Ref
 from whysync.reports.diagnose_text import headline_of, is_shortened, render
 from whysync.reports.terminal import Terminal
@@ -75,3 +80,21 @@ def test_a_time_is_not_a_step(root: str | None) -> None:
     assert "when it began" not in text
     assert "when it began" in shown(finding("it failed", root=root, evidence=(TIME, STATE)), wide=True)
     assert "when it began" in shown(finding("it failed", root=root, evidence=(TIME,)))
+
+
+def test_request_that_was_denied_is_no_failed_sync(tmp_path: Path) -> None:
+    """Only the log shows the denial, and no operation ran."""
+    (tmp_path / "applications").mkdir()
+    (tmp_path / "applications" / "shop.json").write_text(json.dumps(application()))
+    log = tmp_path / "logs" / "argocd" / "argocd-server-0" / "main.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(
+        "rpc error: code = PermissionDenied desc = permission denied: applications, sync, default/shop\n"
+    )
+    (tmp_path / "bundle.yaml").write_text("{apiVersion: whysync.dev/v1, kind: Bundle}\n")
+
+    reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
+
+    text = render(reports, Terminal(width=100), wide=False)
+    assert "cannot sync: Argo CD's RBAC does not allow" in " ".join(text.split())
+    assert "sync failed" not in text

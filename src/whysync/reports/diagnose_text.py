@@ -368,6 +368,8 @@ def _state_word(report: AppReport) -> str:
         return "deletion hangs"
     if _is_only_logged(report) and (report.side is Side.COMPARE or _is_of_container(report)):
         return "error in the log"
+    if report.side is Side.APPLY and operation is None and _is_only_logged(report):
+        return "cannot sync"  # the request was denied: no sync ran
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
         return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]
