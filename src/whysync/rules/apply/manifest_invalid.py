@@ -28,7 +28,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.commands import app_argument, comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
@@ -192,6 +192,15 @@ def _explain(path: str, version: str) -> str:
     )
 
 
+def _namespaces(case: Case) -> tuple[str, str]:
+    """The namespace of the manifest against that of the request; its schema is not the question."""
+    manifests = f"argocd app manifests {app_argument(case)} --source git"
+    return (
+        with_comment(f"{manifests} | grep -nE '^kind:|namespace:'", "which namespaces Git declares"),
+        comment("remove metadata.namespace, or set the one of the destination, also in the items of a List"),
+    )
+
+
 def _quote_it(failure: SchemaInvalid) -> Iterator[str]:
     """A number or boolean where a string belongs; the message does not name the field."""
     if failure.problem is SchemaProblem.TYPE and failure.want == "string" and not failure.field:
@@ -226,7 +235,8 @@ def _fixes(
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
     yield Fix.run(
         *find_object(case, ref),
-        *((_explain(path, version),) if kind else ()),
+        *(_namespaces(case) if failure.pointer == "/metadata/namespace" else ()),
+        *((_explain(path, version),) if kind and failure.pointer != "/metadata/namespace" else ()),
         *_quote_it(failure),
         sync(case),
         title=f"Find the object, and correct {field or 'the field'} in Git, then sync"
