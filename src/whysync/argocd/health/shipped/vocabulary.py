@@ -36,6 +36,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
 from whysync.argocd.api.application import HealthCode
@@ -161,28 +162,12 @@ def fixed_verdict(code: HealthCode, text: str | Getter | None = "") -> Step:
     return lambda obj, item=None, /: verdict(code, write(obj, item))
 
 
-def healthy(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(HEALTHY, text)
-
-
-def suspended(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(SUSPENDED, text)
-
-
-def progressing(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(PROGRESSING, text)
-
-
-def missing(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(MISSING, text)
-
-
-def degraded(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(DEGRADED, text)
-
-
-def unknown(text: str | Getter | None = "") -> Step:
-    return fixed_verdict(UNKNOWN, text)
+healthy: Final = partial(fixed_verdict, HEALTHY)
+suspended: Final = partial(fixed_verdict, SUSPENDED)
+progressing: Final = partial(fixed_verdict, PROGRESSING)
+missing: Final = partial(fixed_verdict, MISSING)
+degraded: Final = partial(fixed_verdict, DEGRADED)
+unknown: Final = partial(fixed_verdict, UNKNOWN)
 
 
 def nothing(_obj: Object, _item: Json = None, /) -> HealthVerdict:
