@@ -49,12 +49,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _once_per_case(ask: Answer) -> Answer:
     """`score.py` asks for each case in a folder with the name of the case."""
-    known: dict[str, list[str] | None] = {}
+    cache: dict[str, list[str] | None] = {}
 
     def answer(command: list[str], folder: Path) -> list[str] | None:
-        if folder.name not in known:
-            known[folder.name] = ask(command, folder)
-        return known[folder.name]
+        if folder.name not in cache:
+            cache[folder.name] = ask(command, folder)
+        return cache[folder.name]
 
     return answer
 

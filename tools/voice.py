@@ -65,10 +65,12 @@ def pattern_of(phrase: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{spaced})\b")
 
 
-def occurrences(root: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def occurrences(root: Path, replacements: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """(folder, phrase, path:line) for every place where a phrase occurs."""
-    patterns = {phrase: pattern_of(phrase) for phrase in known}
-    stems = {phrase: re.split("[ (]", phrase)[0] for phrase in known}  # a quick look before the exact one
+    patterns = {phrase: pattern_of(phrase) for phrase in replacements}
+    stems = {
+        phrase: re.split("[ (]", phrase)[0] for phrase in replacements
+    }  # a quick look before the exact one
     for folder, path in files(root):
         source = path.read_text()
         text = source.lower()
@@ -107,13 +109,13 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--update", action="store_true", help="lower the recorded counts to the present ones")
     parser.add_argument("--list", action="store_true", help="print every place where a phrase occurs")
     options = parser.parse_args(arguments)
-    known = phrases(root)
-    matches = list(occurrences(root, known))
+    replacements = phrases(root)
+    matches = list(occurrences(root, replacements))
     counts = counted(matches)
     recorded: Counts = json.loads((root / COUNTS).read_text())
     if options.list:
         for _, phrase, location in matches:
-            print(f"{location}: write “{known[phrase]}” instead of /{phrase}/")
+            print(f"{location}: write “{replacements[phrase]}” instead of /{phrase}/")
         return 0
     more = [
         (folder, phrase, number, allowed)
@@ -123,7 +125,8 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     ]
     for folder, phrase, number, allowed in more:
         print(
-            f"{folder}: /{phrase}/ occurs {number} times, at most {allowed} allowed; write “{known[phrase]}”"
+            f"{folder}: /{phrase}/ occurs {number} times, at most {allowed} allowed;"
+            f" write “{replacements[phrase]}”"
         )
     if more:
         print("python -m tools.voice --list shows every place; change the wording, not the recorded count")

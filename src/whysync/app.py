@@ -209,14 +209,14 @@ def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] 
     return tuple(chosen)
 
 
-def _nearest(name: str, known: list[str]) -> str:
+def _nearest(name: str, candidates: list[str]) -> str:
     import difflib
 
-    short = {full.rpartition("/")[2]: full for full in known}
+    short = {full.rpartition("/")[2]: full for full in candidates}
     matches = difflib.get_close_matches(name.rpartition("/")[2], short, n=3)
     if matches:
         return f"did you mean {', '.join(short[n] for n in matches)}?"
-    return f"none of the {len(known)} known names is similar"
+    return f"none of the {len(candidates)} known names is similar"
 
 
 def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline = _NO_DEADLINE) -> Report:
@@ -229,8 +229,8 @@ def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline =
         apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
         if prove:
             apps = tuple(_with_safety(report, deadline) for report in apps)
-        few = sum(1 for report in apps if report.findings) <= MOST_PROVEN
-        apps = tuple(_with_proofs(report, deadline, prove=prove, few=few) for report in apps)
+        few_broken = sum(1 for report in apps if report.findings) <= MOST_PROVEN
+        apps = tuple(_with_proofs(report, deadline, prove=prove, few_broken=few_broken) for report in apps)
     unread = apps[0].gaps if apps else ()
     return Report(apps=apps, groups=shared_causes(apps), unread=unread)
 
@@ -258,16 +258,16 @@ def _with_safety(report: AppReport, deadline: Deadline) -> AppReport:
 
     if deadline.is_over:
         return replace(report, safety=Safety.unknown(ReasonKind.NOT_TRIED, _OUT_OF_TIME))
-    judged = replace(report, safety=safety_of(report.case, report.findings))
-    return _with_usable_fixes(with_predicted_failure(judged), predicted=True)
+    with_safety = replace(report, safety=safety_of(report.case, report.findings))
+    return _with_usable_fixes(with_predicted_failure(with_safety), predicted=True)
 
 
-def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, few: bool) -> AppReport:
+def _with_proofs(report: AppReport, deadline: Deadline, *, prove: bool, few_broken: bool) -> AppReport:
     if not any(finding.fixes for finding in report.findings):
         return report
     if not prove:
         return _not_proven(report, "--no-proof is set")
-    if not few:
+    if not few_broken:
         return _not_proven(report, f"more than {MOST_PROVEN} apps have findings; pass the name of an app")
     from whysync.proofs.prove import prove as proven
 
@@ -305,10 +305,10 @@ def explained(name: str) -> tuple[AnyRule, ...]:
     key = name.strip().removeprefix("C-").replace("_", "-").lower()
     rules = tuple(rule for rule in registry() if key in (rule.id.replace("_", "-"), rule.cause))
     if not rules:
-        known = sorted({rule.cause for rule in registry()} | {rule.id for rule in registry()})
+        names = sorted({rule.cause for rule in registry()} | {rule.id for rule in registry()})
         raise NotFound(
             what=f"unknown rule or cause {name!r}",
-            why=_nearest(key, known),
+            why=_nearest(key, names),
             next="whysync explain lists all of them",
         )
     return rules

@@ -88,19 +88,19 @@ _NO_VALUE = (
 def _values(action: argparse.Action, current: str, typed: Sequence[str]) -> list[str]:
     """The values of a flag. A list is completed at its last element, with or without `!`."""
     name = next((flag for flag in action.option_strings if flag.startswith("--")), "")
-    known: Iterable[str] = ()
+    candidates: Iterable[str] = ()
     if action.choices is not None:
-        known = map(str, action.choices)
+        candidates = map(str, action.choices)
     elif isinstance(action, Append) and action.known:
-        known = action.known
+        candidates = action.known
     elif name == "--context":
-        known = _kube_contexts(_value_of("--kubeconfig", typed))
+        candidates = _kube_contexts(_value_of("--kubeconfig", typed))
     elif name == "--argocd-context":
-        known = _argocd_contexts(_value_of("--config", typed))
+        candidates = _argocd_contexts(_value_of("--config", typed))
     elif any(kind in str(action.metavar or "") for kind in _FILE_WORDS):
         return [FILES]
     if name not in _LISTS:
-        return _starting(known, current)
+        return _starting(candidates, current)
     first, comma, last = current.rpartition(",")
     negation = "!" if last.startswith("!") else ""
     last = last.removeprefix("!")
@@ -233,9 +233,9 @@ def _cached(key: str, read: Callable[[], list[str]]) -> list[str]:
     file = cache_folder() / "completion" / f"{key}.json"
     with suppress(OSError, ValueError):
         age = time.time() - file.stat().st_mtime
-        known = [str(name) for name in json.loads(file.read_bytes())]
-        if 0 <= age < (_CACHED_SECONDS if known else _FAILED_SECONDS):
-            return known
+        cached_names = [str(name) for name in json.loads(file.read_bytes())]
+        if 0 <= age < (_CACHED_SECONDS if cached_names else _FAILED_SECONDS):
+            return cached_names
     names: list[str] = []
     with suppress(Exception):
         names = read()

@@ -121,10 +121,10 @@ def _chosen(report: Report, options: argparse.Namespace) -> list[Chosen]:
         and not fixes
         and not any(_finding(app_report, options.finding) for app_report in report.apps)
     ):
-        known = [finding.id for app_report in report.apps for finding in app_report.findings]
+        ids = [finding.id for app_report in report.apps for finding in app_report.findings]
         raise NotFound(
             what=f"finding {options.finding!r} not found",
-            why=f"findings: {', '.join(known[:8])}" if known else "there are no findings",
+            why=f"findings: {', '.join(ids[:8])}" if ids else "there are no findings",
             next="pass an id from whysync diagnose -o json, a rule, a cause or a number",
         )
     return fixes

@@ -85,14 +85,14 @@ def run(options: argparse.Namespace) -> int:
     from whysync.lint.check_tree import lint_rules
     from whysync.lint.lint import lint as linted
 
-    known = {rule.id: rule for rule in lint_rules()}
+    rules_by_id = {rule.id: rule for rule in lint_rules()}
     if options.explain is not None:
-        out().say(*_explained(options.explain, known))
+        out().say(*_explained(options.explain, rules_by_id))
         return Exit.OK
     outputs = targets(options.output, FORMATS, "lint")
-    rules = _chosen(options, known)
+    rules = _chosen(options, rules_by_id)
     paths: list[str] = options.paths or ["."]
-    configuration = _configuration(options, paths, known)
+    configuration = _configuration(options, paths, rules_by_id)
     outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
     if options.fix and _fix(outcome, tree):
         outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
@@ -143,17 +143,17 @@ def _rendered(
             return lint_text.render(outcome, terminal, wide=format == "wide")
 
 
-def _chosen(options: argparse.Namespace, known: dict[str, Rule[Tree]]) -> list[Rule[Tree]]:
+def _chosen(options: argparse.Namespace, rules_by_id: dict[str, Rule[Tree]]) -> list[Rule[Tree]]:
     only: list[str] = options.check
     skipped: list[str] = options.skip
     for name in (*only, *skipped):
-        if name not in known:
+        if name not in rules_by_id:
             raise UsageError(what=f"unknown check {name!r}", next="whysync lint --explain lists all checks")
-    return [rule for id, rule in known.items() if (not only or id in only) and id not in skipped]
+    return [rule for id, rule in rules_by_id.items() if (not only or id in only) and id not in skipped]
 
 
 def _configuration(
-    options: argparse.Namespace, paths: list[str], known: dict[str, Rule[Tree]]
+    options: argparse.Namespace, paths: list[str], rules_by_id: dict[str, Rule[Tree]]
 ) -> Configuration:
     import msgspec
 
@@ -162,7 +162,7 @@ def _configuration(
     path = options.lint_config or _find_configuration(paths)
     configuration = Configuration()
     if path:
-        configuration = read_configuration(_read(path), path, known)
+        configuration = read_configuration(_read(path), path, rules_by_id)
         folder = Path(path).parent
         crds = tuple(str(folder / crd) for crd in configuration.crds)
         configuration = msgspec.structs.replace(configuration, crds=crds)
@@ -193,13 +193,13 @@ def _find_configuration(paths: list[str]) -> str:
     return ""
 
 
-def _explained(name: str, known: dict[str, Rule[Tree]]) -> list[str]:
+def _explained(name: str, rules_by_id: dict[str, Rule[Tree]]) -> list[str]:
     if not name:
-        width = max(map(len, known))
-        return [f"{id:<{width}}  {rule.severity.value:<8}  {rule.title}" for id, rule in known.items()]
-    if name not in known:
+        width = max(map(len, rules_by_id))
+        return [f"{id:<{width}}  {rule.severity.value:<8}  {rule.title}" for id, rule in rules_by_id.items()]
+    if name not in rules_by_id:
         raise UsageError(what=f"unknown check {name!r}", next="whysync lint --explain lists all checks")
-    rule = known[name]
+    rule = rules_by_id[name]
     return [f"# {name} ({rule.severity.value}, {rule.layer})", "", *rule.docs.split("\n")]
 
 

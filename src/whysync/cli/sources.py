@@ -200,8 +200,8 @@ def _server(settings: _ConnectionSettings) -> ArgoServer:
             context=settings.options.context,
         )
     context = settings.context()
-    known = context.server if context is not None else ArgoServer(address="")
-    tls = known.tls
+    server = context.server if context is not None else ArgoServer(address="")
+    tls = server.tls
     if files := {
         name: value
         for name, value in {
@@ -212,23 +212,23 @@ def _server(settings: _ConnectionSettings) -> ArgoServer:
         if value
     }:
         tls = Tls(insecure=tls.insecure, **{name: str(Path(v).expanduser()) for name, v in files.items()})
-    address = settings.server or known.address
+    address = settings.server or server.address
     if not address and forward is None:
         raise UsageError(what="no Argo CD server is set", next="pass --server argocd.example.com")
     return replace(
-        known,
+        server,
         address=address,
-        token=settings.token or ("" if settings.options.auth_token_file else known.token),
+        token=settings.token or ("" if settings.options.auth_token_file else server.token),
         token_file=settings.options.auth_token_file,
         tls=replace(tls, insecure=tls.insecure or settings.flag("insecure")),
-        plaintext=known.plaintext or settings.flag("plaintext"),
-        root_path=settings.value("root_path", "grpc-web-root-path") or known.root_path,
+        plaintext=server.plaintext or settings.flag("plaintext"),
+        root_path=settings.value("root_path", "grpc-web-root-path") or server.root_path,
         headers=tuple(_header(header) for header in _headers(settings)),
-        limits=replace(known.limits, deadline=settings.options.deadline),
+        limits=replace(server.limits, deadline=settings.options.deadline),
         forward=forward,
         setting=settings.server_setting
         if settings.server
-        else f"context {known.context} of argocd's config file",
+        else f"context {server.context} of argocd's config file",
     )
 
 

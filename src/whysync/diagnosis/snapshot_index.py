@@ -292,8 +292,8 @@ class SnapshotIndex:
     @cached_property
     def events(self) -> tuple[tuple[Manifest, Event], ...]:
         decoded = ((manifest, decode(manifest.body, Event)[0]) for manifest in self.snapshot.events)
-        known = [(manifest, event) for manifest, event in decoded if event is not None]
-        return tuple(sorted(known, key=lambda pair: (pair[1].seen_at or LONG_AGO, pair[0].ref)))
+        pairs = [(manifest, event) for manifest, event in decoded if event is not None]
+        return tuple(sorted(pairs, key=lambda pair: (pair[1].seen_at or LONG_AGO, pair[0].ref)))
 
     @cached_property
     def logs_by_pod(self) -> dict[tuple[str, str], list[Log]]:
@@ -335,11 +335,11 @@ class SnapshotIndex:
     def _instants(self) -> Iterator[datetime]:
         for _, app in self.decoded:
             status = app.status
-            known = [status.reconciled_at, status.health.last_transition_time]
-            known += [condition.last_transition_time for condition in status.conditions]
+            instants = [status.reconciled_at, status.health.last_transition_time]
+            instants += [condition.last_transition_time for condition in status.conditions]
             if status.operation_state:
-                known += [status.operation_state.started_at, status.operation_state.finished_at]
-            yield from (instant for instant in known if instant)
+                instants += [status.operation_state.started_at, status.operation_state.finished_at]
+            yield from (instant for instant in instants if instant)
         yield from (event.seen_at for _, event in self.events if event.seen_at)
 
 

@@ -49,8 +49,8 @@ def _append(tree: Object, parts: tuple[str, ...], value: Json) -> None:
     parent, last = _parent(tree, parts, make=True), parts[-1]
     if not isinstance(parent, dict):
         return
-    known = parent.get(last)
-    values = known if isinstance(known, list) else []
+    existing = parent.get(last)
+    values = existing if isinstance(existing, list) else []
     parent[last] = values if value in values else [*values, value]
 
 

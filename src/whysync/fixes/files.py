@@ -387,10 +387,10 @@ def _policy(line: str, case: Case, checkout: Checkout, only: str) -> FileChange:
 
 def policy_edit(line: str, case: Case) -> Fix:
     """A policy line as an edit of the ConfigMap that contains it."""
-    known = case.settings("argocd-rbac-cm")
-    ref = known.ref if known is not None else None
+    config_map = case.settings("argocd-rbac-cm")
+    ref = config_map.ref if config_map is not None else None
     ref = ref or Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-rbac-cm")
-    policy = text(fields(known.body.get("data")).get("policy.csv")) if known is not None else ""
+    policy = text(fields(config_map.body.get("data")).get("policy.csv")) if config_map is not None else ""
     edit = Set(pointer="/data/policy.csv", value=with_line(policy, line))
     return Fix(title="", kind=FixKind.SETTINGS, target=ref, edits=(edit,))
 

@@ -117,8 +117,8 @@ def _ignore_rules(finding: Finding) -> Iterator[Object]:
 
 def _setting(case: Case, group: str, kind: str, rule: Mapping[str, list[Json]]) -> Set:
     """The current setting of that kind, under any of its keys, with the new paths appended."""
-    known = case.argocd.overrides.get(f"{group}/{kind}" if group else kind, ResourceOverride())
-    present = known.ignore_differences.as_json()
+    override = case.argocd.overrides.get(f"{group}/{kind}" if group else kind, ResourceOverride())
+    present = override.ignore_differences.as_json()
     rule_value: Object = {}
     for name in _PATHS:
         paths = items(present.get(name))
@@ -130,9 +130,9 @@ def _setting(case: Case, group: str, kind: str, rule: Mapping[str, list[Json]]) 
 
 
 def _argocd_cm(case: Case) -> Ref:
-    known = case.settings("argocd-cm")
-    if known is not None:
-        return known.ref
+    config_map = case.settings("argocd-cm")
+    if config_map is not None:
+        return config_map.ref
     return Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name="argocd-cm")
 
 

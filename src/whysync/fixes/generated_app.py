@@ -36,8 +36,8 @@ def application_set_of(case: Case, fix: Fix | None = None) -> str:
     generator = case.live_named("ApplicationSet", case.app.namespace, name) if name else None
     if generator is None:
         return name
-    keeps = not _updates(case, generator) or (fix is not None and _is_ignored(fix, case, generator))
-    return "" if keeps else name
+    is_kept = not _updates(case, generator) or (fix is not None and _is_ignored(fix, case, generator))
+    return "" if is_kept else name
 
 
 def _updates(case: Case, generator: Manifest) -> bool:

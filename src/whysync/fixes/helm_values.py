@@ -134,9 +134,9 @@ def merged(layers: list[Layer]) -> Object:
 
 def _merge(into: Object, values: Object) -> None:
     for key, value in values.items():
-        known = into.get(key)
-        if isinstance(known, dict) and isinstance(value, dict):
-            _merge(known, value)
+        existing = into.get(key)
+        if isinstance(existing, dict) and isinstance(value, dict):
+            _merge(existing, value)
         else:
             into[key] = copy_object({"": value})[""]
 

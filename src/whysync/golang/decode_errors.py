@@ -94,12 +94,12 @@ def time_problem(text: str, *, micro: bool) -> str:
     prefix = f'parsing time "{text}"'
     rest = text
     for part, form in _PARTS:
-        matched = re.match(form, rest)
-        if matched is None:
+        match = re.match(form, rest)
+        if match is None:
             return f'{prefix} as "{layout}": cannot parse "{rest}" as "{part}"'
-        if part in _LARGEST and int(matched[0]) > _LARGEST[part]:
+        if part in _LARGEST and int(match[0]) > _LARGEST[part]:
             return f"{prefix}: {_NAMES[part]} out of range"
-        rest = rest[matched.end() :]
+        rest = rest[match.end() :]
     fraction = re.match(r"\.\d{6}(?!\d)" if micro else r"(?:[.,]\d+)?", rest)
     if fraction is None:
         return f'{prefix} as "{layout}": cannot parse "{rest}" as ".000000"'

@@ -104,10 +104,10 @@ def written_like(value: Fraction, like: Json) -> str:
 @lru_cache(maxsize=8192)
 def _value(text: str) -> Fraction | None:
     try:
-        matched = _CANONICAL.fullmatch(canonical_quantity(text))
-        if matched is None:
+        match = _CANONICAL.fullmatch(canonical_quantity(text))
+        if match is None:
             return None
-        digits, exponent, suffix = Fraction(matched[1]), int(matched[2] or "0"), matched[3] or ""
+        digits, exponent, suffix = Fraction(match[1]), int(match[2] or "0"), match[3] or ""
     except (BadQuantity, ValueError):
         return None
     if abs(exponent) > _MOST_EXPONENT:
@@ -181,14 +181,14 @@ def debug_quantity(text: str) -> str:
     """
     if text == "0":
         return _dumped(0, 0, "DecimalSI", "0")
-    matched = _DEBUG_FORM.fullmatch(text)
-    if matched is None:
+    match = _DEBUG_FORM.fullmatch(text)
+    if match is None:
         return _dumped(0, 0, "DecimalSI", "")
     sign, integer, fraction, suffix = (
-        matched[1],
-        matched[2].lstrip("0"),
-        (matched[3] or "").rstrip("0"),
-        matched[4] or "",
+        match[1],
+        match[2].lstrip("0"),
+        (match[3] or "").rstrip("0"),
+        match[4] or "",
     )
     integer = integer or "0"
     shape, exponent = _format(suffix)

@@ -82,8 +82,10 @@ def scenario_from(text: str, *, name: str, origin: str, folder: Path | None = No
         text=text,
         origin=origin,
     )
-    known = [*_names(apps), *_names(_apps_in_git(scenario))]
-    scenario = replace(scenario, expects=tuple(_expected(entry, known) for entry in top.at("expect").each()))
+    app_names = [*_names(apps), *_names(_apps_in_git(scenario))]
+    scenario = replace(
+        scenario, expects=tuple(_expected(entry, app_names) for entry in top.at("expect").each())
+    )
     _check_repos(scenario, top)
     return scenario
 
@@ -173,14 +175,14 @@ def _apps_in_git(scenario: Scenario) -> Iterator[Object]:
                 )
 
 
-def _expected(node: Node, known: list[str]) -> Expected:
+def _expected(node: Node, app_names: list[str]) -> Expected:
     node.mapping(*EXPECTED)
     operation = node.at("operation")
     if operation.value is not None:
         operation.mapping("phase", "message")
     conditions = node.at("conditions")
     return Expected(
-        app=node.at("app").choice(known, known[0]),
+        app=node.at("app").choice(app_names, app_names[0]),
         gone=node.at("gone").flag(),
         phase=operation.at("phase").choice(_PHASES) if operation.has("phase") else None,
         message=operation.at("message").maybe(),
@@ -215,11 +217,11 @@ def _check_repos(scenario: Scenario, top: Node) -> None:
     for index, app in enumerate(scenario.applications):
         url = text(dig(app, "spec", "source", "repoURL"))
         if url and url not in urls:
-            known = ", ".join(sorted(urls)) or "none"
+            urls_text = ", ".join(sorted(urls)) or "none"
             node = Node(None, top.source, f"/applications/{index}/spec/source/repoURL")
             node.fail(
                 f"git has no repository {url}",
-                why=f"the known ones are: {known}",
+                why=f"the known ones are: {urls_text}",
                 next="give the same url: there, or leave out repoURL's own host",
             )
 

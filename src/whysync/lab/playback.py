@@ -53,8 +53,8 @@ def _lines(run: ScenarioRun, terminal: Terminal, title: str) -> Iterator[str]:
 def _action_lines(run: ScenarioRun) -> Iterator[Line]:
     for action in run.actions:
         mark = "bad" if action.failed else "action"
-        answer = f" ({action.answer})" if action.answer else ""
-        yield Line(at=action.at, mark=mark, text=f"{action.text}{answer}", starts_round=True)
+        output = f" ({action.answer})" if action.answer else ""
+        yield Line(at=action.at, mark=mark, text=f"{action.text}{output}", starts_round=True)
 
 
 def _animate(run: ScenarioRun, picture: Picture, terminal: Terminal, speed: float) -> None:

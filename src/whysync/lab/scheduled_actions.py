@@ -62,9 +62,9 @@ class ScheduledActors:
         acted = False
         while self._waiting and self._at(self._waiting[0]) <= now:
             step = self._waiting.pop(0)
-            answer, failed = self._done(step.act)
+            output, failed = self._done(step.act)
             note = f"{step.note}: {_description(step.act)}" if step.note else _description(step.act)
-            self.actions.append(ScheduledAction(at=now, text=note, answer=answer, failed=failed))
+            self.actions.append(ScheduledAction(at=now, text=note, answer=output, failed=failed))
             acted = True
         return acted
 
@@ -93,8 +93,8 @@ class ScheduledActors:
             case ChangeRepo():
                 self._git.set_error(act.url, act.error)
             case DeleteBranch():
-                known = self._git.has_repo(act.repo) and self._git.delete(act.repo, act.branch)
-                return ("", False) if known else (f"there is no branch {act.branch}", True)
+                deleted = self._git.has_repo(act.repo) and self._git.delete(act.repo, act.branch)
+                return ("", False) if deleted else (f"there is no branch {act.branch}", True)
             case ChangeApiServer():
                 self._destination.unreachable = act.error
             case ChangeController():

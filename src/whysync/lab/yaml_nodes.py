@@ -134,10 +134,10 @@ class Node:
             matches = difflib.get_close_matches(
                 value, [option for option in options if option], n=1, cutoff=0.5
             )
-            known = ", ".join(option for option in options if option)
+            options_text = ", ".join(option for option in options if option)
             self.fail(
                 f"{self.name} cannot be {value!r}",
-                why=f"did you mean {matches[0]!r}?" if matches else f"it is one of {known}",
+                why=f"did you mean {matches[0]!r}?" if matches else f"it is one of {options_text}",
             )
         return value
 

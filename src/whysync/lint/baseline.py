@@ -61,15 +61,15 @@ def without_known(findings: Iterable[Finding], baseline: str, path: str) -> tupl
     for entry in read.findings:
         remaining[entry.check, entry.path, entry.object, entry.field] += entry.count
     new: list[Finding] = []
-    known = 0
+    known_count = 0
     for finding in findings:
         key = key_of(finding)
         if remaining[key] > 0:
             remaining[key] -= 1
-            known += 1
+            known_count += 1
         else:
             new.append(finding)
-    return new, known
+    return new, known_count
 
 
 def _unusable(path: str, why: str) -> Unreadable:

@@ -70,31 +70,33 @@ def sources_of(tree: Tree, charts: Iterable[str]) -> Iterator[Source]:
 
 def _roots(tree: Tree) -> list[str]:
     """Kustomizations that are not a base of others, and one of each cycle, which Kustomize rejects."""
-    known = tree.kustomizations
-    used = {path for kustomization in known.values() for path in kustomization.resources}
+    kustomizations = tree.kustomizations
+    used = {path for kustomization in kustomizations.values() for path in kustomization.resources}
     complete = sorted(
-        name for name, kustomization in known.items() if kustomization.body.get("kind") != "Component"
+        name
+        for name, kustomization in kustomizations.items()
+        if kustomization.body.get("kind") != "Component"
     )
     roots = [name for name in complete if name not in used]
-    reached = _with_bases(roots, known)
+    reached = _with_bases(roots, kustomizations)
     cycles = [name for name in complete if name not in reached]
     cycles.sort(key=lambda name: not any(_is_source(app_spec.spec, name) for app_spec in tree.app_specs))
     for name in cycles:
         if name not in reached:
             roots.append(name)
-            reached |= _with_bases([name], known)
+            reached |= _with_bases([name], kustomizations)
     return roots
 
 
-def _with_bases(names: Iterable[str], known: Mapping[str, Kustomization]) -> set[str]:
+def _with_bases(names: Iterable[str], kustomizations: Mapping[str, Kustomization]) -> set[str]:
     """These and all their bases."""
     reached: set[str] = set()
     queue = list(names)
     while queue:
         name = queue.pop()
-        if name not in reached and name in known:
+        if name not in reached and name in kustomizations:
             reached.add(name)
-            queue += known[name].resources
+            queue += kustomizations[name].resources
     return reached
 
 
@@ -237,12 +239,12 @@ def _checked(
 def not_in_plain_files(rendered: Iterable[Finding], plain: Iterable[Finding]) -> list[Finding]:
     """Findings about rendered objects that the plain files do not have, each once."""
     plain = list(plain)
-    known = {(finding.rule, finding.about.kind, finding.field, finding.verdict) for finding in plain}
+    keys = {(finding.rule, finding.about.kind, finding.field, finding.verdict) for finding in plain}
     located = {(finding.rule, finding.path, finding.field) for finding in plain}
     new: list[Finding] = []
     for finding in rendered:
         key = finding.rule, finding.about.kind, finding.field, finding.verdict
-        if key not in known and (finding.rule, finding.path, finding.field) not in located:
-            known.add(key)
+        if key not in keys and (finding.rule, finding.path, finding.field) not in located:
+            keys.add(key)
             new.append(finding)
     return new

@@ -22,8 +22,8 @@ TEMPLATES = {
 
 def template_at(manifest: Manifest) -> str | None:
     """The pointer of the Pod template; empty for other kinds."""
-    known = TEMPLATES.get(manifest.ref.kind)
-    return known[0] if known is not None and known[1] == manifest.ref.group else None
+    entry = TEMPLATES.get(manifest.ref.kind)
+    return entry[0] if entry is not None and entry[1] == manifest.ref.group else None
 
 
 def pod_spec_of(manifest: Manifest) -> tuple[Object, str]:

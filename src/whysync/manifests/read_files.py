@@ -151,8 +151,8 @@ def tree_of(
     definitions: Iterable[Object] = (),
 ) -> Tree:
     """The role of each file, and the objects of those with complete ones."""
-    known = Definitions()
-    tree = Tree(files, configuration, known)
+    schemas = Definitions()
+    tree = Tree(files, configuration, schemas)
     for file in files:
         if file.name in NAMES and file.documents:
             body = fields(file.documents[0].body)
@@ -178,7 +178,7 @@ def tree_of(
         for item in objects:
             item.kustomized = file.path in paths
             tree.add(item)
-    known.add(crds)
+    schemas.add(crds)
     for file in files:
         if file.unread is not None and _is_deployed(file, tree, charts):
             file.broken.append(file.unread)

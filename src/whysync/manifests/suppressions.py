@@ -40,7 +40,7 @@ class BadIgnore(NamedTuple):
     why: str
 
 
-def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
+def ignores_in(file: File, rule_ids: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
     """Suppressions in comments."""
     ignores: list[Ignore] = []
     invalid: list[BadIgnore] = []
@@ -57,7 +57,9 @@ def ignores_in(file: File, known: Collection[str]) -> tuple[list[Ignore], list[B
             first, last = 0, len(lines)
         elif line.lstrip().startswith("#"):
             first, last = _covered_lines(lines, number, starts)
-        _parse_entry(match.group(2), Ignore((), "", first, last, number, "comment"), known, ignores, invalid)
+        _parse_entry(
+            match.group(2), Ignore((), "", first, last, number, "comment"), rule_ids, ignores, invalid
+        )
     return ignores, invalid
 
 
@@ -72,27 +74,31 @@ def _covered_lines(lines: list[str], number: int, starts: list[int]) -> tuple[in
     return below, below
 
 
-def ignores_of(item: Item, known: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
+def ignores_of(item: Item, rule_ids: Collection[str]) -> tuple[list[Ignore], list[BadIgnore]]:
     """Suppressions in the object's annotation, one per line; they cover the whole object."""
     ignores: list[Ignore] = []
     invalid: list[BadIgnore] = []
     for entry in text(item.annotations.get(ANNOTATION)).splitlines():
         if entry.strip():
             _parse_entry(
-                entry.strip(), Ignore((), "", 0, sys.maxsize, 0, "annotation"), known, ignores, invalid
+                entry.strip(), Ignore((), "", 0, sys.maxsize, 0, "annotation"), rule_ids, ignores, invalid
             )
     return ignores, invalid
 
 
 def _parse_entry(
-    entry_text: str, template: Ignore, known: Collection[str], ignores: list[Ignore], invalid: list[BadIgnore]
+    entry_text: str,
+    template: Ignore,
+    rule_ids: Collection[str],
+    ignores: list[Ignore],
+    invalid: list[BadIgnore],
 ) -> None:
     match = _ENTRY.match(entry_text.strip())
     if match is None:
         invalid.append(BadIgnore(template.line, "no check is named: use `whysync: ignore CHECK reason`"))
         return
     names = tuple(name for name in match.group(1).split(",") if name)
-    unknown = [name for name in names if name != "*" and name not in known]
+    unknown = [name for name in names if name != "*" and name not in rule_ids]
     if unknown or not names:
         invalid.append(BadIgnore(template.line, f"there is no check {', '.join(unknown) or '(empty)'}"))
         return

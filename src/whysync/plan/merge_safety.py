@@ -15,10 +15,10 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     """The safety of a plan; what the commit removes counts even if the sync fails before pruning."""
     simulated = next((run.safety for run in runs if run.safety is not None), None)
     reasons = list(simulated.reasons) if simulated is not None else []
-    known = {ref.key for reason in reasons for ref in reason.refs}
+    reported = {ref.key for reason in reasons for ref in reason.refs}
     harm: list[Reason] = []
     for change in changes:
-        if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in known:
+        if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in reported:
             text = f"it deletes {change.ref}: {change.risk}"
             harm.append(Reason(kind=ReasonKind.DELETES, text=text, refs=(change.ref,)))
     if harm or (simulated is not None and simulated.sync is SyncSafety.UNSAFE):

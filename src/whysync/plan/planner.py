@@ -366,8 +366,8 @@ def _with_masked_secrets(case: Case, base: list[Object], head: list[Object]) -> 
     result: list[Object] = []
     for obj in head:
         name = text(dig(obj, "metadata", "name"))
-        known = masked_secrets.get(("Secret", name)) if obj.get("kind") == "Secret" else None
-        result.append(known if known is not None and base_secrets.get(name) == obj else obj)
+        masked_secret = masked_secrets.get(("Secret", name)) if obj.get("kind") == "Secret" else None
+        result.append(masked_secret if masked_secret is not None and base_secrets.get(name) == obj else obj)
     coming = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in result)
     hidden = mask_snapshot(Snapshot(desired={_HEAD: coming})).desired[_HEAD]
     return [with_shape(manifest.body, plain) for manifest, plain in zip(hidden, result, strict=True)]

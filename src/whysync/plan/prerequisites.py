@@ -80,8 +80,8 @@ def referable_objects(case: Case) -> list[Object]:
 def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     """CRDs for kinds of the head that neither the head nor the facts define."""
     manifests = (*case.index.snapshot.live, *case.desired)
-    known = {(manifest.ref.group, manifest.ref.kind) for manifest in manifests}
-    known |= {
+    known_kinds = {(manifest.ref.group, manifest.ref.kind) for manifest in manifests}
+    known_kinds |= {
         (text(crd.spec.get("group")), text(dig(crd.spec, "names", "kind")))
         for crd in case.live_of_kind("CustomResourceDefinition")
     }
@@ -89,7 +89,7 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     return [
         crd
         for crd in crds
-        if (text(dig(crd, "spec", "group")), text(dig(crd, "spec", "names", "kind"))) not in known
+        if (text(dig(crd, "spec", "group")), text(dig(crd, "spec", "names", "kind"))) not in known_kinds
     ]
 
 

@@ -30,11 +30,11 @@ def verdict(outcome: Outcome, terminal: Terminal) -> str:
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
     hidden_note = f" ({', '.join(hidden)})" if hidden else ""
     if not outcome.findings:
-        good = terminal.paint(terminal.mark("good"), "green")
-        return f"{good} nothing found: {checked}{hidden_note}"
+        good_mark = terminal.paint(terminal.mark("good"), "green")
+        return f"{good_mark} nothing found: {checked}{hidden_note}"
     counts = counts_text(outcome)
-    bad = any(finding.severity is not Severity.INFO for finding in outcome.findings)
-    mark = terminal.paint(terminal.mark("bad"), "red") if bad else terminal.mark("dot")
+    has_problems = any(finding.severity is not Severity.INFO for finding in outcome.findings)
+    mark = terminal.paint(terminal.mark("bad"), "red") if has_problems else terminal.mark("dot")
     return f"{mark} {counts}: {checked}{hidden_note}"
 
 

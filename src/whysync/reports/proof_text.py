@@ -68,6 +68,6 @@ def unproven_note(apps: tuple[AppReport, ...]) -> str:
         for app in apps
     ]
     reasons = set[str]().union(*reasons_by_app)
-    many = sum(1 for reasons_of_app in reasons_by_app if reasons_of_app) > 1
-    why = reasons.pop() if many and len(reasons) == 1 else ""
+    several_apps = sum(1 for reasons_of_app in reasons_by_app if reasons_of_app) > 1
+    why = reasons.pop() if several_apps and len(reasons) == 1 else ""
     return f"fixes were not simulated: {why}" if why else ""

@@ -41,10 +41,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         for context in self.contexts:
             if context.name == selected:
                 return context
-        known = ", ".join(context.name for context in self.contexts) or "none"
+        names = ", ".join(context.name for context in self.contexts) or "none"
         raise NotFound(
             what=f"there is no context {selected!r} in {self.path}",
-            why=f"it has {known}",
+            why=f"it has {names}",
             next="argocd context lists them; argocd login makes one",
         )
 

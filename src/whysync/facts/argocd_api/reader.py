@@ -237,8 +237,8 @@ async def _shared_facts(api: Api, apps: list[Object], gaps: Gaps) -> _SharedFact
         gaps.unless(api.repositories, "the repositories of Argo CD", "", "argocd repo list -o yaml"),
         spare.unless(api.whoami, "", "", ""),
     )
-    known = listed(projects or {}, "AppProject")
-    shared = _SharedFacts(version=version or {}, settings=settings or {}, projects=known)
+    project_objects = listed(projects or {}, "AppProject")
+    shared = _SharedFacts(version=version or {}, settings=settings or {}, projects=project_objects)
     shared.settings += cluster_secrets(clusters or {}, shared.home or "argocd")
     shared.clusters = {
         text(dig(item, "server")): text(dig(item, "name")) for item in items((clusters or {}).get("items"))
@@ -250,13 +250,13 @@ async def _shared_facts(api: Api, apps: list[Object], gaps: Gaps) -> _SharedFact
         "account": account or {},
     }
     if projects is not None:
-        _missing_projects(apps, known, gaps)
+        _missing_projects(apps, project_objects, gaps)
     return shared
 
 
-def _missing_projects(apps: list[Object], known: list[Object], gaps: Gaps) -> None:
+def _missing_projects(apps: list[Object], projects: list[Object], gaps: Gaps) -> None:
     """Gaps for projects that are not in the list: it omits those that the account may not read."""
-    names = {text(dig(project, "metadata", "name")) for project in known}
+    names = {text(dig(project, "metadata", "name")) for project in projects}
     for app in apps:
         project = id_of(app).project or "default"
         if project not in names:

@@ -195,13 +195,13 @@ class BundleBuilder:
 
     def _with_cluster(self, manifest: Manifest) -> Manifest:
         """A folder below `live/` is a cluster if bundle.yaml names it, or if it is not a namespace's."""
-        known, name = self.header.clusters, manifest.cluster
+        clusters, name = self.header.clusters, manifest.cluster
         if (
             manifest.role is Role.LIVE
             and name
-            and (name in known if known else name != manifest.ref.namespace)
+            and (name in clusters if clusters else name != manifest.ref.namespace)
         ):
-            cluster_name = known.get(name, name)
+            cluster_name = clusters.get(name, name)
             return (
                 manifest
                 if cluster_name == name

@@ -99,10 +99,10 @@ def _combined(builders: Sequence[BundleBuilder]) -> BundleBuilder:
 
 def _collide(builders: Sequence[BundleBuilder]) -> bool:
     """Does an Application of one input have the name of another Application in another input?"""
-    known: dict[str, Manifest] = {}
+    by_name: dict[str, Manifest] = {}
     for builder in builders:
         for name, app in builder.applications().items():
-            before = known.setdefault(name, app)
+            before = by_name.setdefault(name, app)
             if before is not app and not _are_same(before, app):
                 return True
     return False

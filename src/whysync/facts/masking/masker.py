@@ -424,9 +424,9 @@ def _may_be_an_object(text: str) -> bool:
 
 def _masked_data(text: str, mark: Callable[[str], str]) -> str:
     """Mask everything below `data` and `stringData`, each value as one mask."""
-    text = _BRACES.sub(lambda matched: f"{matched['lead']}{_marked(matched['body'], mark)}", text)
+    text = _BRACES.sub(lambda match: f"{match['lead']}{_marked(match['body'], mark)}", text)
     return _BLOCK.sub(
-        lambda matched: f"{matched['lead']}{matched['indent']}  {_marked(matched['body'], mark)}\n", text
+        lambda match: f"{match['lead']}{match['indent']}  {_marked(match['body'], mark)}\n", text
     )
 
 

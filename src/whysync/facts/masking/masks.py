@@ -44,10 +44,10 @@ class Masks:
             return data
         offset = self._offset
 
-        def move(matched: re.Match[bytes]) -> bytes:
-            number = int(matched[2]) + offset
+        def move(match: re.Match[bytes]) -> bytes:
+            number = int(match[2]) + offset
             self._highest = max(self._highest, number)
-            return b"%smasked %d%s" % (matched[1], number, matched[3])
+            return b"%smasked %d%s" % (match[1], number, match[3])
 
         return _MASK_IN_FILE.sub(move, data)
 

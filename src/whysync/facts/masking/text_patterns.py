@@ -164,20 +164,20 @@ def masked(text: str, mark: Mark) -> str:
     if not is_named and not has_token and not _SYNTAX.search(lower):
         return text
     if has_token and "-----BEGIN" in text:
-        text = tokens.PRIVATE_KEY.sub(lambda matched: mark(matched[0]), text)
+        text = tokens.PRIVATE_KEY.sub(lambda match: mark(match[0]), text)
     for needle, pattern, replaced in _RULES:
         if needle in text:
-            text = pattern.sub(lambda matched, replaced=replaced: replaced(matched, mark), text)
+            text = pattern.sub(lambda match, replaced=replaced: replaced(match, mark), text)
     if " -" in text or text[:1] == "-" or " login " in text:
         text = _spliced(text, commands.in_text(text), mark)
     if has_token:
-        text = tokens.TOKEN.sub(lambda matched: mark(matched[0]), text)
+        text = tokens.TOKEN.sub(lambda match: mark(match[0]), text)
     if not is_named:
         return text
     text = _spliced(text, assignments.assigned(text), mark)
     if "</" in text or "/>" in text:
         text = _spliced(text, assignments.in_elements(text), mark)
-    return _STATED.sub(lambda matched: _stated(matched, mark), text)
+    return _STATED.sub(lambda match: _stated(match, mark), text)
 
 
 def masked_lines(text: str, mark: Mark) -> str:
@@ -187,8 +187,8 @@ def masked_lines(text: str, mark: Mark) -> str:
     text = masked(text, mark)
     if not _NAMES.search(text.lower()):
         return text
-    text = _LINE.sub(lambda matched: _in_line(matched, mark), text)
-    return _DIRECTIVE.sub(lambda matched: _in_line(matched, mark), text)
+    text = _LINE.sub(lambda match: _in_line(match, mark), text)
+    return _DIRECTIVE.sub(lambda match: _in_line(match, mark), text)
 
 
 def is_suspect(text: str) -> bool:
@@ -210,51 +210,51 @@ def _spliced(text: str, spans: Iterator[tuple[int, int]], mark: Mark) -> str:
 # Replacements, one per syntax
 
 
-def _value(matched: re.Match[str], mark: Mark) -> str:
-    value = matched["value"]
-    return matched[0] if is_mask(value) else f"{matched['lead']}{mark(value)}"
+def _value(match: re.Match[str], mark: Mark) -> str:
+    value = match["value"]
+    return match[0] if is_mask(value) else f"{match['lead']}{mark(value)}"
 
 
-def _url(matched: re.Match[str], mark: Mark) -> str:
-    user, value = matched["user"], matched["value"]
+def _url(match: re.Match[str], mark: Mark) -> str:
+    user, value = match["user"], match["value"]
     if is_mask(value):
-        return matched[0]
-    return f"{matched['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
+        return match[0]
+    return f"{match['scheme']}{user}:{value if value in _FORMAL_PASSWORDS else mark(value)}"
 
 
-def _cookies(matched: re.Match[str], mark: Mark) -> str:
+def _cookies(match: re.Match[str], mark: Mark) -> str:
     def cookie(pair: re.Match[str]) -> str:
         name = (pair["name"] or pair["value"]).lower()
         is_plain = name in _COOKIE_ATTRIBUTES or not is_literal_value(pair["value"])
         return pair[0] if is_plain else _value(pair, mark)
 
-    return f"{matched['lead']}{_COOKIE.sub(cookie, matched['value'])}"
+    return f"{match['lead']}{_COOKIE.sub(cookie, match['value'])}"
 
 
-def _flag(matched: re.Match[str], mark: Mark) -> str:
-    name, value = matched["name"], matched["value"]
+def _flag(match: re.Match[str], mark: Mark) -> str:
+    name, value = match["name"], match["value"]
     secrecy = secrecy_of(name)
     if secrecy is Secrecy.NONE or not is_literal_value(value) or is_reference(value):
-        return matched[0]
+        return match[0]
     if name.lower() in _PASSWORD_FLAGS:
         is_secret = len(value) >= 4
-    elif matched["sep"] == "=" or secrecy is not Secrecy.SURE:
-        return matched[0] if secrecy is Secrecy.SURE or not looks_secret(value) else _value(matched, mark)
+    elif match["sep"] == "=" or secrecy is not Secrecy.SURE:
+        return match[0] if secrecy is Secrecy.SURE or not looks_secret(value) else _value(match, mark)
     else:
         is_secret = len(value) >= (4 if is_password(name) else 8) and not re.match(r"[a-z]+\b", value)
-    return _value(matched, mark) if is_secret else matched[0]
+    return _value(match, mark) if is_secret else match[0]
 
 
-def _context(matched: re.Match[str], mark: Mark) -> str:
+def _context(match: re.Match[str], mark: Mark) -> str:
     del mark
-    if not _is_about_secret(matched):
-        return matched[0]
-    return f"{matched['lead']}{_keys(matched['value'])}{matched['next']}{_keys(matched['more'])}"
+    if not _is_about_secret(match):
+        return match[0]
+    return f"{match['lead']}{_keys(match['value'])}{match['next']}{_keys(match['more'])}"
 
 
-def _is_about_secret(matched: re.Match[str]) -> bool:
+def _is_about_secret(match: re.Match[str]) -> bool:
     """Does the text mention a Secret before? `Secret "a" is invalid: data[x]: Invalid value`."""
-    return "Secret" in matched.string[max(0, matched.start() - 20_000) : matched.start()]
+    return "Secret" in match.string[max(0, match.start() - 20_000) : match.start()]
 
 
 def _keys(context: str) -> str:
@@ -262,25 +262,25 @@ def _keys(context: str) -> str:
     return "…" + "…".join(f"{key}:" for key in _KEY.findall(context))
 
 
-def _of_field(matched: re.Match[str], mark: Mark) -> str:
+def _of_field(match: re.Match[str], mark: Mark) -> str:
     """The refused value, if its field contains a secret."""
-    groups = matched.groupdict()
+    groups = match.groupdict()
     path = groups["path"] or groups.get("pointer") or ""
-    value = matched["value"]
+    value = match["value"]
     below = path.removeprefix("Secret.")
     is_data = below.startswith(("data.", "data[", "stringData.", "stringData["))
-    of_secret = is_data and (path != below or _is_about_secret(matched))
+    of_secret = is_data and (path != below or _is_about_secret(match))
     if value in _TYPES and groups.get("pointer") is None and "quote" in groups:
-        return matched[0]
+        return match[0]
     secrecy = secrecy_of_path(path.rstrip("]"))
     is_secret = secrecy is Secrecy.SURE or (secrecy is not Secrecy.NONE and looks_secret(value))
-    return _value(matched, mark) if of_secret or is_secret else matched[0]
+    return _value(match, mark) if of_secret or is_secret else match[0]
 
 
-def _literal(matched: re.Match[str], mark: Mark) -> str:
-    secrecy = max(map(secrecy_of, _NAME.findall(matched["lead"])))
-    is_secret = secrecy is Secrecy.SURE and is_literal(matched["value"], secrecy)
-    return _value(matched, mark) if is_secret or (secrecy and looks_secret(matched["value"])) else matched[0]
+def _literal(match: re.Match[str], mark: Mark) -> str:
+    secrecy = max(map(secrecy_of, _NAME.findall(match["lead"])))
+    is_secret = secrecy is Secrecy.SURE and is_literal(match["value"], secrecy)
+    return _value(match, mark) if is_secret or (secrecy and looks_secret(match["value"])) else match[0]
 
 
 _RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], str]], ...]] = (
@@ -311,18 +311,18 @@ _RULES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Mark], 
 )
 
 
-def _stated(matched: re.Match[str], mark: Mark) -> str:
-    value = matched["value"]
+def _stated(match: re.Match[str], mark: Mark) -> str:
+    value = match["value"]
     is_mixed = _MIXED.match(value) is not None
     is_secret = (
-        is_mixed or is_generated(value) if matched["lead"][:1] in "pP" else is_mixed and is_generated(value)
+        is_mixed or is_generated(value) if match["lead"][:1] in "pP" else is_mixed and is_generated(value)
     )
-    return _value(matched, mark) if is_secret else matched[0]
+    return _value(match, mark) if is_secret else match[0]
 
 
-def _in_line(matched: re.Match[str], mark: Mark) -> str:
-    secrecy, value = secrecy_of(matched["name"]), matched["value"]
+def _in_line(match: re.Match[str], mark: Mark) -> str:
+    secrecy, value = secrecy_of(match["name"]), match["value"]
     if secrecy is Secrecy.NONE or "<masked " in value or not is_literal(value, secrecy):
-        return matched[0]
+        return match[0]
     is_secret = secrecy is Secrecy.SURE or looks_secret(value)
-    return f"{matched['lead']}{mark(value)}" if is_secret else matched[0]
+    return f"{match['lead']}{mark(value)}" if is_secret else match[0]

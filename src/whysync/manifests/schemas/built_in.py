@@ -44,16 +44,16 @@ def kinds_of(api_version: str) -> list[str]:
 
 
 def is_namespaced(api_version: str, kind: str) -> bool | None:
-    known = _served().get((api_version, kind))
-    return None if known is None else known.namespaced
+    served = _served().get((api_version, kind))
+    return None if served is None else served.namespaced
 
 
 def field_violations(body: Object, api_version: str, kind: str, release: int) -> list[SchemaViolation]:
     """Unknown fields; none if the release does not have the kind. Removed kinds have their last fields."""
-    known = type_in(api_version, kind, release)
-    if known is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
-        known = type_of(api_version, kind)
-    return [] if known is None else violations(body, known, release)
+    go_type = type_in(api_version, kind, release)
+    if go_type is None and (span := span_of_kind(api_version, kind)) is not None and span.last < OLDEST:
+        go_type = type_of(api_version, kind)
+    return [] if go_type is None else violations(body, go_type, release)
 
 
 def built_in_violations(

@@ -29,9 +29,9 @@ class Definitions:
         for body in bodies:
             spec = fields(body.get("spec"))
             key = text(spec.get("group")), text(fields(spec.get("names")).get("kind"))
-            known = self._bodies.setdefault(key, [])
-            if all(other.get("spec") != spec for other in known):
-                known.append(body)
+            copies = self._bodies.setdefault(key, [])
+            if all(other.get("spec") != spec for other in copies):
+                copies.append(body)
 
     def of(self, group: str, version: str, kind: str) -> list[CustomResource]:
         key = group, version, kind
@@ -126,6 +126,6 @@ def _similar_field(schema: Object, pointer: str) -> str:
             node = fields(fields(node.get("properties")).get(part)) or fields(
                 node.get("additionalProperties")
             )
-    known = list(fields(node.get("properties")))
-    folded = next((name for name in known if name.lower() == last.lower()), "")
-    return folded or next(iter(get_close_matches(last, known, 1, 0.8)), "")
+    names = list(fields(node.get("properties")))
+    folded = next((name for name in names if name.lower() == last.lower()), "")
+    return folded or next(iter(get_close_matches(last, names, 1, 0.8)), "")

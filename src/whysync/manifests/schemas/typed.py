@@ -62,9 +62,9 @@ class _Validator:
         self.violations: list[SchemaViolation] = []
 
     def struct(self, value: Object, struct: Struct, at: str, path: str) -> None:
-        known = fields_in(struct, self.release)
+        struct_fields = fields_in(struct, self.release)
         for key, item in value.items():
-            field = known.get(key)
+            field = struct_fields.get(key)
             if field is None:
                 if len(self.violations) < _MAX_VIOLATIONS:
                     self.violations.append(self.unknown(key, value, struct, at, path))
@@ -72,10 +72,10 @@ class _Validator:
                 self.value(item, field.type, f"{at}/{escape(key)}", f"{path}.{key}" if path else key)
 
     def unknown(self, key: str, value: Object, struct: Struct, at: str, path: str) -> SchemaViolation:
-        known = fields_in(struct, self.release)
+        struct_fields = fields_in(struct, self.release)
         span = span_of_field(struct, key)
-        folded = next((name for name in known if name.lower() == key.lower()), "")
-        better = folded or next(iter(get_close_matches(key, known, 1, 0.8)), "")
+        folded = next((name for name in struct_fields if name.lower() == key.lower()), "")
+        better = folded or next(iter(get_close_matches(key, struct_fields, 1, 0.8)), "")
         if span is not None or better in value:
             better = ""
         path = f"{path}.{key}" if path else key

@@ -22,14 +22,14 @@ _BRACED = re.compile(r"\{[A-Z][A-Z0-9_]*\}")
 def schema_violations(
     objects: Iterable[Item], definitions: Definitions, release: int
 ) -> Iterator[tuple[Item, SchemaViolation]]:
-    known = definitions.violations_by_body
+    cache = definitions.violations_by_body
     for item in objects:
         if item.ref.kind == "CustomResourceDefinition" and item.file.part is Part.MANIFESTS:
             # Large, and often the same in several places.
             same = msgspec.json.encode(item.body)
-            if same not in known:
-                known[same] = _violations_of(item, definitions, release)
-            violations = known[same]
+            if same not in cache:
+                cache[same] = _violations_of(item, definitions, release)
+            violations = cache[same]
         else:
             violations = _violations_of(item, definitions, release)
         for violation in violations:

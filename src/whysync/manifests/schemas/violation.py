@@ -41,8 +41,10 @@ def as_pointer(body: Json, path: str) -> str:
         if isinstance(node, dict):
             bracketed = rest.startswith("[")
             inner = rest[1:] if bracketed else rest
-            known = [key for key in node if inner.startswith(key) and inner[len(key) : len(key) + 1] in _ENDS]
-            key = max(known, key=len) if known else _first(inner)
+            matches = [
+                key for key in node if inner.startswith(key) and inner[len(key) : len(key) + 1] in _ENDS
+            ]
+            key = max(matches, key=len) if matches else _first(inner)
             rest = inner[len(key) :]
             if bracketed:
                 rest = rest.removeprefix("]")
