@@ -18,7 +18,6 @@ from whysync.proofs.scope import (
     explained_keys,
     finding_scope,
     has_replace_option,
-    is_hook,
     scope_of,
 )
 
@@ -103,7 +102,8 @@ def test_hooks_run_in_every_sync(name: str, hook: bool) -> None:
     assert ("it" in names(scope_of(case))) is hook
     only = frozenset({Key("", "ConfigMap", "shop", "wrong")})
     assert ("it" in names(scope_of(case, only=only))) is hook
-    assert is_hook(next(manifest for manifest in case.desired if manifest.ref.name == "it")) is hook
+    declared = {resource.manifest.ref.name: resource.is_hook for resource in case.desired_resources}
+    assert declared["it"] is hook
 
 
 def test_a_proof_of_one_finding_leaves_other_problems_out() -> None:

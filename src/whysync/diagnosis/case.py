@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -18,6 +18,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.comparison import ComparedResource, Comparison
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.verdict import HealthVerdict
+from whysync.argocd.hooks import HELM_HOOK, HOOK
 from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.repo_server.git_url import repository_key
 from whysync.argocd.settings import Settings
@@ -46,6 +47,18 @@ from whysync.messages.failure import Failure
 from whysync.messages.patterns.operations import AutosyncWipeRefused
 
 F = TypeVar("F", bound=Failure)
+
+
+class DesiredResource(NamedTuple):
+    """A desired object with Argo CD's key, its row and its live object."""
+
+    manifest: Manifest
+    key: Key
+    keys: frozenset[Key]
+    """Also the key of the manifest, which may lack the namespace."""
+    row: ResourceRow | None
+    live: Manifest | None
+    is_hook: bool
 
 
 class Case:
@@ -108,6 +121,23 @@ class Case:
             if not manifest.ref.namespace:
                 by_key.setdefault(manifest.key._replace(namespace=self.destination_namespace), manifest)
         return by_key
+
+    @cached_property
+    def desired_resources(self) -> tuple[DesiredResource, ...]:
+        return tuple(map(self._desired_resource, self.desired))
+
+    def _desired_resource(self, manifest: Manifest) -> DesiredResource:
+        key = own = manifest.key
+        if not key.namespace and key not in self.rows:  # rows of cluster-scoped objects have no namespace
+            key = key._replace(namespace=self.destination_namespace)
+        return DesiredResource(
+            manifest=manifest,
+            key=key,
+            keys=frozenset((key, own)),
+            row=self.rows.get(key) or self.rows.get(key._replace(namespace="")),
+            live=self.live_of(key),
+            is_hook=not manifest.annotations.keys().isdisjoint((HOOK, HELM_HOOK)),
+        )
 
     @property
     def destination_namespace(self) -> str:
@@ -192,6 +222,12 @@ class Case:
     @cached_property
     def rows(self) -> dict[Key, ResourceRow]:
         return {row.key: row for row in self.app.status.resources}
+
+    @cached_property
+    def rows_without_manifest(self) -> tuple[ResourceRow, ...]:
+        """Rows to be pruned, and rows whose manifest is not in the facts."""
+        rows = self.app.status.resources
+        return tuple(row for row in rows if not row.hook and self.desired_of(row.key) is None)
 
     @cached_property
     def results(self) -> tuple[ResourceResult, ...]:

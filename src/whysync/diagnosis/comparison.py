@@ -15,7 +15,7 @@ import msgspec
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
-from whysync.argocd.compare.live_objects import LiveIndex
+from whysync.argocd.compare.live_objects import LiveIndex, LiveState
 from whysync.argocd.projects import Cluster, effective_project
 from whysync.argocd.projects.cluster_secrets import cluster_for
 from whysync.argocd.projects.permissions import destination_verdict
@@ -23,7 +23,7 @@ from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import instance_name, owner_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, ref_of
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -47,8 +47,8 @@ def would_be_written(case: Case, manifest: Manifest) -> bool:
     inputs = inputs_of(case, (manifest,))
     if isinstance(inputs, NotCompared):
         return True
-    targets = (resource for resource in compare(inputs).resources if resource.target is not None)
-    return any(resource.live is None or resource.is_modified for resource in targets)
+    compared = compare(msgspec.structs.replace(inputs, live=_OfTargets(inputs.live))).resources
+    return any(resource.live is None or resource.is_modified for resource in compared)
 
 
 def inputs_of(case: Case, desired: Sequence[Manifest] | None = None) -> Inputs | NotCompared:
@@ -139,6 +139,18 @@ def _marked(target: Object, case: Case, instance: str) -> Object:
         return case.argocd.with_tracking(target, app=instance, namespace=case.destination_namespace)
     except ValueError:  # labels that are not a map: the comparison reports it
         return target
+
+
+class _OfTargets:
+    """Only the live objects of the targets, for a comparison of a few manifests of a large app."""
+
+    def __init__(self, live: LiveState) -> None:
+        self._live = live
+
+    def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
+        managed = self._live.managed(instance, targets)
+        keys = (ref_of(target).key for target in targets)
+        return {key: managed[key] for key in keys if key in managed}
 
 
 class _WithRows:

@@ -59,12 +59,13 @@ def _symptoms(world: SimulatedCase) -> Iterator[SymptomId]:
     if health not in _HEALTHY:
         yield APP_UNHEALTHY
     yield from _operation_symptoms(world)
-    for raw in items(status.get("resources")):
-        row = fields(raw)
-        key = key_of(row)
-        live = live_object(world, row)
+    for row in map(fields, items(status.get("resources"))):
         # With IgnoreExtraneous, a row can be OutOfSync in an app that is Synced.
-        if row.get("status") == "OutOfSync" and sync == "OutOfSync":
+        differs = sync == "OutOfSync" and row.get("status") == "OutOfSync"
+        if not differs and health in _HEALTHY:
+            continue
+        key, live = key_of(row), live_object(world, row)
+        if differs:
             if row.get("requiresPruning") is True:
                 yield SymptomId.extra(key)
             elif live is None:

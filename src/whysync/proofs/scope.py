@@ -16,7 +16,7 @@ import msgspec
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.ignore_differences.rules import application_rules, system_rules
-from whysync.diagnosis.case import Case
+from whysync.diagnosis.case import Case, DesiredResource
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.symptom import Symptom, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
@@ -33,7 +33,6 @@ _MAX_OWNER_DEPTH: Final = 5
 _MAX_TREE_DEPTH: Final = 60
 _CLUSTER_FIELDS: Final = ("apiVersion", "metadata", "status")
 _HEALTHY: Final = ("", "Healthy")
-_HOOKS: Final = ("argocd.argoproj.io/hook", "helm.sh/hook")
 _OPTIONS: Final = "argocd.argoproj.io/sync-options"
 _WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _CRD: Final = "CustomResourceDefinition"
@@ -52,10 +51,6 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     stubs: tuple[ResourceRow, ...] = ()
     left_out: int = 0
     gaps: tuple[Gap, ...] = ()
-
-
-def is_hook(manifest: Manifest) -> bool:
-    return any(name in manifest.annotations for name in _HOOKS)
 
 
 def has_replace_option(manifest: Manifest) -> bool:
@@ -148,11 +143,10 @@ class _ScopeBuilder:
         keys: set[Key] = set()
         remaining: list[Key] = []
         left_out: list[tuple[Key, Manifest, Manifest]] = []
-        for manifest in case.desired:
-            key = self._key(manifest)
-            row = case.rows.get(key) or case.rows.get(key._replace(namespace=""))
-            live = self._live_of(key)
-            if not self._is_affected(manifest, key, row, live):
+        for resource in case.desired_resources:
+            manifest, key, row = resource.manifest, resource.key, resource.row
+            live = resource.live or self._of_argocd(key)
+            if not self._is_affected(resource, live):
                 if live is not None:
                     left_out.append((key, manifest, live))
                 continue
@@ -162,7 +156,7 @@ class _ScopeBuilder:
             keys.add(key)
             if live is not None:
                 self._include(live)
-                remaining += [key] * (not is_hook(manifest))
+                remaining += [key] * (not resource.is_hook)
             self._namespaces.add(key.namespace)
             self._include_referenced(manifest, key.namespace)
         stubs = tuple(self._rows_without_manifest(keys))
@@ -188,18 +182,10 @@ class _ScopeBuilder:
             gaps=tuple(self._gaps),
         )
 
-    def _key(self, manifest: Manifest) -> Key:
-        """Argo CD's key of the manifest; rows of cluster-scoped objects have no namespace."""
-        key = manifest.key
-        if key.namespace or key in self._case.rows:
-            return key
-        return key._replace(namespace=self._case.destination_namespace)
-
-    def _live_of(self, key: Key) -> Manifest | None:
-        """The live object; Applications and AppProjects of an app of apps are stored apart in the facts."""
-        live = self._case.live_of(key)
-        if live is not None or key.group != "argoproj.io":
-            return live
+    def _of_argocd(self, key: Key) -> Manifest | None:
+        """Applications and AppProjects of an app of apps are stored apart in the facts."""
+        if key.group != "argoproj.io":
+            return None
         snapshot = self._case.index.snapshot
         candidates = (*snapshot.applications, *snapshot.projects)
         return next(
@@ -213,19 +199,18 @@ class _ScopeBuilder:
 
     # --- affected resources ----------------------------------------------------------------------
 
-    def _is_affected(
-        self, manifest: Manifest, key: Key, row: ResourceRow | None, live: Manifest | None
-    ) -> bool:
-        if self._everything or key in self._touched or manifest.key in self._touched:
+    def _is_affected(self, resource: DesiredResource, live: Manifest | None) -> bool:
+        manifest, row, keys = resource.manifest, resource.row, resource.keys
+        if self._everything or not keys.isdisjoint(self._touched):
             return True
-        if self._only is not None and not is_hook(manifest) and not self._only & {key, manifest.key}:
+        if self._only is not None and not resource.is_hook and keys.isdisjoint(self._only):
             return False
         if row is None:
             return True
         return (
             row.status != "Synced"
-            or is_hook(manifest)
-            or key in self._failed
+            or resource.is_hook
+            or resource.key in self._failed
             or has_replace_option(manifest)
             or self._health(row, live) not in _HEALTHY
             or has_ignored_difference(self._case, manifest, live)
@@ -259,12 +244,12 @@ class _ScopeBuilder:
 
     def _rows_without_manifest(self, keys: set[Key]) -> Iterator[ResourceRow]:
         """Rows without a manifest: to be pruned, or the manifest is not in the facts."""
-        for row in self._case.app.status.resources:
-            if row.hook or row.key in keys or self._case.desired_of(row.key) is not None:
+        for row in self._case.rows_without_manifest:
+            if row.key in keys:
                 continue
             if self._only is not None and row.requires_pruning and row.key not in self._only:
                 continue
-            live = self._live_of(row.key)
+            live = self._case.live_of(row.key) or self._of_argocd(row.key)
             if not row.requires_pruning:
                 if live is not None:
                     self._without_desired[id(live)] = (row, live)

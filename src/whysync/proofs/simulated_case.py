@@ -89,7 +89,7 @@ class SimulatedCase(msgspec.Struct, kw_only=True):
 
         Manifests outside the scope stay out unless they were changed. Returns the commit.
         """
-        known = {id(desired_object.body): desired_object for desired_object in self.case.desired}
+        known = {id(desired_object.body) for desired_object in self.case.desired}
         inside = {id(desired_object.body) for desired_object in self.scope.desired}
         bodies = [
             desired_object.body if isinstance(desired_object, Manifest) else desired_object
@@ -102,7 +102,9 @@ class SimulatedCase(msgspec.Struct, kw_only=True):
         kept += [
             body
             for body in bodies
-            if body not in kept and any(body == other.body for other in self.scope.desired)
+            if id(body) not in known
+            and body not in kept
+            and any(body == other.body for other in self.scope.desired)
         ]
         manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
         completed_bodies = [

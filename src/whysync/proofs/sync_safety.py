@@ -22,7 +22,7 @@ from whysync.diagnosis.report import AppReport, Reason, ReasonKind, Safety, Sync
 from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.fixes.while_syncing import is_running
 from whysync.messages.patterns.projects import ArgocdDenied
-from whysync.proofs.scope import has_ignored_difference, has_replace_option, is_hook
+from whysync.proofs.scope import has_ignored_difference, has_replace_option
 from whysync.queries.attempts import CHANCE, attempts, pending_retry
 from whysync.queries.commands import is_sync
 
@@ -153,7 +153,7 @@ def _writes_beyond_diff(case: Case) -> str:
 
 def _synced(case: Case) -> Safety:
     """The verdict for an app without differences; hooks run again."""
-    declared = [desired_object.ref for desired_object in case.desired if is_hook(desired_object)]
+    declared = [resource.manifest.ref for resource in case.desired_resources if resource.is_hook]
     hooks = list(dict.fromkeys(declared or (result.ref for result in case.results if result.hook_type)))
     if not case.app.status.resources and not case.desired:
         return Safety.unknown(

@@ -55,13 +55,7 @@ def equivalence_of(desired: Json | Missing, live: Json | Missing) -> Equivalence
 
 def reordered_list_of(desired: Json, live: Json, pointer: str) -> str | None:
     """The list that contains the field, if both sides have its elements in another order."""
-    parts = pointers.split(pointer)
-    for end in range(len(parts), -1, -1):
-        list_pointer = pointers.join(parts[:end])
-        desired_list = pointers.resolve(desired, list_pointer)
-        live_list = pointers.resolve(live, list_pointer)
-        if not isinstance(desired_list, list) or not isinstance(live_list, list):
-            continue
+    for list_pointer, desired_list, live_list in _enclosing_lists(desired, live, pointer):
         # A list inside a reordered one differs too, because its elements are compared by their position.
         if desired_list != live_list and _same_elements(desired_list, live_list):
             return list_pointer
@@ -73,16 +67,26 @@ def list_with_duplicate_keys(desired: Json, live: Json, pointer: str) -> str | N
 
     Client-side apply merges such a list by name and keeps one of two elements with the same name.
     """
-    parts = pointers.split(pointer)
-    for end in range(len(parts), -1, -1):
-        list_pointer = pointers.join(parts[:end])
+    for list_pointer, desired_list, live_list in _enclosing_lists(desired, live, pointer):
         key = merge_key(list_pointer)
-        desired_names, live_names = (
-            _names(pointers.resolve(side, list_pointer), key) for side in (desired, live)
-        )
+        desired_names, live_names = _names(desired_list, key), _names(live_list, key)
         if desired_names and live_names and len(set(desired_names)) < len(desired_names):
             return list_pointer if sorted(set(desired_names)) == sorted(live_names) else None
     return None
+
+
+def _enclosing_lists(desired: Json, live: Json, pointer: str) -> list[tuple[str, list[Json], list[Json]]]:
+    """The lists of both sides that contain the field, or are the field; the innermost one first."""
+    found: list[tuple[str, list[Json], list[Json]]] = []
+    sides: tuple[Json | Missing, Json | Missing] = desired, live
+    parts = pointers.split(pointer)
+    for end in range(len(parts) + 1):
+        desired_value, live_value = sides
+        if isinstance(desired_value, list) and isinstance(live_value, list):
+            found.append((pointers.join(parts[:end]), desired_value, live_value))
+        if end < len(parts):
+            sides = pointers.enter(desired_value, parts[end]), pointers.enter(live_value, parts[end])
+    return found[::-1]
 
 
 def duplicate_keys(elements: Json | Missing, key: str) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ def split(pointer: str) -> tuple[str, ...]:
         return ()
     if not pointer.startswith("/"):
         raise ValueError(f"a JSON pointer starts with '/': {pointer!r}")
-    return tuple(unescape(token) for token in pointer[1:].split("/"))
+    tokens = pointer[1:].split("/")
+    return tuple(map(unescape, tokens)) if "~" in pointer else tuple(tokens)
 
 
 def join(tokens: Iterable[str | int]) -> str:
@@ -37,11 +38,19 @@ def resolve(tree: Json | Missing, pointer: str) -> Json | Missing:
     for token in split(pointer):
         if isinstance(tree, dict):
             tree = tree.get(token, MISSING)
-        elif isinstance(tree, list) and (index := index_of(token)) is not None and index < len(tree):
-            tree = tree[index]
+        elif isinstance(tree, list):
+            tree = enter(tree, token)
         else:
             return MISSING
     return tree
+
+
+def enter(tree: Json | Missing, token: str) -> Json | Missing:
+    """The entry of a map or a list with this token."""
+    if isinstance(tree, dict):
+        return tree.get(token, MISSING)
+    index = index_of(token) if isinstance(tree, list) else None
+    return tree[index] if isinstance(tree, list) and index is not None and index < len(tree) else MISSING
 
 
 def index_of(token: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
@@ -51,6 +53,12 @@ class _ServedResources:
         return sorted(newest, key=lambda resource: order[resource.group])
 
 
+@cache
+def _without_definitions() -> _ServedResources:
+    """The built-in kinds: the same for every cluster."""
+    return _ServedResources([])
+
+
 def version_rank(version: str) -> tuple[int, int, int]:
     """Stable versions above beta above alpha, later ones above earlier ones."""
     major, stage, minor = version.removeprefix("v"), 2, "0"
@@ -72,7 +80,7 @@ class Discovery:
         self._built_in: dict[tuple[str, str], BuiltIn] = {}
         self._customs: dict[str, tuple[str, list[CustomResource]]] = {}
         self._writes = -1
-        self._known = _ServedResources([])
+        self._known = _without_definitions()
 
     def served(self, address: UrlPath) -> Served:
         """The served kind of a path. Raises `NoSuchPath`, or `Refused` in a known group or version."""
@@ -97,7 +105,8 @@ class Discovery:
         """The served resources, computed again after a definition was written."""
         writes = self._store.writes(_DEFINITIONS)
         if writes != self._writes:
-            self._known = _ServedResources(self._read())
+            customs = self._read()
+            self._known = _ServedResources(customs) if customs else _without_definitions()
             self._writes = writes
         return self._known
 
