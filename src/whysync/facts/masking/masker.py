@@ -46,6 +46,8 @@ SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
 _MAX_NESTED_TEXTS: Final = 3
 # Where the value of a `name` is: of a variable, or of a plugin's parameter.
 _VALUES: Final = ("value", "string", "array", "map", "default")
+# Fields because of which other values of the same map may be secret.
+_FIELDS: Final = frozenset({"kind", "stringData", "patch", "command", *_VALUES})
 
 
 class Masker:
@@ -149,14 +151,8 @@ class Masker:
 
     def _mask_dict(self, body: Object, below: Secrecy, *, is_schema: bool = False) -> None:
         """`below` is what a name further up indicates for the values in here."""
-        self._mask_kinds(body)
-        if not body.keys().isdisjoint(_VALUES):
-            self._mask_named_values(body)
-        if type(body.get("patch")) is str:
-            self._mask_patch(body)
-        command, arguments = body.get("command"), body.get("args")
-        if isinstance(command, list) and isinstance(arguments, list) and command:
-            self._mask_arguments(arguments, text(command[0]))
+        if not body.keys().isdisjoint(_FIELDS):
+            self._mask_fields(body)
         texts = self._texts
         self._keys.update(body)
         for key, value in body.items():
@@ -178,8 +174,21 @@ class Masker:
                     secrecy = max(secrecy, secrecy_at(key, below))
                 if secrecy is not Secrecy.NONE and (kind is str or is_password(key) or below is Secrecy.SURE):
                     value = body[key] = self._by_name(value, secrecy)
-                if type(value) is str and texts.get(value) is not value:
-                    body[key] = self.masked_text(value)
+                if type(value) is str:
+                    known = texts.get(value)
+                    if known is not value:
+                        body[key] = self.masked_text(value) if known is None else known
+
+    def _mask_fields(self, body: Object) -> None:
+        """Values that are secret because of other fields of the same map."""
+        self._mask_kinds(body)
+        if not body.keys().isdisjoint(_VALUES):
+            self._mask_named_values(body)
+        if type(body.get("patch")) is str:
+            self._mask_patch(body)
+        command, arguments = body.get("command"), body.get("args")
+        if isinstance(command, list) and isinstance(arguments, list) and command:
+            self._mask_arguments(arguments, text(command[0]))
 
     def _mask_kinds(self, body: Object) -> None:
         """Secrets, and objects from which Secrets are created."""
@@ -293,8 +302,16 @@ class Masker:
                 continue
             if name in self._sensitive:
                 annotations[name] = self.mark(value)
-            elif name == LAST_APPLIED and (is_secret or text_patterns.is_suspect(value)):
+            elif name == LAST_APPLIED and (is_secret or self._is_suspect(value)):
                 annotations[name] = self._mask_json(value)
+
+    def _is_suspect(self, value: str) -> bool:
+        """May the text contain a secret? If not, that is remembered, so that it is not searched again."""
+        if text_patterns.is_suspect(value):
+            return True
+        if not _contains_secret(value):
+            self._texts.setdefault(value, value)
+        return False
 
     def _mask_json(self, text: str) -> str:
         """An object inside text: masked and written again, or masked completely if it cannot be parsed."""
@@ -329,7 +346,7 @@ class Masker:
             helm["values"] = self._mask_file(values, whole_if_broken=True)
 
     def _mask_file(self, text: str, *, whole_if_broken: bool) -> str:
-        if not text_patterns.is_suspect(text):
+        if not self._is_suspect(text):
             return text
         bodies = self._read(text)
         if bodies is not None and all(isinstance(body, (dict, list)) for body in bodies):
