@@ -29,12 +29,13 @@ from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.failures import ReportedFailure, reported_failures_of
 from whysync.diagnosis.finding import Confidence
+from whysync.diagnosis.object_states import ObjectState, object_states_of
 from whysync.diagnosis.owning_resource import owning_row
 from whysync.diagnosis.pods import PodHistory, pod_histories
 from whysync.diagnosis.reported_texts import ReportedText, reported_texts_of
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.snapshot_index import SnapshotIndex
-from whysync.diagnosis.symptom import Symptom, SymptomId
+from whysync.diagnosis.symptom import Symptom, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import symptoms_of
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import fields
@@ -352,12 +353,33 @@ class Case:
         return tuple(reported_texts_of(self))
 
     @cached_property
+    def object_states(self) -> tuple[ObjectState, ...]:
+        return tuple(object_states_of(self))
+
+    @cached_property
     def symptoms(self) -> tuple[Symptom, ...]:
         return symptoms_of(self)
 
     @cached_property
+    def symptoms_by_id(self) -> dict[SymptomId, Symptom]:
+        return {symptom.id: symptom for symptom in self.symptoms}
+
+    @cached_property
     def symptom_ids(self) -> frozenset[SymptomId]:
         return frozenset(symptom.id for symptom in self.symptoms)
+
+    def rows_with(self, kind: SymptomKind) -> tuple[ResourceRow, ...]:
+        """The rows that have a symptom of this kind, such as UNHEALTHY or DIFFERS."""
+        return self._rows_by_symptom.get(kind, ())
+
+    @cached_property
+    def _rows_by_symptom(self) -> dict[SymptomKind, tuple[ResourceRow, ...]]:
+        return {
+            kind: tuple(
+                row for row in self.app.status.resources if SymptomId(kind, row.key) in self.symptom_ids
+            )
+            for kind in dict.fromkeys(symptom.kind for symptom in self.symptoms)
+        }
 
     @cached_property
     def comparison(self) -> Comparison | NotCompared:

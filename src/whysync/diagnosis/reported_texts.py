@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.diagnosis.current_health import proof_of_current_health
-from whysync.diagnosis.object_states import object_states_of
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.diagnosis.symptom import APP_UNHEALTHY, HYDRATION, OPERATION, SymptomId, SymptomKind
@@ -267,7 +266,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
 
 
 def _states(case: Case) -> Iterator[ReportedText]:
-    for state in object_states_of(case):
+    for state in case.object_states:
         yield ReportedText(
             text=state.text,
             symptom=state.symptom,

@@ -88,6 +88,9 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
     for rule in runnable:
         if rule.last_resort or rule.on_absence:
             more = run_rules((rule,), case)
+            crashed += more.crashed
+            if not more.findings:
+                continue
             explained = explained_by(found, case.symptoms)
             open_symptoms = _open_symptoms(found, case.symptoms, explained) if rule.on_absence else []
             found += [
@@ -96,7 +99,6 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
                 if not (rule.last_resort and explained.issuperset(finding.explains))
                 and not any(_is_about_the_same(symptom, finding, case) for symptom in open_symptoms)
             ]
-            crashed += more.crashed
     findings = in_order(linked([_weighed(finding, case) for finding in found]))
     explained = explained_by(findings, case.symptoms)
     return AppReport(
@@ -116,11 +118,13 @@ def _weighed(finding: Finding, case: Case) -> Finding:
 
     The line may be old, and a controller may do without what it was refused.
     """
-    symptoms = [symptom for symptom in case.symptoms if symptom.id in finding.explains]
+    if case.app.status.health.status != "Healthy":
+        return finding
+    symptoms = [case.symptoms_by_id[id] for id in finding.explains if id in case.symptoms_by_id]
     only_logged = bool(symptoms) and all(
         symptom.kind is SymptomKind.LOG and symptom.ref is not None for symptom in symptoms
     )
-    if not only_logged or case.app.status.health.status != "Healthy":
+    if not only_logged:
         return finding
     return msgspec.structs.replace(
         finding,

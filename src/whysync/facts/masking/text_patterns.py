@@ -21,8 +21,8 @@ _NAMES = re.compile(
 )
 # Each alternative begins with a character that is rare in manifests: the search is four times as fast.
 _SYNTAX = re.compile(
-    r"@|-(?<=[\"' ]-)[upaw]|-user|login |unknown anchor|iteral value|\.value: |\.slack(?<=hooks\.slack)|/webhook"
-    r"|\.office(?<=webhook\.office)"
+    r"@|-(?<=[\"' ]-)[upaw]|-user|login |unknown anchor|iteral value|\.value: |/webhook"
+    r"|\.slack(?<=hooks\.slack)|\.office(?<=webhook\.office)"
 )
 _URL = re.compile(
     r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"

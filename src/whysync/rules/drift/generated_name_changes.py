@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision, synced_from_current_source
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.queries.commands import app_argument, comment
 
 # A date alone may be a version; with an hour it is a time. Unix times have 10 digits, or 13 (milliseconds).
@@ -40,13 +40,10 @@ def generated_name_changes(case: Case) -> Iterator[Finding]:
         return  # names may come from the commit
     certain = synced_from_current_source(case)
     earlier: dict[tuple[str, ...], list[ResourceRow]] = {}
-    for row in case.app.status.resources:
-        if SymptomId.extra(row.key) in case.symptom_ids:
-            for stem in _stems(row, certain=certain):
-                earlier.setdefault(stem, []).append(row)
-    for row in case.app.status.resources if earlier else ():
-        if SymptomId.missing(row.key) not in case.symptom_ids:
-            continue
+    for row in case.rows_with(SymptomKind.EXTRA):
+        for stem in _stems(row, certain=certain):
+            earlier.setdefault(stem, []).append(row)
+    for row in case.rows_with(SymptomKind.MISSING) if earlier else ():
         earlier_rows = next((earlier[stem] for stem in _stems(row, certain=certain) if stem in earlier), None)
         if earlier_rows is None:
             continue

@@ -22,18 +22,18 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.current_health import proof_of_current_health
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.queries.commands import argocd_namespace, kubectl, refresh
 
 
 @rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
 def stale_health(case: Case) -> Iterator[Finding]:
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
         live = case.live_of(row.key)
         proof = proof_of_current_health(case, row)
-        if symptom not in case.symptom_ids or live is None or proof is None:
+        if live is None or proof is None:
             continue
         code, message = health_of_row(case, row)
         yield Finding(

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, cite_if, rule
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument, argocd_namespace, kubectl, refresh, with_comment
@@ -37,12 +37,10 @@ _COMPARED_WITHIN = timedelta(minutes=3)
 def stale_out_of_sync(case: Case) -> Iterator[Finding]:
     if is_running(case) or any(c.type.endswith("Error") for c in case.app.status.conditions):
         return  # it will be compared again, or could not be compared
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.DIFFERS):
         symptom = SymptomId.differs(row.key)
         live = case.live_of(row.key)
         if live is None or case.desired_of(row.key) is None or row.kind == "Secret":
-            continue
-        if symptom not in case.symptom_ids:
             continue
         written_at = _written_since(case, live)
         yield Finding(

@@ -32,7 +32,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -83,10 +83,10 @@ _FAILURE = re.compile(r"(?i)fail|error|denied|rejected|invalid")
 
 @rule(cause="health-quirk", since="0.1", last_resort=True)
 def degraded_without_failure(case: Case) -> Iterator[Finding]:
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
         code, message = health_of_row(case, row)
-        if symptom not in case.symptom_ids or code != HealthCode.DEGRADED:
+        if code != HealthCode.DEGRADED:
             continue
         if proof_of_current_health(case, row) is not None:
             continue  # the row is out of date: stale_health

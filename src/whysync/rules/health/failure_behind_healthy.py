@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.api.application import HealthCode, ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
-from whysync.diagnosis.object_states import FAILED_REASONS, object_states_of
+from whysync.diagnosis.object_states import FAILED_REASONS
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
@@ -32,7 +32,7 @@ from whysync.queries.operator_remedies import in_short
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
 def failure_behind_healthy(case: Case) -> Iterator[Finding]:
     seen: set[Key] = set()
-    for state in object_states_of(case):
+    for state in case.object_states:
         row = case.rows.get(state.manifest.key)
         if row is None or row.key in seen or state.symptom not in case.symptom_ids:
             continue

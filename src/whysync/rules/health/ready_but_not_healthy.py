@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
@@ -39,11 +39,11 @@ _READY = ("Ready", "Available")
 
 @rule(cause="health-quirk", since="0.1", last_resort=True)
 def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
         code, message = health_of_row(case, row)
         live = case.live_of(row.key)
-        if symptom not in case.symptom_ids or live is None:
+        if live is None:
             continue
         if is_builtin(row.ref):
             if code == "Progressing" and _is_complete(live):

@@ -31,10 +31,8 @@ from whysync.queries.commands import app_argument
 def rollout_in_progress(case: Case) -> Iterator[Finding]:
     rows = [
         row
-        for row in case.app.status.resources
-        if health_of_row(case, row)[0] == "Progressing"
-        and SymptomId.unhealthy(row.key) in case.symptom_ids
-        and (row.health is not None or not _has_failed(case))
+        for row in case.rows_with(SymptomKind.UNHEALTHY)
+        if health_of_row(case, row)[0] == "Progressing" and (row.health is not None or not _has_failed(case))
     ]
     if not rows or not case.synced_recently:
         return

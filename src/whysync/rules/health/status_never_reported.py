@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -36,9 +36,9 @@ IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 def status_never_reported(case: Case) -> Iterator[Finding]:
     if case.synced_recently:
         return
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
-        if symptom not in case.symptom_ids or health_of_row(case, row)[0] != "Progressing":
+        if health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
         if live is None and not is_builtin(row.ref) and lacks_status(health_of_row(case, row)[1]):

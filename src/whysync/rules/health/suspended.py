@@ -26,7 +26,7 @@ from shlex import quote
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.evidence import Evidence
-from whysync.diagnosis.symptom import OPERATION, SymptomId
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Missing, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -61,11 +61,9 @@ RESUME = {
 
 @rule(cause="suspended", since="0.1")
 def suspended(case: Case) -> Iterator[Finding]:
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
-        if symptom not in case.symptom_ids:
-            continue
         if code == "Progressing":
             yield from _awaiting_approval(case, row)
         live, declared = case.live_of(row.key), case.desired_of(row.key)

@@ -49,10 +49,10 @@ RETRIES = {
 def workload_degraded(case: Case) -> Iterator[Finding]:
     # Where an event or a log reports something, that is more than the message of a health check.
     is_silent = not any(symptom.kind in _REPORTS for symptom in case.symptoms)
-    for row in case.app.status.resources:
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
         code, message = health_of_row(case, row)
         symptom = SymptomId.unhealthy(row.key)
-        if symptom not in case.symptom_ids or code not in ("Degraded", "Progressing"):
+        if code not in ("Degraded", "Progressing"):
             continue
         if proof_of_current_health(case, row) is not None:
             continue  # the row is out of date
