@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from whysync.argocd.repo_server.git import open_repo
 from whysync.argocd.repo_server.git_sources import GitSources
 from whysync.argocd.repo_server.render import RenderOptions
@@ -34,7 +34,7 @@ def app(*sources: Object) -> Object:
 
 
 def test_values_from_another_repository(options: RenderOptions, tmp_path: Path) -> None:
-    charts, values = Made(tmp_path / "charts"), Made(tmp_path / "values")
+    charts, values = GitCheckout(tmp_path / "charts"), GitCheckout(tmp_path / "values")
     charts.commit({"shop/Chart.yaml": CHART, "shop/templates/a.yaml": TEMPLATE})
     values.commit({"prod/v.yaml": "from: first\n", "prod/motd.txt": "hello"})
     chart: Object = {

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from tests.cli.running import Whysync
 from tests.situations import ROOT
 
@@ -249,7 +249,7 @@ VARIABLES = (
 )
 
 
-class Hostile(Made):
+class Hostile(GitCheckout):
     """A repository on the branch `feature`, next to a folder with the canary and one more repository."""
 
     def __init__(self, folder: Path) -> None:
@@ -323,7 +323,7 @@ class Hostile(Made):
 def repositories(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`shop` and `bare.git`, which each test copies."""
     folder = tmp_path_factory.mktemp("repositories")
-    shop = Made(folder / "shop")
+    shop = GitCheckout(folder / "shop")
     shop.git("remote", "add", "origin", "https://git.example.com/x.git")
     shop.commit({"app.yaml": APP, "p/a.yaml": MANIFEST, ".gitattributes": ATTRIBUTES})
     shop.git("checkout", "-q", "-b", "other")

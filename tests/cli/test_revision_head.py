@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from tests.cli.running import Whysync
 from tests.plan.shop import CONFIG
 from tests.situations import ROOT
@@ -26,7 +26,7 @@ def application(url: str, revision: str) -> str:
     )
 
 
-class Checkout(Made):
+class Checkout(GitCheckout):
     def __init__(self, folder: Path, *, origin: str = "", app: str = "") -> None:
         super().__init__(folder)
         if origin:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 
 APP = """\
 apiVersion: argoproj.io/v1alpha1
@@ -74,7 +74,7 @@ spec:
 """
 
 
-class Shop(Made):
+class Shop(GitCheckout):
     """On the branch `feature`, which starts at `main`."""
 
     def __init__(self, folder: Path, *, base: dict[str, str] | None = None) -> None:

@@ -168,7 +168,7 @@ def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
     shop.git("checkout", "-q", "main")
     parent = shop.git("hash-object", "-t", "tree", "/dev/null")
-    root = shop.git("commit-tree", "-m", "empty", parent, given=b"")
+    root = shop.git("commit-tree", "-m", "empty", parent, stdin=b"")
     installed = only(made(shop, base=root))
     live = installed.runs[-1].snapshot
     assert live is not None

@@ -15,7 +15,7 @@ from typing import cast
 from suites.cluster.planning.judging import planned_outcome
 from suites.cluster.planning.syncing import BaseFailed, Outcome, synced
 from suites.cluster.planning.twin import end
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
@@ -75,7 +75,7 @@ class CommitRunner:
     """A checkout that is used again for every commit."""
 
     def __init__(self, folder: Path, real: Cluster, kubeconfig: str = "") -> None:
-        self._git = Made(folder)
+        self._git = GitCheckout(folder)
         self._git.git("remote", "add", "origin", URL)
         self._real = real
         self._kubeconfig = kubeconfig

@@ -18,7 +18,7 @@ from suites.cluster.planning.syncing import WHOLE, Outcome, synced
 from suites.cluster.planning.twin import end
 from suites.cluster.sources.loading import Unloadable, harmless, loaded
 from suites.cluster.sources.real_cluster import RealCluster, collection, name
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from whysync.facts.kubernetes_api import KubeAccess, read_kubernetes
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
@@ -129,7 +129,7 @@ def _on_nothing(stage: Stage, home: Path, real: Cluster, score: Score) -> list[s
 
 def _planned(stage: Stage, home: Path, live: Snapshot | None = None) -> AppPlan:
     """From a real checkout: the base is committed, the head is in the work tree."""
-    git = Made(_made(home) / "checkout")
+    git = GitCheckout(_made(home) / "checkout")
     git.git("remote", "add", "origin", stage.url)
     app = {"argocd/planned.yaml": application_file(stage)}
     git.commit({"README.md": "x", **app, **stage.base})

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.argocd.app_controller.world import START, SmallWorld, application, config_map, found, job
+from tests.argocd.app_controller.world import (
+    START,
+    SmallWorld,
+    application,
+    config_map,
+    job,
+    restored_simulation,
+)
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, Outage
 from whysync.argocd.server.server import Denied
@@ -428,7 +435,7 @@ def test_a_world_loaded_from_facts_goes_on_from_there() -> None:
     world.write("a", "x", "by hand")
     snapshot = snapshot_of(world)
     app = snapshot.applications[0].body
-    again = found(
+    again = restored_simulation(
         app,
         [desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
         [live_object.body for live_object in snapshot.live],
@@ -514,6 +521,6 @@ def test_an_app_that_is_skipped_is_neither_refreshed_nor_synced_nor_deleted() ->
     assert "operation" in world.argocd.applications["argocd/shop"]
     assert world.argocd.status("shop") == {}
     unskipped: Object = {**meta, "annotations": {}}
-    world.argocd.edit("shop", lambda found: {**found, "metadata": unskipped})
+    world.argocd.edit("shop", lambda current: {**current, "metadata": unskipped})
     world.minutes(5)
     assert (world.codes, world.operation["phase"]) == (("Synced", "Healthy"), "Succeeded")

@@ -23,9 +23,9 @@ def test_without_finalizers_the_objects_stay() -> None:
     assert world.data("a", "x") == "1"
 
 
-def test_with_the_finalizer_the_objects_go_and_nobody_heals_them() -> None:
-    kept = config_map("kept", annotations={"argocd.argoproj.io/sync-options": "Delete=false"}, x="1")
-    world = SmallWorld.with_objects([config_map("a", x="1"), config_map("b", wave=1), kept], cascading())
+def test_with_the_finalizer_objects_are_deleted_and_not_self_healed() -> None:
+    retained = config_map("kept", annotations={"argocd.argoproj.io/sync-options": "Delete=false"}, x="1")
+    world = SmallWorld.with_objects([config_map("a", x="1"), config_map("b", wave=1), retained], cascading())
     world.minutes(1)
     world.argocd.delete("shop")
     world.minutes(10)

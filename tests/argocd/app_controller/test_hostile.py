@@ -7,7 +7,7 @@ from datetime import timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.argocd.app_controller.world import SmallWorld, application, config_map, found, job
+from tests.argocd.app_controller.world import SmallWorld, application, config_map, job, restored_simulation
 from whysync.argocd.server.server import Denied
 from whysync.facts.simulated import snapshot_of
 from whysync.json_tree import Json, Object
@@ -42,16 +42,16 @@ def places(value: Json, above: Path = ()) -> list[Path]:
     return result
 
 
-def put(tree: Json, place: Path, value: Json) -> Json:
-    """A copy, with the value at that place."""
-    if not place:
+def with_value(tree: Json, path: Path, value: Json) -> Json:
+    """A copy with the value at that path."""
+    if not path:
         return value
-    step, rest = place[0], place[1:]
+    step, rest = path[0], path[1:]
     if isinstance(tree, dict) and isinstance(step, str):
-        return {**tree, step: put(tree[step], rest, value)}
+        return {**tree, step: with_value(tree[step], rest, value)}
     assert isinstance(tree, list)
     assert isinstance(step, int)
-    return [*tree[:step], put(tree[step], rest, value), *tree[step + 1 :]]
+    return [*tree[:step], with_value(tree[step], rest, value), *tree[step + 1 :]]
 
 
 APP = application(automated={"selfHeal": True})
@@ -60,8 +60,8 @@ MAP = config_map("a", x="1")
 
 @FEW
 @given(st.sampled_from(places(APP)), anything(), st.sampled_from(places(MAP)), anything())
-def test_any_application_and_any_manifest(place: Path, value: Json, inside: Path, other: Json) -> None:
-    app, obj = put(APP, place, value), put(MAP, inside, other)
+def test_any_application_and_any_manifest(path: Path, value: Json, inside: Path, other: Json) -> None:
+    app, obj = with_value(APP, path, value), with_value(MAP, inside, other)
     assert isinstance(app, dict)
     assert isinstance(obj, dict)
     world = SmallWorld.with_objects([obj], app)
@@ -87,11 +87,11 @@ STATE, LIVE, WORLD = _played()
 
 @FEW
 @given(st.sampled_from(places(STATE)), anything(), st.sampled_from(places(LIVE)), anything())
-def test_any_status_and_any_live_object(place: Path, value: Json, inside: Path, other: Json) -> None:
-    app, live = put(STATE, place, value), put(LIVE, inside, other)
+def test_any_status_and_any_live_object(path: Path, value: Json, inside: Path, other: Json) -> None:
+    app, live = with_value(STATE, path, value), with_value(LIVE, inside, other)
     assert isinstance(app, dict)
     assert isinstance(live, list)
     objects = [live_object for live_object in live if isinstance(live_object, dict)]
-    simulation = found(app, [config_map("a", x="2")], objects, WORLD.clock.now)
+    simulation = restored_simulation(app, [config_map("a", x="2")], objects, WORLD.clock.now)
     simulation.run(timedelta(minutes=5))
     snapshot_of(simulation)

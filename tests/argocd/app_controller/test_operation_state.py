@@ -190,11 +190,11 @@ def test_apps_that_the_controller_leaves_alone() -> None:
 
 
 def test_conditions_of_other_types_stay() -> None:
-    kept = Condition(type="SyncError", message="failed before", last_transition_time=NOW)
+    sync_error = Condition(type="SyncError", message="failed before", last_transition_time=NOW)
     app = Application(
         metadata=Metadata(name="shop", namespace="teams"),
         spec=Spec(project="web"),
-        status=Status(conditions=(kept, Condition(type="InvalidSpecError", message="old"))),
+        status=Status(conditions=(sync_error, Condition(type="InvalidSpecError", message="old"))),
     )
     conditions = spec_conditions(app, {}, (), NOW, controller_namespace="argocd")
     assert [condition.type for condition in conditions.conditions] == ["InvalidSpecError", "SyncError"]

@@ -73,8 +73,10 @@ def application(
     }
 
 
-def found(application: Object, desired: list[Object], live: list[Object], now: datetime) -> Simulation:
-    """A simulation that goes on from facts."""
+def restored_simulation(
+    application: Object, desired: list[Object], live: list[Object], now: datetime
+) -> Simulation:
+    """A simulation that continues from facts."""
     clock = Clock(now)
     objects = with_tracking_metadata(application, desired, live, Settings(), "argocd")
     return Simulation(

@@ -127,5 +127,5 @@ def compared(
     )
 
 
-def said(found: Comparison) -> list[tuple[str, str]]:
-    return [(condition.type, condition.message) for condition in found.conditions]
+def conditions_of(comparison: Comparison) -> list[tuple[str, str]]:
+    return [(condition.type, condition.message) for condition in comparison.conditions]

@@ -18,15 +18,18 @@ _WHOSE = {"argocd": "Argo CD", "cluster": "The cluster"}
 
 @cache
 def known_differences() -> dict[str, dict[str, str]]:
-    """Of `argocd` and `cluster`: id → what differs."""
+    """Known differences of `argocd` and `cluster`: id → description."""
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
-    return {name: {str(key): str(what) for key, what in table.items()} for name, table in tables.items()}
+    return {
+        name: {str(key): str(difference) for key, difference in table.items()}
+        for name, table in tables.items()
+    }
 
 
 def engine_markdown() -> str:
     """The section of `docs/differences.md`."""
     parts = [_HEADING]
     for name, entries in known_differences().items():
-        lines = [f"- `{id}`: {what}" for id, what in sorted(entries.items())]
+        lines = [f"- `{id}`: {difference}" for id, difference in sorted(entries.items())]
         parts.append(f"### {_WHOSE[name]}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)

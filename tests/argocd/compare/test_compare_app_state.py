@@ -12,10 +12,10 @@ from tests.argocd.compare.comparing import (
     NOW,
     application,
     compared,
+    conditions_of,
     config_map,
     inputs,
     live_config_map,
-    said,
 )
 from whysync.argocd.api.application import HealthCode, SyncCode
 from whysync.argocd.compare.compare_app_state import NotComparedYet, compare, compare_with_grace
@@ -28,8 +28,8 @@ SYNCED, OUT_OF_SYNC, UNKNOWN = SyncCode.SYNCED, SyncCode.OUT_OF_SYNC, SyncCode.U
 HOOK = "argocd.argoproj.io/hook"
 
 
-def rows(found: Comparison) -> list[Object]:
-    return [fields(row) for row in items(found.status.get("resources"))]
+def rows(comparison: Comparison) -> list[Object]:
+    return [fields(row) for row in items(comparison.status.get("resources"))]
 
 
 # --- pairs -------------------------------------------------------------------------------------------
@@ -143,14 +143,14 @@ def test_of_doubles_the_last_counts_and_a_warning_says_so() -> None:
     comparison = compared(targets=doubles, live=[live_config_map(data={"a": "last"})])
     assert comparison.sync is SYNCED
     warning = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
-    assert said(comparison) == [("RepeatedResourceWarning", warning)]
+    assert conditions_of(comparison) == [("RepeatedResourceWarning", warning)]
 
 
 def test_an_excluded_kind_is_left_out_with_a_warning() -> None:
     rules = "- apiGroups: ['']\n  kinds: [ConfigMap]\n"
     comparison = compared(targets=[config_map()], settings={"resource.exclusions": rules})
     assert (comparison.sync, comparison.resources) == (SYNCED, ())
-    assert said(comparison) == [
+    assert conditions_of(comparison) == [
         ("ExcludedResourceWarning", "Resource /ConfigMap settings is excluded in the settings")
     ]
 
@@ -242,7 +242,7 @@ def test_a_namespaced_kind_nowhere_is_an_invalid_spec() -> None:
     target = config_map(owner="")
     del fields(target["metadata"])["namespace"]
     comparison = compared(app=app, targets=[target])
-    assert said(comparison) == [
+    assert conditions_of(comparison) == [
         ("InvalidSpecError", "Namespace for settings /v1, Kind=ConfigMap is missing.")
     ]
 
@@ -252,7 +252,9 @@ def test_a_namespaced_kind_nowhere_is_an_invalid_spec() -> None:
 
 def test_git_that_cannot_be_read_leaves_sync_unknown_and_health_known() -> None:
     comparison = compared(live=[live_config_map()], target_error="rpc error: no such path")
-    assert said(comparison) == [("ComparisonError", "Failed to load target state: rpc error: no such path")]
+    assert conditions_of(comparison) == [
+        ("ComparisonError", "Failed to load target state: rpc error: no such path")
+    ]
     assert (comparison.sync, comparison.resources[0].sync) == (UNKNOWN, UNKNOWN)
     assert comparison.resources[0].requires_pruning
     assert dig(comparison.status, "health", "status") == "Healthy"
@@ -265,7 +267,7 @@ class Broken:
 
 def test_a_cluster_that_does_not_answer_leaves_all_unknown() -> None:
     comparison = compared(targets=[config_map()], live=Broken())  # pyright: ignore[reportArgumentType]  (it never returns)
-    assert said(comparison) == [
+    assert conditions_of(comparison) == [
         ("ComparisonError", "Failed to load live state: the cluster of shop does not answer True")
     ]
     assert [resource.sync for resource in comparison.resources] == [UNKNOWN]
@@ -311,13 +313,13 @@ def test_settings_that_cannot_be_read_empty_the_rows_without_a_word() -> None:
     assert comparison.status["conditions"] == before["conditions"]
 
 
-def test_an_error_of_the_repository_is_kept_back_for_a_while() -> None:
-    given = inputs(target_error="down")
+def test_a_repository_error_is_suppressed_during_the_grace_period() -> None:
+    failing_inputs = inputs(target_error="down")
     with pytest.raises(NotComparedYet):
-        compare_with_grace(given, first_seen=None, grace_seconds=180)
+        compare_with_grace(failing_inputs, first_seen=None, grace_seconds=180)
     with pytest.raises(NotComparedYet):
-        compare_with_grace(given, first_seen=NOW - timedelta(seconds=180), grace_seconds=180)
-    late = compare_with_grace(given, first_seen=NOW - timedelta(seconds=181), grace_seconds=180)
+        compare_with_grace(failing_inputs, first_seen=NOW - timedelta(seconds=180), grace_seconds=180)
+    late = compare_with_grace(failing_inputs, first_seen=NOW - timedelta(seconds=181), grace_seconds=180)
     assert late.sync is UNKNOWN
 
 
@@ -336,7 +338,7 @@ def test_health_that_cannot_be_judged_is_a_condition() -> None:
 
 def test_an_object_of_another_app_is_shared() -> None:
     comparison = compared(targets=[config_map()], live=[live_config_map(owner="team_other")])
-    assert said(comparison) == [
+    assert conditions_of(comparison) == [
         ("SharedResourceWarning", "ConfigMap/settings is part of applications argocd/shop and team/other")
     ]
     assert comparison.sync is OUT_OF_SYNC
@@ -491,20 +493,20 @@ NAMES = st.sampled_from(["a", "b", "c", "d", "e"])
 OBJECTS = st.lists(st.tuples(NAMES, st.sampled_from(["1", "2"])), max_size=6)
 
 
-@given(wanted=OBJECTS, there=OBJECTS)
+@given(desired=OBJECTS, existing=OBJECTS)
 def test_every_name_gets_one_row_and_the_app_is_as_its_rows(
-    wanted: list[tuple[str, str]], there: list[tuple[str, str]]
+    desired: list[tuple[str, str]], existing: list[tuple[str, str]]
 ) -> None:
-    targets = [config_map(name, data={"v": value}) for name, value in wanted]
-    live = [live_config_map(name, data={"v": value}) for name, value in there]
+    targets = [config_map(name, data={"v": value}) for name, value in desired]
+    live = [live_config_map(name, data={"v": value}) for name, value in existing]
     comparison = compared(targets=targets, live=live)
     names = [resource.ref.name for resource in comparison.resources]
-    assert sorted(names) == sorted({name for name, _ in [*wanted, *there]})
+    assert sorted(names) == sorted({name for name, _ in [*desired, *existing]})
     drifts = any(resource.sync is OUT_OF_SYNC for resource in comparison.resources)
     assert comparison.sync is (OUT_OF_SYNC if drifts else SYNCED)
-    last_wanted, last_there = dict(wanted), dict(there)
+    last_desired, last_existing = dict(desired), dict(existing)
     for resource in comparison.resources:
-        equal = last_wanted.get(resource.ref.name) == last_there.get(resource.ref.name)
+        equal = last_desired.get(resource.ref.name) == last_existing.get(resource.ref.name)
         assert resource.sync is (SYNCED if equal else OUT_OF_SYNC)
 
 

@@ -52,22 +52,22 @@ def test_with_and_without_a_memory_alike(played: list[Step]) -> None:
         assert [row.key for row in remembered.resources] == [row.key for row in plain.resources]
 
 
-def test_what_is_not_asked_for_twice_is_forgotten() -> None:
+def test_an_entry_unused_in_a_whole_comparison_is_evicted() -> None:
     memo: Memo[int] = Memo()
-    made: list[str] = []
-    thing: Object = {}
+    computed: list[str] = []
+    obj: Object = {}
 
     def make() -> int:
-        made.append("made")
-        return len(made)
+        computed.append("computed")
+        return len(computed)
 
-    assert memo.recall(make, thing) == 1
-    assert memo.recall(make, thing) == 1
+    assert memo.recall(make, obj) == 1
+    assert memo.recall(make, obj) == 1
     memo.start_comparison()
-    assert memo.recall(make, thing) == 1
+    assert memo.recall(make, obj) == 1
     memo.start_comparison()
     memo.start_comparison()
-    assert memo.recall(make, thing) == 2
+    assert memo.recall(make, obj) == 2
 
 
 def test_an_equal_object_is_another_one() -> None:

@@ -83,16 +83,26 @@ def _with(tree: Json, path: tuple[str | int, ...], value: Json) -> Json:
     return {**fields(tree), step: _with(fields(tree).get(step), tuple(rest), value)}
 
 
-@given(path=st.sampled_from(PATHS), other=st.sampled_from(PATHS), one=JSON, two=JSON, ssa=st.booleans())
+@given(
+    path=st.sampled_from(PATHS),
+    other=st.sampled_from(PATHS),
+    desired_value=JSON,
+    live_value=JSON,
+    ssa=st.booleans(),
+)
 def test_odd_shapes(
-    path: tuple[str | int, ...], other: tuple[str | int, ...], one: Json, two: Json, ssa: bool
+    path: tuple[str | int, ...],
+    other: tuple[str | int, ...],
+    desired_value: Json,
+    live_value: Json,
+    ssa: bool,
 ) -> None:
     policy: Json = {"syncOptions": ["ServerSideApply=true"] if ssa else []}
     app = application(spec={"ignoreDifferences": [RULE], "syncPolicy": policy})
     comparison = compared(
         app=app,
-        targets=[spoiled(path, one), config_map()],
-        live=[spoiled(other, two), live_config_map(data={"a": "c"})],
+        targets=[spoiled(path, desired_value), config_map()],
+        live=[spoiled(other, live_value), live_config_map(data={"a": "c"})],
     )
     ignored = IgnoredFields(comparison)
     for resource in comparison.resources:

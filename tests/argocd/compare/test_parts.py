@@ -84,9 +84,9 @@ def test_a_namespace_is_managed_only_where_asked_or_new() -> None:
 
 
 def project(**spec: Json) -> AppProject:
-    found, _ = decode({"spec": spec}, AppProject)
-    assert found is not None
-    return found
+    decoded, _ = decode({"spec": spec}, AppProject)
+    assert decoded is not None
+    return decoded
 
 
 def test_orphans_are_what_nobody_claims() -> None:

@@ -29,14 +29,14 @@ def test_version_does_not_count_and_the_rest_is_extra() -> None:
 
 def test_an_unknown_scope_is_tried_both_ways() -> None:
     live = thing("a", api="x.io/v1", kind="Widget")
-    for scope, found in ((None, live), (False, live), (True, None)):
+    for scope, expected in ((None, live), (False, live), (True, None)):
         pairs = pair(
             [thing("a", api="x.io/v1", kind="Widget")],
             by_key(live),
             namespace="shop",
             is_namespaced=lambda _, scope=scope: scope,
         ).pairs
-        assert pairs[0].live == found
+        assert pairs[0].live == expected
 
 
 def test_one_object_under_two_groups_counts_once() -> None:

@@ -10,9 +10,11 @@ from whysync.kubernetes.api.pointer import split
 
 
 def apply_changes(live: Object, changes: tuple[FieldChange, ...]) -> Object:
-    """The prediction, made from live and the changes; nothing passed in is changed."""
-    here: list[tuple[tuple[str, ...], FieldChange]] = [(split(change.pointer), change) for change in changes]
-    result = _applied(live, here)
+    """The predicted object: live with the changes applied; the arguments are not modified."""
+    by_path: list[tuple[tuple[str, ...], FieldChange]] = [
+        (split(change.pointer), change) for change in changes
+    ]
+    result = _applied(live, by_path)
     assert isinstance(result, dict)
     return result
 
@@ -41,17 +43,17 @@ def _applied(value: Json, changes: list[tuple[tuple[str, ...], FieldChange]]) ->
 
 
 def _applied_to_list(items: list[Json], changes: list[tuple[int, FieldChange]]) -> list[Json]:
-    """Changes and removals by place in live first, then additions by place in the result."""
-    gone: set[int] = set()
+    """Apply changes and removals by index in live, then additions by index in the result."""
+    removed: set[int] = set()
     added: list[tuple[int, Json]] = []
     for index, change in changes:
         if isinstance(change.desired, Missing):
-            gone.add(index)
+            removed.add(index)
         elif isinstance(change.live, Missing):
             added.append((index, change.desired))
         else:
             items[index] = change.desired
-    kept = [item for index, item in enumerate(items) if index not in gone]
+    remaining = [item for index, item in enumerate(items) if index not in removed]
     for index, item in sorted(added, key=lambda pair: pair[0]):
-        kept.insert(index, item)
-    return kept
+        remaining.insert(index, item)
+    return remaining

@@ -74,14 +74,14 @@ values = st.dictionaries(st.sampled_from("abc"), st.sampled_from(["MQ==", "Mg=="
 
 @given(values, values, values)
 def test_no_value_shows_and_equality_does(
-    one: dict[str, str], other: dict[str, str], old: dict[str, str]
+    desired_data: dict[str, str], live_data: dict[str, str], applied_data: dict[str, str]
 ) -> None:
-    live = secret({**other}, **{LAST_APPLIED: json.dumps(secret({**old}))})
-    masked, masked_live = mask_secrets(secret({**one}), live)
+    live = secret({**live_data}, **{LAST_APPLIED: json.dumps(secret({**applied_data}))})
+    masked, masked_live = mask_secrets(secret({**desired_data}), live)
     text = json.dumps([masked, masked_live])
     assert "MQ==" not in text
     assert "Mg==" not in text
     assert "masked" not in text
-    for key in one.keys() & other.keys():
+    for key in desired_data.keys() & live_data.keys():
         left, right = fields(data_of(masked))[key], fields(data_of(masked_live))[key]
-        assert (one[key] == other[key]) == (left == right)
+        assert (desired_data[key] == live_data[key]) == (left == right)

@@ -120,10 +120,10 @@ def test_last_applied_does_not_count() -> None:
     ],
 )
 def test_what_cannot_be_compared(desired: Object, live: Object, problem: str) -> None:
-    with pytest.raises(DiffError) as found:
+    with pytest.raises(DiffError) as caught:
         diff(desired, live, SMD)
-    assert str(found.value).startswith("error calculating structured merge diff: ")
-    assert problem in str(found.value)
+    assert str(caught.value).startswith("error calculating structured merge diff: ")
+    assert problem in str(caught.value)
 
 
 def test_a_kind_without_a_schema() -> None:
@@ -180,12 +180,12 @@ def test_own_changes_and_removals_show() -> None:
     ],
 )
 def test_answers_that_cannot_be_used(answer: Object, problem: str) -> None:
-    with pytest.raises(DiffError) as found:
+    with pytest.raises(DiffError) as caught:
         diff(service({}), service({}), server_side(answer))
-    assert str(found.value).startswith(
+    assert str(caught.value).startswith(
         "error calculating server side diff: serverSideDiff error: error removing"
     )
-    assert problem in str(found.value)
+    assert problem in str(caught.value)
 
 
 def test_a_refused_dry_run() -> None:

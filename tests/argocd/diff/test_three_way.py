@@ -239,10 +239,10 @@ def test_nesting_is_compared_or_refused(levels: int) -> None:
 
 
 @pytest.mark.parametrize("odd", [None, "text", 5, [], ["a"], {"a": None}])
-@pytest.mark.parametrize("place", ["metadata", "spec", "kind", "apiVersion", "data"])
-def test_odd_shapes_are_compared_or_refused(odd: Json, place: str) -> None:
+@pytest.mark.parametrize("field", ["metadata", "spec", "kind", "apiVersion", "data"])
+def test_odd_shapes_are_compared_or_refused(odd: Json, field: str) -> None:
     for base in (deployment(), thing({"a": 1})):
-        for desired, live in (({**base, place: odd}, base), (base, {**base, place: odd})):
+        for desired, live in (({**base, field: odd}, base), (base, {**base, field: odd})):
             try:
                 result = diff(desired, live)
             except DiffError:
@@ -260,15 +260,15 @@ def test_keys_that_look_like_numbers_have_one_order() -> None:
 
 
 @pytest.mark.parametrize("applied", [None, 1, True])
-@pytest.mark.parametrize(("wanted", "found"), [(1, True), ([1], [True]), ({"b": [0]}, {"b": [False]})])
-def test_true_is_not_one_anywhere(wanted: Json, found: Json, applied: Json) -> None:
-    live = thing({"a": found})
+@pytest.mark.parametrize(("desired", "live_value"), [(1, True), ([1], [True]), ({"b": [0]}, {"b": [False]})])
+def test_true_is_not_one_anywhere(desired: Json, live_value: Json, applied: Json) -> None:
+    live = thing({"a": live_value})
     if applied is not None:
         fields(live["metadata"])["annotations"] = {LAST_APPLIED: json.dumps(thing({"a": applied}))}
-    result = diff(thing({"a": wanted}), live)
+    result = diff(thing({"a": desired}), live)
     assert result.modified
     assert result.changes
-    assert compare({"a": wanted}, {"a": found}, DEDUCED).modified
+    assert compare({"a": desired}, {"a": live_value}, DEDUCED).modified
 
 
 def test_whole_numbers_are_equal_however_written() -> None:

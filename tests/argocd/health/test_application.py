@@ -117,10 +117,10 @@ def test_a_message_outlives_its_cause_unless_rows_carry_health() -> None:
 
 @needs_shared
 def test_recorded_answers_are_ours() -> None:
-    seen = 0
+    checked = 0
     for line in (CONFORMANCE / "compare.jsonl").read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         if record["op"] in CHECKS:
-            seen += 1
+            checked += 1
             assert CHECKS[record["op"]](record) == [], record["id"]
-    assert seen > 20
+    assert checked > 20

@@ -71,8 +71,8 @@ WAITING = "Waiting for rollout to finish: "
     ],
 )
 def test_deployment(spec: Object, status: Object, expected: HealthVerdict) -> None:
-    seen: Object = {"observedGeneration": 2, **status}
-    assert judged("apps/v1", "Deployment", spec, seen, generation=2) == expected
+    full_status: Object = {"observedGeneration": 2, **status}
+    assert judged("apps/v1", "Deployment", spec, full_status, generation=2) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,8 @@ def test_stateful_set(spec: Object, status: Object, expected: HealthVerdict) -> 
     ],
 )
 def test_daemon_set(spec: Object, status: Object, expected: HealthVerdict) -> None:
-    seen: Object = {"observedGeneration": 1, **status}
-    assert judged("apps/v1", "DaemonSet", spec, seen, generation=1) == expected
+    full_status: Object = {"observedGeneration": 1, **status}
+    assert judged("apps/v1", "DaemonSet", spec, full_status, generation=1) == expected
 
 
 def test_replica_set() -> None:
@@ -336,7 +336,7 @@ def test_autoscaler_v2() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "said"),
+    ("api_version", "kind", "message"),
     [
         ("apps/v1beta1", "Deployment", "unsupported Deployment GVK: apps/v1beta1, Kind=Deployment"),
         ("v2", "Pod", "unsupported Pod GVK: /v2, Kind=Pod"),
@@ -347,12 +347,12 @@ def test_autoscaler_v2() -> None:
         ),
     ],
 )
-def test_other_versions_are_unknown(api_version: str, kind: str, said: str) -> None:
-    assert judged(api_version, kind) == HealthVerdict(UNKNOWN, said)
+def test_other_versions_are_unknown(api_version: str, kind: str, message: str) -> None:
+    assert judged(api_version, kind) == HealthVerdict(UNKNOWN, message)
 
 
 @pytest.mark.parametrize(
-    ("spec", "status", "said"),
+    ("spec", "status", "message"),
     [
         ({"replicas": "3"}, None, "unrecognized type: int32"),
         ({"replicas": 1.5}, None, "cannot convert float64 to int32"),
@@ -364,9 +364,9 @@ def test_other_versions_are_unknown(api_version: str, kind: str, said: str) -> N
         ({}, {"conditions": [{"reason": True}]}, "unrecognized type: string"),
     ],
 )
-def test_what_does_not_fit_its_type_is_unknown(spec: Json, status: Json, said: str) -> None:
+def test_what_does_not_fit_its_type_is_unknown(spec: Json, status: Json, message: str) -> None:
     verdict = judged("apps/v1", "Deployment", spec, status)
-    assert verdict == HealthVerdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {said}")
+    assert verdict == HealthVerdict(UNKNOWN, f"failed to convert unstructured Deployment to typed: {message}")
 
 
 def test_whole_floats_and_nulls_fit() -> None:

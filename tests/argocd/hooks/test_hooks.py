@@ -22,8 +22,12 @@ def job(name: str = "job", **annotations: str) -> Object:
         "policy": "argocd.argoproj.io/hook-delete-policy",
         "helm_policy": "helm.sh/hook-delete-policy",
     }
-    given = {names[key]: value for key, value in annotations.items()}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "annotations": {**given}}}
+    full_annotations = {names[key]: value for key, value in annotations.items()}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "annotations": {**full_annotations}},
+    }
 
 
 @pytest.mark.parametrize(

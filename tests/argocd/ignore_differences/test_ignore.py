@@ -45,7 +45,7 @@ def system(key: str, **parts: tuple[str, ...]) -> dict[str, ResourceOverride]:
     return {key: ResourceOverride(ignore_differences=IgnoreRule(**parts))}
 
 
-def test_a_rule_removes_and_says_so() -> None:
+def test_a_rule_removes_fields_and_reports_them() -> None:
     before = copy_object(DEPLOYMENT)
     normalizer = Normalizer.build(
         [
@@ -59,14 +59,14 @@ def test_a_rule_removes_and_says_so() -> None:
             ),
         ]
     )
-    left, applied = normalizer.apply(DEPLOYMENT)
-    assert dig(left, "spec", "replicas") is MISSING
-    assert dig(left, "spec", "template", "spec", "containers") == [{"name": "web", "image": "x"}]
+    normalized, applied = normalizer.apply(DEPLOYMENT)
+    assert dig(normalized, "spec", "replicas") is MISSING
+    assert dig(normalized, "spec", "template", "spec", "containers") == [{"name": "web", "image": "x"}]
     assert [item.mismatch for item in applied] == [None, Mismatch.KIND, None]
     assert [item.removed for item in applied] == [True, False, True]
     assert [removal.removed for removal in applied[0].removals] == [True, False]
     assert applied[2].removals[1].problem == "JQ patch returned error: cannot iterate over: null"
-    assert normalizer.normalize(DEPLOYMENT) == left
+    assert normalizer.normalize(DEPLOYMENT) == normalized
     assert before == DEPLOYMENT
 
 
@@ -74,10 +74,10 @@ def test_rules_of_settings_match_by_glob_and_add_up() -> None:
     overrides = system("*/*", json_pointers=("/status",)) | system(
         "{apps,batch}/D*", json_pointers=("/spec",)
     )
-    left = Normalizer.build([rule(json_pointers=("/metadata",))], overrides).normalize(
+    normalized = Normalizer.build([rule(json_pointers=("/metadata",))], overrides).normalize(
         {**DEPLOYMENT, "status": {}}
     )
-    assert left == {"apiVersion": "apps/v1", "kind": "Deployment"}
+    assert normalized == {"apiVersion": "apps/v1", "kind": "Deployment"}
 
 
 def test_without_its_kind_an_object_stays_as_it_was() -> None:
@@ -183,8 +183,8 @@ def test_a_known_type_is_written_as_go_writes_it() -> None:
             }
         },
     }
-    left = with_known_types(rollout, known)
-    assert dig(left, "spec", "template", "spec") == {
+    normalized = with_known_types(rollout, known)
+    assert dig(normalized, "spec", "template", "spec") == {
         "containers": [{"name": "a", "resources": {"limits": {"cpu": "1"}}}]
     }
     assert dig(rollout, "spec", "template", "spec", "containers", 0, "tty") is False
@@ -207,8 +207,8 @@ def test_depth_is_no_reason_to_fail() -> None:
     ignored = IgnoreDifference(
         group="x.io", kind="Y", json_pointers=("/spec/a/a",), jq_path_expressions=(".spec | first(.b)",)
     )
-    left, applied = Normalizer.build([ignored]).apply(obj)
-    assert left["spec"] == {"a": {}}
+    normalized, applied = Normalizer.build([ignored]).apply(obj)
+    assert normalized["spec"] == {"a": {}}
     assert applied[0].removed
 
 
@@ -233,7 +233,7 @@ OWNER = "/metadata/annotations/example.com~1owner"
 
 
 @pytest.mark.parametrize(
-    ("parts", "differing", "kind", "words", "suggestion"),
+    ("parts", "differing", "kind", "expected", "suggestion"),
     [
         ({}, REPLICAS, MistakeKind.NAMES_NO_FIELD, "names no field at all", ""),
         ({"group": "", "json_pointers": (REPLICAS,)}, REPLICAS, MistakeKind.GROUP, "core group only", "apps"),
@@ -310,13 +310,13 @@ OWNER = "/metadata/annotations/example.com~1owner"
     ],
 )
 def test_why_a_rule_misses(
-    parts: dict[str, str | tuple[str, ...]], differing: str, kind: MistakeKind, words: str, suggestion: str
+    parts: dict[str, str | tuple[str, ...]], differing: str, kind: MistakeKind, expected: str, suggestion: str
 ) -> None:
-    (one,) = application_rules([rule(**parts)])
-    miss = explain_miss(one, DEPLOYMENT, [differing])
+    (ignore_rule,) = application_rules([rule(**parts)])
+    miss = explain_miss(ignore_rule, DEPLOYMENT, [differing])
     assert miss is not None
     assert (miss.kind, miss.suggestion) == (kind, suggestion)
-    assert words in miss.text
+    assert expected in miss.text
     assert miss.near or kind in (MistakeKind.NAMESPACE, MistakeKind.NAME)
 
 
@@ -330,13 +330,15 @@ def test_why_a_rule_misses(
     ],
 )
 def test_a_rule_that_works_is_no_miss(parts: dict[str, str | tuple[str, ...]]) -> None:
-    (one,) = application_rules([rule(**parts)])
-    assert explain_miss(one, DEPLOYMENT, [REPLICAS]) is None
+    (ignore_rule,) = application_rules([rule(**parts)])
+    assert explain_miss(ignore_rule, DEPLOYMENT, [REPLICAS]) is None
 
 
 def test_core_kinds_have_an_empty_group() -> None:
-    (one,) = application_rules([rule(group="core", kind="Service", json_pointers=("/spec/clusterIP",))])
-    miss = explain_miss(one, {"apiVersion": "v1", "kind": "Service"}, ["/spec/clusterIP"])
+    (ignore_rule,) = application_rules(
+        [rule(group="core", kind="Service", json_pointers=("/spec/clusterIP",))]
+    )
+    miss = explain_miss(ignore_rule, {"apiVersion": "v1", "kind": "Service"}, ["/spec/clusterIP"])
     assert miss is not None
     assert miss.text == "group `core` should be empty: this kind is of the core group"
 
@@ -354,9 +356,11 @@ def test_normalising_twice_is_normalising_once_and_anything_gets_an_answer(
     tree: Json, pointer: str, more: str
 ) -> None:
     obj: Object = {"apiVersion": "x.io/v1", "kind": "Y", "spec": tree}
-    named = f"/spec/{pointer}"
-    normalizer = Normalizer.build([IgnoreDifference(group="x.io", kind="Y", json_pointers=(named, more))])
+    full_pointer = f"/spec/{pointer}"
+    normalizer = Normalizer.build(
+        [IgnoreDifference(group="x.io", kind="Y", json_pointers=(full_pointer, more))]
+    )
     once = normalizer.normalize(obj)
-    if not any(part in pointer for part in ("0", "1")):  # positions shift once an item is gone
+    if not any(digit in pointer for digit in ("0", "1")):  # positions shift once an item is gone
         assert normalizer.normalize(once) == once
     explain_miss(normalizer.rules[0], obj, ["/spec/a", "/spec/b/0"])

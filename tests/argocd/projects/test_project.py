@@ -19,10 +19,10 @@ HERE = Cluster(server="https://kubernetes.default.svc", name="in-cluster")
 
 
 def project(name: str = "shop", **spec: Json) -> AppProject:
-    found, problems = decode({"metadata": {"name": name}, "spec": spec}, AppProject)
-    assert found is not None
+    decoded, problems = decode({"metadata": {"name": name}, "spec": spec}, AppProject)
+    assert decoded is not None
     assert problems == ()
-    return found
+    return decoded
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_a_project_can_ask_for_clusters_of_its_own() -> None:
 
 
 def test_no_list_and_an_empty_list_of_kinds_differ() -> None:
-    def namespaced(one: AppProject) -> PermissionResult:
-        return projects.kind_verdict(one, "apps", "Deployment", "web", namespaced=True)
+    def namespaced(app_project: AppProject) -> PermissionResult:
+        return projects.kind_verdict(app_project, "apps", "Deployment", "web", namespaced=True)
 
     assert namespaced(project()) is PermissionResult.PERMITTED
     assert namespaced(project(namespaceResourceWhitelist=[])) is PermissionResult.NO_MATCH
@@ -113,12 +113,12 @@ def test_no_list_and_an_empty_list_of_kinds_differ() -> None:
 
 
 def test_cluster_kinds_must_be_listed_and_may_be_listed_by_name() -> None:
-    def cluster_scoped(one: AppProject) -> PermissionResult:
-        return projects.kind_verdict(one, "", "Namespace", "shop", namespaced=False)
+    def cluster_scoped(app_project: AppProject) -> PermissionResult:
+        return projects.kind_verdict(app_project, "", "Namespace", "shop", namespaced=False)
 
     assert cluster_scoped(project()) is PermissionResult.NO_MATCH
-    named: list[Json] = [{"group": "", "kind": "Namespace", "name": "shop*"}]
-    assert cluster_scoped(project(clusterResourceWhitelist=named)) is PermissionResult.PERMITTED
+    matching: list[Json] = [{"group": "", "kind": "Namespace", "name": "shop*"}]
+    assert cluster_scoped(project(clusterResourceWhitelist=matching)) is PermissionResult.PERMITTED
     others: list[Json] = [{"group": "", "kind": "Namespace", "name": "other"}]
     assert cluster_scoped(project(clusterResourceWhitelist=others)) is PermissionResult.NO_MATCH
 

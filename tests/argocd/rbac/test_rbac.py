@@ -44,8 +44,8 @@ GET = Request(resource="applications", action="get", object="shop/web")
 
 def policy(*lines: str, **data: str) -> Policy:
     keys = {"default": "policy.default", "mode": "policy.matchMode", "scopes": "scopes"}
-    named = {keys[key]: value for key, value in data.items()}
-    return read_policy({"policy.csv": "\n".join(lines), **named})
+    settings = {keys[key]: value for key, value in data.items()}
+    return read_policy({"policy.csv": "\n".join(lines), **settings})
 
 
 def user(name: str, *groups: str) -> Asker:

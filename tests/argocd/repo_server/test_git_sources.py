@@ -10,7 +10,7 @@ import pytest
 
 from tests.argocd.app_controller.world import START, application
 from tests.argocd.app_controller.world import URL as TEAM
-from tests.argocd.repo_server.git.conftest import Made
+from tests.argocd.repo_server.git.conftest import GitCheckout
 from whysync.argocd.api.git_head import Head
 from whysync.argocd.repo_server.git import open_repo, tree_of_folder
 from whysync.argocd.repo_server.git_sources import GitSources
@@ -33,17 +33,17 @@ def app(*sources: Object, name: str = "shop", namespace: str = "argocd") -> Obje
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Made:
-    return Made(tmp_path / "shop")
+def shop(tmp_path: Path) -> GitCheckout:
+    return GitCheckout(tmp_path / "shop")
 
 
 @pytest.fixture
-def sources(shop: Made) -> Iterator[GitSources]:
-    with GitSources([open_repo(str(shop.folder), url=URL)]) as found:
-        yield found
+def sources(shop: GitCheckout) -> Iterator[GitSources]:
+    with GitSources([open_repo(str(shop.folder), url=URL)]) as opened:
+        yield opened
 
 
-def test_a_branch_is_resolved_and_rendered(shop: Made, sources: GitSources) -> None:
+def test_a_branch_is_resolved_and_rendered(shop: GitCheckout, sources: GitSources) -> None:
     first = shop.commit({"app/a.yaml": CM % "a"})
     repository: Repository = sources
     source: Object = {"repoURL": "https://example.org/shop", "path": "app", "targetRevision": "main"}
@@ -53,12 +53,12 @@ def test_a_branch_is_resolved_and_rendered(shop: Made, sources: GitSources) -> N
     assert [manifest["kind"] for manifest in rendered.manifests] == ["ConfigMap"]
     assert rendered.source_type == "Directory"
     assert repository.heads() == (Head(repo="https://example.org/shop", revision="main", commit=first),)
-    made = sources.rendered(app(source), source, commit)
-    assert str(made.objects[0].origin) == "app/a.yaml:1"
-    assert sources.rendered(app(source), source, commit) is made
+    detailed = sources.rendered(app(source), source, commit)
+    assert str(detailed.objects[0].origin) == "app/a.yaml:1"
+    assert sources.rendered(app(source), source, commit) is detailed
 
 
-def test_what_a_branch_would_be_after_a_merge(shop: Made) -> None:
+def test_what_a_branch_would_be_after_a_merge(shop: GitCheckout) -> None:
     shop.commit({"app/a.yaml": CM % "old"})
     shop.git("checkout", "-q", "-b", "feature")
     head = shop.commit({"app/a.yaml": CM % "new"})
@@ -67,11 +67,11 @@ def test_what_a_branch_would_be_after_a_merge(shop: Made) -> None:
     merged = {(URL, "main"): head}
     with GitSources([repo], commit_override=lambda url, revision: merged.get((url, revision), "")) as planned:
         commit = planned.resolve(source, "main")
-        (found,) = planned.render(app(source), source, commit).manifests
-        assert found["metadata"] == {"name": "new"}
+        (manifest,) = planned.render(app(source), source, commit).manifests
+        assert manifest["metadata"] == {"name": "new"}
 
 
-def test_files_that_are_in_no_commit(shop: Made) -> None:
+def test_files_that_are_in_no_commit(shop: GitCheckout) -> None:
     shop.commit({"app/a.yaml": CM % "old"})
     (shop.folder / "app/a.yaml").write_text(CM % "edited")
     source: Object = {"repoURL": URL, "path": "app"}
@@ -79,8 +79,8 @@ def test_files_that_are_in_no_commit(shop: Made) -> None:
         name = tree.identity[:40]
         planned = GitSources(commit_override=lambda url, _: name if url == URL else "")
         planned.add_tree(URL, name, tree)
-        (found,) = planned.render(app(source), source, planned.resolve(source, "")).manifests
-        assert found["metadata"] == {"name": "edited"}
+        (manifest,) = planned.render(app(source), source, planned.resolve(source, "")).manifests
+        assert manifest["metadata"] == {"name": "edited"}
     assert not tree.root.exists()
 
 
@@ -90,7 +90,7 @@ def problem_of(sources: GitSources, application: Object, source: Object, revisio
     return problem.value.message
 
 
-def test_problems_are_those_of_the_repo_server(shop: Made, sources: GitSources) -> None:
+def test_problems_are_those_of_the_repo_server(shop: GitCheckout, sources: GitSources) -> None:
     shop.commit({"app/a.yaml": f"{CM % 'a'}---\nfoo: bar\n"})
     source: Object = {"repoURL": URL, "path": "app"}
     assert problem_of(sources, app(source), source).startswith('Failed to unmarshal "a.yaml": ')
@@ -100,7 +100,7 @@ def test_problems_are_those_of_the_repo_server(shop: Made, sources: GitSources) 
     assert sources.unavailable == {}
 
 
-def test_what_only_this_machine_lacks_is_a_gap(shop: Made, sources: GitSources) -> None:
+def test_a_tool_missing_on_this_machine_is_a_gap(shop: GitCheckout, sources: GitSources) -> None:
     shop.commit({"app/a.yaml": CM % "a"})
     plugin: Object = {"repoURL": URL, "path": "app", "plugin": {"name": "avp"}}
     assert "plugin 'avp'" in problem_of(sources, app(plugin), plugin)
@@ -139,8 +139,8 @@ def test_what_only_this_machine_lacks_is_a_gap(shop: Made, sources: GitSources) 
         ([], "source referenced \"$a\", but no source has a 'ref' field defined"),
     ],
 )
-def test_refs_that_cannot_be(shop: Made, tmp_path: Path, refs: list[Object], text: str) -> None:
-    other = Made(tmp_path / "values")
+def test_refs_that_cannot_be(shop: GitCheckout, tmp_path: Path, refs: list[Object], text: str) -> None:
+    other = GitCheckout(tmp_path / "values")
     for item in (shop, other):
         item.commit({"values.yaml": "a: 1\n", "app/Chart.yaml": "name: x\n"})
         item.git("branch", "old")
@@ -158,7 +158,7 @@ def test_refs_that_cannot_be(shop: Made, tmp_path: Path, refs: list[Object], tex
         assert text in problem_of(sources, app(source, *refs), source)
 
 
-def test_an_app_of_another_namespace_has_a_longer_name(shop: Made, tmp_path: Path) -> None:
+def test_an_app_of_another_namespace_has_a_longer_name(shop: GitCheckout, tmp_path: Path) -> None:
     shop.commit({"app/a.yaml": CM % "a", "app/.argocd-source-team_shop.yaml": "directory: {include: none}\n"})
     source: Object = {"repoURL": URL, "path": "app"}
     repo = open_repo(str(shop.folder), url=URL)
@@ -168,7 +168,7 @@ def test_an_app_of_another_namespace_has_a_longer_name(shop: Made, tmp_path: Pat
         assert len(sources.render(app(source, namespace="team"), source, commit).manifests) == 0
 
 
-def test_a_whole_sync_from_real_commits(shop: Made) -> None:
+def test_a_whole_sync_from_real_commits(shop: GitCheckout) -> None:
     first = shop.commit({"apps/shop/a.yaml": CM % "a"})
     repo = open_repo(str(shop.folder), url=TEAM)
     with GitSources([repo]) as sources:

@@ -89,7 +89,7 @@ def test_split_keys_go_over_the_whole_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "expected"),
     [
         ("resource.customizations.lua.Pod", "x", "resource customization type lua not supported"),
         ("resource.customizations.health.a_b_c", "x", "got group kind: 'a_b_c'"),
@@ -121,11 +121,11 @@ def test_split_keys_go_over_the_whole_text() -> None:
         ("resource.inclusions", "- x", "error unmarshalling included resources "),
     ],
 )
-def test_what_cannot_be_read_breaks_every_comparison(key: str, value: str, said: str) -> None:
+def test_what_cannot_be_read_breaks_every_comparison(key: str, value: str, expected: str) -> None:
     problem = read({key: value}).comparison_problem
     assert problem is not None
     assert problem.key == key
-    assert said in problem.message
+    assert expected in problem.message
 
 
 def test_bad_global_projects_do_not_break_comparing() -> None:
@@ -135,7 +135,7 @@ def test_bad_global_projects_do_not_break_comparing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "keys"),
+    ("value", "keys"),
     [
         ("all", {"*/*"}),
         ("crd", {"apiextensions.k8s.io/CustomResourceDefinition"}),
@@ -146,8 +146,8 @@ def test_bad_global_projects_do_not_break_comparing() -> None:
         ("''", {"*/*"}),
     ],
 )
-def test_where_status_is_ignored(said: str, keys: set[str]) -> None:
-    snapshot = read({"resource.compareoptions": f"ignoreResourceStatusField: {said}"})
+def test_where_status_is_ignored(value: str, keys: set[str]) -> None:
+    snapshot = read({"resource.compareoptions": f"ignoreResourceStatusField: {value}"})
     assert set(snapshot.overrides) == keys
     assert all(override.ignore_differences == STATUS for override in snapshot.overrides.values())
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from tests.argocd.app_controller.world import START, URL, SmallWorld, application, config_map, found
+from tests.argocd.app_controller.world import (
+    START,
+    URL,
+    SmallWorld,
+    application,
+    config_map,
+    restored_simulation,
+)
 from whysync.argocd.app_controller.trace import TraceKind
 from whysync.argocd.repo_server.repository import Folder, GitRepositories, GitRepository
 from whysync.argocd.simulation.simulation import Simulation
@@ -61,9 +68,9 @@ def test_an_app_of_two_sources_has_two_revisions() -> None:
         {"repoURL": two.url, "path": "more", "targetRevision": "main"},
     ]
     spec = {key: value for key, value in fields(app.get("spec")).items() if key != "source"}
-    whole: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]  (a list of dicts is Json)
+    with_sources: Object = {**app, "spec": {**spec, "sources": sources}}  # pyright: ignore[reportAssignmentType]  (a list of dicts is Json)
     simulation = Simulation(
-        World(clock=clock, repository=GitRepositories([item, two]), applications=(whole,))
+        World(clock=clock, repository=GitRepositories([item, two]), applications=(with_sources,))
     )
     simulation.run(timedelta(minutes=5))
     status = simulation.argocd.status("shop")
@@ -192,7 +199,7 @@ def test_facts_without_marks_get_them() -> None:
         meta = {key: value for key, value in live_object.meta.items() if key != "annotations"}
         bare.append({**live_object.body, "metadata": meta})
     app = snapshot.applications[0].body
-    again = found(app, [config_map("a", x="2")], bare, world.clock.now + timedelta(hours=1))
+    again = restored_simulation(app, [config_map("a", x="2")], bare, world.clock.now + timedelta(hours=1))
     again.run(timedelta(minutes=1))
     rows = {
         str(fields(row).get("name")): fields(row)
@@ -210,7 +217,7 @@ def test_a_snapshot_can_be_played_on() -> None:
     world.write("a", "x", "by hand")
     world.minutes(1)
     snapshot = snapshot_of(world)
-    again = found(
+    again = restored_simulation(
         snapshot.applications[0].body,
         [desired_object.body for desired_object in snapshot.desired["argocd/shop"]],
         [live_object.body for live_object in snapshot.live],

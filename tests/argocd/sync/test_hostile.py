@@ -85,8 +85,8 @@ def test_a_step_always_has_an_answer(
 
 
 @given(OBJECTS, JSON, JSON)
-def test_a_turn_always_has_an_answer(state: Object, operation: Json, result: Json) -> None:
-    def refuse(_wanted: SyncTarget) -> NoReturn:
+def test_a_sync_pass_always_returns_a_state(state: Object, operation: Json, result: Json) -> None:
+    def refuse(_target: SyncTarget) -> NoReturn:
         raise NotCompared("not today")
 
     sync = AppSync(
@@ -98,5 +98,5 @@ def test_a_turn_always_has_an_answer(state: Object, operation: Json, result: Jso
         cluster_ops=lambda _user: StubClusterOps(),
         now=NOW,
     )
-    told: Object = {**state, "operation": {"sync": operation}, "syncResult": result}
-    assert sync_app(sync, told).operation_state["phase"] == "Error"
+    operation_state: Object = {**state, "operation": {"sync": operation}, "syncResult": result}
+    assert sync_app(sync, operation_state).operation_state["phase"] == "Error"

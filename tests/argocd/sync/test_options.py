@@ -32,8 +32,8 @@ def obj(options: str = "", kind: str = "ConfigMap", api: str = "v1") -> Object:
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "x", "annotations": annotations}}
 
 
-def options(*told: str, **sync: Json) -> SyncOptions:
-    return SyncOptions.of({"syncOptions": list(told), **sync})
+def options(*sync_options: str, **sync: Json) -> SyncOptions:
+    return SyncOptions.of({"syncOptions": list(sync_options), **sync})
 
 
 def test_options_of_an_operation() -> None:
@@ -62,7 +62,7 @@ def test_propagation_has_an_order_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "live", "told", "method", "set_by"),
+    ("target", "live", "sync_options", "method", "set_by"),
     [
         (obj(), None, (), ApplyMethod.APPLY, OptionSource.DEFAULT),
         (obj(), obj(), ("Replace=true",), ApplyMethod.REPLACE, OptionSource.OPERATION),
@@ -95,9 +95,13 @@ def test_propagation_has_an_order_of_its_own() -> None:
     ],
 )
 def test_how_an_object_is_written(
-    target: Object, live: Object | None, told: tuple[str, ...], method: ApplyMethod, set_by: OptionSource
+    target: Object,
+    live: Object | None,
+    sync_options: tuple[str, ...],
+    method: ApplyMethod,
+    set_by: OptionSource,
 ) -> None:
-    plan = write_plan(target, live, options(*told))
+    plan = write_plan(target, live, options(*sync_options))
     assert (plan.method, plan.set_by) == (method, set_by)
 
 
@@ -122,7 +126,7 @@ def test_fields_of_kubectl_are_taken_over_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "told", "prune", "confirmed", "fate"),
+    ("live", "sync_options", "prune", "confirmed", "fate"),
     [
         (obj(), (), False, False, PruneDecision.NOT_ASKED),
         (obj(), (), True, False, PruneDecision.PRUNED),
@@ -135,9 +139,9 @@ def test_fields_of_kubectl_are_taken_over_once() -> None:
     ],
 )
 def test_what_is_pruned(
-    live: Object, told: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneDecision
+    live: Object, sync_options: tuple[str, ...], prune: bool, confirmed: bool, fate: PruneDecision
 ) -> None:
-    assert prune_decision(live, options(*told, prune=prune), confirmed=confirmed) is fate
+    assert prune_decision(live, options(*sync_options, prune=prune), confirmed=confirmed) is fate
 
 
 def test_kinds_that_may_be_unknown() -> None:

@@ -73,9 +73,9 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 @given(scenes())
 def test_the_same_scene_gives_the_same_operation(scene: Scene) -> None:
-    one, other = scene.cluster_ops(), scene.cluster_ops()
-    assert scene.run(one) == scene.run(other)
-    assert (one.log, one.objects) == (other.log, other.objects)
+    first, second = scene.cluster_ops(), scene.cluster_ops()
+    assert scene.run(first) == scene.run(second)
+    assert (first.log, first.objects) == (second.log, second.objects)
 
 
 @given(scenes())
@@ -91,10 +91,10 @@ def test_results_never_vanish_and_never_move(scene: Scene) -> None:
 
 @given(scenes())
 def test_an_operation_can_be_kept_as_json_between_its_steps(scene: Scene) -> None:
-    kept, plain = scene.cluster_ops(), scene.cluster_ops()
+    stored, plain = scene.cluster_ops(), scene.cluster_ops()
     state = State()
     for expected in scene.run(plain):
-        state = step(state, kept.request(scene.targets, scene.hooks, scene.options), kept)
+        state = step(state, stored.request(scene.targets, scene.hooks, scene.options), stored)
         assert state == expected
         rows = [result_json(result) for result in state.results]
         state = State(phase=state.phase, message=state.message, results=results_from_json(rows))

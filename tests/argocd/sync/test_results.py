@@ -31,8 +31,8 @@ def results(draw: st.DrawFn) -> Result:
 
 
 @given(st.lists(results(), max_size=4))
-def test_results_survive_their_json(found: list[Result]) -> None:
-    assert results_from_json(result_json(item) for item in found) == tuple(found)
+def test_results_survive_their_json(recorded: list[Result]) -> None:
+    assert results_from_json(result_json(item) for item in recorded) == tuple(recorded)
 
 
 def test_go_leaves_out_what_is_empty_but_the_name() -> None:

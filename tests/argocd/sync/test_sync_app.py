@@ -41,7 +41,7 @@ class Scene:
     settings: Settings
     project: Object
     users: list[str]
-    wanted: list[SyncTarget]
+    compared_targets: list[SyncTarget]
 
     def sync(self) -> AppSync:
         project, _ = decode(self.project, AppProject)
@@ -60,8 +60,8 @@ class Scene:
         self.users.append(user)
         return self.cluster_ops
 
-    def compare(self, wanted: SyncTarget) -> Comparison:
-        self.wanted.append(wanted)
+    def compare(self, target: SyncTarget) -> Comparison:
+        self.compared_targets.append(target)
         app, _ = decode(self.app, Application)
         project, _ = decode(self.project, AppProject)
         assert app is not None
@@ -92,7 +92,7 @@ def scene(*targets: Object, live: Sequence[Object] = (), **more: Json) -> Scene:
         settings=Settings(),
         project=OPEN_PROJECT,
         users=[],
-        wanted=[],
+        compared_targets=[],
     )
 
 
@@ -140,18 +140,18 @@ def test_neither_a_dry_run_nor_a_part_is_a_deployment(sync: Object) -> None:
 
 def test_only_selected_resources_are_synced() -> None:
     chosen: Json = [{"kind": "ConfigMap", "name": "b"}]
-    here = scene(config_map("a"), config_map("b"))
-    here.sync_pass(resources=chosen)
-    assert here.cluster_ops.names == {"b"}
+    app_scene = scene(config_map("a"), config_map("b"))
+    app_scene.sync_pass(resources=chosen)
+    assert app_scene.cluster_ops.names == {"b"}
 
 
 def test_an_object_that_only_copied_its_mark_is_not_pruned() -> None:
     extra, copied = config_map("extra"), config_map("copied")
     annotations = fields(fields(copied["metadata"])["annotations"])
     annotations["argocd.argoproj.io/tracking-id"] = "shop:/ConfigMap:shop/original"
-    here = scene(live=[extra, copied])
-    here.sync_pass(prune=True)
-    assert here.cluster_ops.names == {"copied"}
+    app_scene = scene(live=[extra, copied])
+    app_scene.sync_pass(prune=True)
+    assert app_scene.cluster_ops.names == {"copied"}
 
 
 def test_no_operation() -> None:
@@ -170,21 +170,21 @@ def _deny(schedule: str) -> Object:
 
 
 def test_a_window_leaves_the_operation_as_it_is() -> None:
-    here = scene(config_map())
-    here.project = _deny("0 0 * * *")
-    sync_pass = here.sync_pass()
+    app_scene = scene(config_map())
+    app_scene.project = _deny("0 0 * * *")
+    sync_pass = app_scene.sync_pass()
     assert _phase_and_message(sync_pass) == ("Running", "Sync operation blocked by sync window")
-    assert (here.cluster_ops.names, here.wanted) == (set(), [])
-    ending = sync_app(here.sync(), {**started(), "phase": "Terminating", "message": "ending"})
+    assert (app_scene.cluster_ops.names, app_scene.compared_targets) == (set(), [])
+    ending = sync_app(app_scene.sync(), {**started(), "phase": "Terminating", "message": "ending"})
     assert _phase_and_message(ending) == ("Terminating", "ending")
-    here.project = _deny("nonsense")
-    assert _phase_and_message(here.sync_pass())[1].startswith(
+    app_scene.project = _deny("nonsense")
+    assert _phase_and_message(app_scene.sync_pass())[1].startswith(
         "Sync operation blocked by sync window: invalid sync windows: "
     )
 
 
 def test_a_comparison_that_cannot_be_made() -> None:
-    def refuse(_wanted: SyncTarget) -> Comparison:
+    def refuse(_target: SyncTarget) -> Comparison:
         raise NotCompared("no cache")
 
     sync = replace(scene().sync(), compare=refuse)
@@ -214,55 +214,58 @@ def test_a_cluster_that_nobody_knows() -> None:
     )
 
 
-def test_the_project_is_asked_for_each_object() -> None:
-    here = scene(config_map())
-    here.project = {**OPEN_PROJECT, "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]}}
+def test_the_project_is_checked_for_each_object() -> None:
+    app_scene = scene(config_map())
+    app_scene.project = {
+        **OPEN_PROJECT,
+        "spec": {"destinations": [{"server": "*", "namespace": "elsewhere"}]},
+    }
     message = "namespace shop is not permitted in project 'default'"
-    assert _phase_and_message(here.sync_pass()) == (
+    assert _phase_and_message(app_scene.sync_pass()) == (
         "Failed",
         f"one or more synchronization tasks are not valid: {message}",
     )
 
 
-def test_overrides_that_cannot_be_read_stop_it() -> None:
-    here = scene(config_map())
-    here.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
-    phase, message = _phase_and_message(here.sync_pass())
-    assert (phase, here.cluster_ops.names) == ("Error", set())
+def test_unreadable_overrides_stop_the_sync() -> None:
+    app_scene = scene(config_map())
+    app_scene.settings = Settings.from_config_maps({"data": {"resource.customizations": "- no map"}}, None)
+    phase, message = _phase_and_message(app_scene.sync_pass())
+    assert (phase, app_scene.cluster_ops.names) == ("Error", set())
     assert message.startswith("Failed to load resource overrides: ")
 
 
 def test_impersonation() -> None:
     account: Object = {"server": "*", "namespace": "*", "defaultServiceAccount": "deployer"}
-    here = scene(config_map())
-    here.settings = Settings(impersonation_enabled=True)
+    app_scene = scene(config_map())
+    app_scene.settings = Settings(impersonation_enabled=True)
     message = f"no matching service account found for destination server {SERVER} and namespace shop"
-    assert _phase_and_message(here.sync_pass()) == ("Error", message)
-    here.project = {
+    assert _phase_and_message(app_scene.sync_pass()) == ("Error", message)
+    app_scene.project = {
         **OPEN_PROJECT,
         "spec": {**fields(OPEN_PROJECT["spec"]), "destinationServiceAccounts": [account]},
     }
-    assert _phase_and_message(here.sync_pass())[0] == "Succeeded"
-    assert here.users == ["system:serviceaccount:shop:deployer"]
+    assert _phase_and_message(app_scene.sync_pass())[0] == "Succeeded"
+    assert app_scene.users == ["system:serviceaccount:shop:deployer"]
 
 
-def test_ignored_fields_keep_their_live_value_when_asked_so() -> None:
+def test_ignored_fields_keep_their_live_value_if_respected() -> None:
     rules: Json = [{"kind": "ConfigMap", "jsonPointers": ["/data/held"]}]
     git, live = config_map(data={"held": "git", "k": "new"}), config_map(data={"held": "live", "k": "old"})
-    for options, with_hook_finalizer in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
-        here = scene(git, live=[live], spec={"ignoreDifferences": rules})
-        here.sync_pass(syncOptions=[*options])
-        data = dig(here.cluster_ops.objects[ref_of(git).key], "data")
-        assert data == {"held": with_hook_finalizer, "k": "new"}
+    for options, expected in ((["RespectIgnoreDifferences=true"], "live"), ([], "git")):
+        app_scene = scene(git, live=[live], spec={"ignoreDifferences": rules})
+        app_scene.sync_pass(syncOptions=[*options])
+        data = dig(app_scene.cluster_ops.objects[ref_of(git).key], "data")
+        assert data == {"held": expected, "k": "new"}
 
 
 def test_a_prune_is_confirmed_by_a_late_enough_annotation() -> None:
     extra = config_map("extra")
     fields(fields(extra["metadata"])["annotations"])["argocd.argoproj.io/sync-options"] = "Prune=confirm"
     for when, phase in (("2026-03-02T02:59:59Z", "Running"), ("2026-03-02T03:00:00Z", "Succeeded")):
-        here = scene(live=[extra])
-        here.app = application(annotations={"argocd.argoproj.io/deletion-approved": when})
-        assert _phase_and_message(here.sync_pass(prune=True))[0] == phase
+        app_scene = scene(live=[extra])
+        app_scene.app = application(annotations={"argocd.argoproj.io/deletion-approved": when})
+        assert _phase_and_message(app_scene.sync_pass(prune=True))[0] == phase
 
 
 class _Unknown(MemoryGround):
@@ -270,11 +273,11 @@ class _Unknown(MemoryGround):
         return (Ref(group="", version="v2", kind="ConfigMap", name=""),)
 
 
-def test_messages_of_resources_are_put_in_better_words_but_not_that_of_the_operation() -> None:
-    here = scene(config_map())
+def test_messages_of_resources_are_augmented_but_not_that_of_the_operation() -> None:
+    app_scene = scene(config_map())
     raw = "the server could not find the requested resource"
-    here.cluster_ops = _Unknown(refusals={"settings": raw})
-    sync_pass = here.sync_pass()
+    app_scene.cluster_ops = _Unknown(refusals={"settings": raw})
+    sync_pass = app_scene.sync_pass()
     assert _phase_and_message(sync_pass)[1].endswith(raw)
     message = text(dig(sync_pass.operation_state, "syncResult", "resources", 0, "message"))
     assert 'Version "v2" of /ConfigMap is installed' in message
@@ -286,20 +289,20 @@ class _Silent(MemoryGround):
 
 
 def test_without_the_served_kinds_the_message_stays() -> None:
-    here = scene(config_map())
+    app_scene = scene(config_map())
     raw = "the server could not find the requested resource"
-    here.cluster_ops = _Silent(refusals={"settings": raw})
-    assert dig(here.sync_pass().operation_state, "syncResult", "resources", 0, "message") == raw
+    app_scene.cluster_ops = _Silent(refusals={"settings": raw})
+    assert dig(app_scene.sync_pass().operation_state, "syncResult", "resources", 0, "message") == raw
 
 
-def test_the_namespace_is_made_with_its_metadata() -> None:
+def test_the_namespace_is_created_with_its_metadata() -> None:
     policy: Object = {"managedNamespaceMetadata": {"labels": {"team": "shop"}}}
-    here = scene(config_map(), spec={"syncPolicy": policy})
-    sync_pass = here.sync_pass(syncOptions=["CreateNamespace=true"])
+    app_scene = scene(config_map(), spec={"syncPolicy": policy})
+    sync_pass = app_scene.sync_pass(syncOptions=["CreateNamespace=true"])
     assert dig(sync_pass.operation_state, "syncResult", "managedNamespaceMetadata") == {
         "labels": {"team": "shop"}
     }
-    namespace = next(obj for obj in here.cluster_ops.objects.values() if obj["kind"] == "Namespace")
+    namespace = next(obj for obj in app_scene.cluster_ops.objects.values() if obj["kind"] == "Namespace")
     assert dig(namespace, "metadata", "labels") == {"team": "shop"}
 
 
@@ -308,39 +311,39 @@ def test_terminating() -> None:
     assert _phase_and_message(sync_pass) == ("Failed", "Operation terminated")
 
 
-def _turns(here: Scene) -> Callable[[Object], SyncPass]:
-    return lambda state: sync_app(here.sync(), state)
+def _sync_passes(app_scene: Scene) -> Callable[[Object], SyncPass]:
+    return lambda state: sync_app(app_scene.sync(), state)
 
 
-def test_an_operation_is_retried_with_all_that_it_was_given() -> None:
-    here = scene(config_map())
-    here.cluster_ops.refusals = {"settings": "denied"}
+def test_an_operation_is_retried_with_all_its_parameters() -> None:
+    app_scene = scene(config_map())
+    app_scene.cluster_ops.refusals = {"settings": "denied"}
     source: Object = {"repoURL": "https://git.example.com/shop.git", "helm": {"parameters": [{"name": "a"}]}}
     operation: Object = {
         "sync": {"source": source, "revision": "main"},
         "retry": {"limit": 1, "refresh": True},
         "initiatedBy": {"automated": True},
     }
-    first = process(operation, None, _turns(here), now=NOW)
+    first = process(operation, None, _sync_passes(app_scene), now=NOW)
     assert (first.start, first.refresh) == (Start.NEW, None)
     assert text(first.operation_state["message"]).startswith(
         "one or more objects failed to apply, reason: denied. Retrying attempt #1 at"
     )
-    soon = process(operation, first.operation_state, _turns(here), now=NOW)
+    soon = process(operation, first.operation_state, _sync_passes(app_scene), now=NOW)
     assert (soon.start, soon.sync_pass, soon.operation_state) == (Start.WAITING, None, first.operation_state)
-    here.cluster_ops.refusals = {}
-    later = process(operation, first.operation_state, _turns(here), now=NOW + timedelta(minutes=5))
+    app_scene.cluster_ops.refusals = {}
+    later = process(operation, first.operation_state, _sync_passes(app_scene), now=NOW + timedelta(minutes=5))
     assert (later.start, later.refresh) == (Start.RETRIED, CompareWith.CompareWithLatest)
     assert (later.operation_state["phase"], later.operation_state["retryCount"]) == ("Succeeded", 1)
     assert later.operation_state["finishedAt"] == "2026-03-02T03:15:00Z"
     assert later.operation_state["startedAt"] == first.operation_state["startedAt"]
     assert dig(later.operation_state, "syncResult", "source") == source
-    assert [item.revisions for item in here.wanted] == [("main",), ("",)]
+    assert [item.revisions for item in app_scene.compared_targets] == [("main",), ("",)]
 
 
 def test_an_operation_that_takes_too_long_is_terminated() -> None:
-    here = scene(config_map())
+    app_scene = scene(config_map())
     state = started()
-    result = process({"sync": {}}, state, _turns(here), now=NOW, timeout=timedelta(minutes=5))
+    result = process({"sync": {}}, state, _sync_passes(app_scene), now=NOW, timeout=timedelta(minutes=5))
     assert result.start is Start.TIMED_OUT
     assert result.operation_state["message"] == "Operation terminated, triggered by controller sync timeout"

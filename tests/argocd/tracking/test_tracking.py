@@ -70,11 +70,11 @@ def test_moving_from_labels_to_annotations_is_no_difference() -> None:
 def test_the_mark_of_another_app_stays_a_difference() -> None:
     desired = tracking.with_tracking(config_map(), app="shop", method="annotation+label")
     live = tracking.with_tracking(config_map(), app="other", method="annotation+label")
-    seen = tracking.normalized_live(
+    normalized = tracking.normalized_live(
         desired, live, method="annotation+label", label_key=tracking.INSTANCE_LABEL
     )
-    assert seen is not None
-    assert dig(seen, "metadata", "annotations", tracking.TRACKING_ID) == "other:/ConfigMap:/settings"
+    assert normalized is not None
+    assert dig(normalized, "metadata", "annotations", tracking.TRACKING_ID) == "other:/ConfigMap:/settings"
 
 
 def test_a_copied_mark_does_not_make_an_object_ours() -> None:

@@ -95,16 +95,16 @@ def test_in_the_background_they_are_gone_at_once() -> None:
     leaving.has()
 
 
-def test_the_next_wave_waits_for_whatever_holds_one_of_the_last() -> None:
+def test_the_next_wave_waits_for_finalizers_of_the_last_one() -> None:
     leaving = Leaving(f"{RESOURCES}/background")
-    held = mine(marked(a_config("held"), wave="1"))
-    held["metadata"] = {**fields(held["metadata"]), "finalizers": ["example.com/hold"]}
-    leaving.shop.apply(held)
+    blocked = mine(marked(a_config("held"), wave="1"))
+    blocked["metadata"] = {**fields(blocked["metadata"]), "finalizers": ["example.com/hold"]}
+    leaving.shop.apply(blocked)
     leaving.shop.apply(mine(a_config("a")))
     for _ in range(2):
         assert leaving.look().waits_for == "2 objects remaining for deletion"
         leaving.has("a", "held")
-    live = leaving.shop.live(held)
+    live = leaving.shop.live(blocked)
     meta = {key: value for key, value in fields(live["metadata"]).items() if key != "finalizers"}
     leaving.shop.cluster_ops.update({**live, "metadata": meta}, dry_run=False)
     assert leaving.look() == Finalized(finalizers=())
@@ -117,11 +117,11 @@ def test_without_the_finalizer_they_stay() -> None:
     leaving.has("a")
 
 
-def test_what_stays_behind() -> None:
+def test_delete_false_and_definitions_are_not_deleted() -> None:
     leaving = Leaving(f"{RESOURCES}/background", options=["Delete=false"])
-    kept = mine(a_config("kept"))
-    gone = mine(marked(a_config("gone"), options="Delete=true"))
-    for obj in (kept, gone, mine(a_definition())):
+    retained = mine(a_config("kept"))
+    deleted = mine(marked(a_config("gone"), options="Delete=true"))
+    for obj in (retained, deleted, mine(a_definition())):
         leaving.shop.apply(obj)
     assert leaving.look() == Finalized(finalizers=())
     leaving.has("kept", "widgets.shop.example")

@@ -13,9 +13,9 @@ HEALTHY, SUSPENDED, PROGRESSING = HealthCode.HEALTHY, HealthCode.SUSPENDED, Heal
 DEGRADED, UNKNOWN, MISSING = HealthCode.DEGRADED, HealthCode.UNKNOWN, HealthCode.MISSING
 
 
-def said(kind: str, status: str, message: str | None = None, **more: Json) -> Object:
-    words: Object = {} if message is None else {"message": message}
-    return {"type": kind, "status": status, **words, **more}
+def condition(kind: str, status: str, message: str | None = None, **more: Json) -> Object:
+    optional: Object = {} if message is None else {"message": message}
+    return {"type": kind, "status": status, **optional, **more}
 
 
 def judged(group: str, kind: str, **parts: Json) -> HealthVerdict:
@@ -30,32 +30,37 @@ def by_conditions(group: str, kind: str, *conditions: Json, **status: Json) -> H
 
 def test_a_certificate_in_renewal_is_progressing_though_it_is_ready() -> None:
     verdict = by_conditions(
-        "cert-manager.io", "Certificate", said("Ready", "True", "up"), said("Issuing", "True", "renewing")
+        "cert-manager.io",
+        "Certificate",
+        condition("Ready", "True", "up"),
+        condition("Issuing", "True", "renewing"),
     )
     assert verdict == HealthVerdict(PROGRESSING, "renewing")
-    assert by_conditions("cert-manager.io", "Certificate", said("Ready", "True", "up")) == HealthVerdict(
+    assert by_conditions("cert-manager.io", "Certificate", condition("Ready", "True", "up")) == HealthVerdict(
         HEALTHY, "up"
     )
 
 
 def test_a_condition_without_a_message_gives_a_verdict_without_one() -> None:
-    assert by_conditions("bitnami.com", "SealedSecret", said("Synced", "False")) == HealthVerdict(DEGRADED)
+    assert by_conditions("bitnami.com", "SealedSecret", condition("Synced", "False")) == HealthVerdict(
+        DEGRADED
+    )
 
 
 class TestCustomResourceDefinition:
     GROUP, KIND = "apiextensions.k8s.io", "CustomResourceDefinition"
 
     def test_established(self) -> None:
-        verdict = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"))
+        verdict = by_conditions(self.GROUP, self.KIND, condition("Established", "True", "ok"))
         assert verdict == HealthVerdict(HEALTHY, "CRD is healthy")
 
     def test_a_bad_schema_shows_even_after_established(self) -> None:
-        bad = said("NonStructuralSchema", "True", "spec.x: must not be empty")
-        verdict = by_conditions(self.GROUP, self.KIND, said("Established", "True", "ok"), bad)
+        bad = condition("NonStructuralSchema", "True", "spec.x: must not be empty")
+        verdict = by_conditions(self.GROUP, self.KIND, condition("Established", "True", "ok"), bad)
         assert verdict == HealthVerdict(DEGRADED, "Schema violations found: spec.x: must not be empty")
 
     def test_a_missing_message_is_an_error_where_it_is_part_of_a_sentence(self) -> None:
-        verdict = by_conditions(self.GROUP, self.KIND, said("NamesAccepted", "False"))
+        verdict = by_conditions(self.GROUP, self.KIND, condition("NamesAccepted", "False"))
         assert verdict == HealthVerdict(UNKNOWN, "cannot perform concat operation between string and nil")
 
     def test_without_a_status_the_script_fails(self) -> None:
@@ -97,8 +102,10 @@ class TestRollout:
             "annotations": {"rollout.argoproj.io/workload-generation": "5"},
         }
         waiting = self.rollout({"workloadRef": {}}, metadata, phase="Healthy", workloadObservedGeneration="4")
-        seen = self.rollout({"workloadRef": {}}, metadata, phase="Healthy", workloadObservedGeneration="5")
-        assert (waiting.code, seen.code) == (PROGRESSING, HEALTHY)
+        observed = self.rollout(
+            {"workloadRef": {}}, metadata, phase="Healthy", workloadObservedGeneration="5"
+        )
+        assert (waiting.code, observed.code) == (PROGRESSING, HEALTHY)
 
     def test_an_old_controller_without_phases(self) -> None:
         counts: Object = {"replicas": 2, "updatedReplicas": 2, "availableReplicas": 2}
@@ -114,7 +121,7 @@ class TestCrossplane:
     GROUP = "ec2.aws.upbound.io"
 
     def test_ready_does_not_hide_what_is_not_synced(self) -> None:
-        conditions = said("Ready", "True"), said("Synced", "False", "no permission")
+        conditions = condition("Ready", "True"), condition("Synced", "False", "no permission")
         assert by_conditions(self.GROUP, "VPC", *conditions) == HealthVerdict(DEGRADED, "no permission")
 
     def test_no_status_at_all_is_up_to_date(self) -> None:
@@ -126,7 +133,7 @@ class TestCrossplane:
         assert judged(self.GROUP, "ProviderConfig", status={"users": 2}).message == "Resource is in use."
 
     def test_upbound_knows_ready_only_and_crossplane_more(self) -> None:
-        healthy = said("Healthy", "True")
+        healthy = condition("Healthy", "True")
         assert by_conditions(self.GROUP, "VPC", healthy).code == PROGRESSING
         assert by_conditions("pkg.crossplane.io", "Function", healthy).code == HEALTHY
 
@@ -139,29 +146,29 @@ class TestGatewayApi:
         return judged(self.GROUP, kind, metadata={"generation": 2}, status={"parents": [parent]})
 
     def test_a_route_that_its_gateway_refuses(self) -> None:
-        refused = said("Accepted", "False", "no matching listener", observedGeneration=2)
+        refused = condition("Accepted", "False", "no matching listener", observedGeneration=2)
         expected = HealthVerdict(DEGRADED, "Parent public: no matching listener")
         assert self.route("HTTPRoute", refused) == self.route("GRPCRoute", refused) == expected
 
     def test_an_outdated_complaint_counts_for_grpc_only(self) -> None:
-        old = said("Accepted", "False", "no matching listener", observedGeneration=1)
+        old = condition("Accepted", "False", "no matching listener", observedGeneration=1)
         assert self.route("HTTPRoute", old) == HealthVerdict(PROGRESSING, "Waiting for HTTPRoute status")
         assert self.route("GRPCRoute", old).code == DEGRADED
 
     def test_unresolved_references_go_before_not_accepted(self) -> None:
-        refused, unresolved = said("Accepted", "False", "a"), said("ResolvedRefs", "False")
+        refused, unresolved = condition("Accepted", "False", "a"), condition("ResolvedRefs", "False")
         result = self.route("GRPCRoute", refused, unresolved)
         assert result == HealthVerdict(DEGRADED, "Parent public: Failed condition: ResolvedRefs")
 
     def test_a_listener_still_being_programmed(self) -> None:
-        listener: Object = {"conditions": [said("Programmed", "Unknown")]}
+        listener: Object = {"conditions": [condition("Programmed", "Unknown")]}
         verdict = judged(self.GROUP, "Gateway", status={"conditions": [], "listeners": [listener]})
         assert verdict == HealthVerdict(PROGRESSING, "Listener: Listener is still being programmed")
 
     def test_a_policy_names_the_ancestor_that_lags(self) -> None:
         ancestor: Object = {
             "ancestorRef": {"name": "public"},
-            "conditions": [said("Accepted", "True", observedGeneration=1)],
+            "conditions": [condition("Accepted", "True", observedGeneration=1)],
         }
         status: Object = {"ancestors": [ancestor]}
         verdict = judged(self.GROUP, "BackendTLSPolicy", metadata={"generation": 2}, status=status)
@@ -187,7 +194,7 @@ def test_ceph_tells_health_details_in_order_state_and_its_own_message() -> None:
 def test_config_connector_looks_at_conditions_of_this_generation_only() -> None:
     status: Object = {
         "observedGeneration": 1,
-        "conditions": [said("Ready", "False", "quota", reason="UpdateFailed")],
+        "conditions": [condition("Ready", "False", "quota", reason="UpdateFailed")],
     }
     group = "sql.cnrm.cloud.google.com"
     assert judged(group, "SQLInstance", metadata={"generation": 1}, status=status) == HealthVerdict(
@@ -200,7 +207,7 @@ def test_a_canary_tells_phase_weight_and_conditions() -> None:
     status: Object = {
         "canaryWeight": 20,
         "phase": "Progressing",
-        "conditions": [said("Promoted", "Unknown", "on")],
+        "conditions": [condition("Promoted", "Unknown", "on")],
     }
     verdict = judged("flagger.app", "Canary", status=status)
     assert verdict == HealthVerdict(PROGRESSING, "Progressing --- Canary Weight: 20 % --- on")
@@ -210,13 +217,13 @@ def test_a_canary_tells_phase_weight_and_conditions() -> None:
 
 def test_the_last_condition_of_a_cluster_external_secret_decides() -> None:
     group, kind = "external-secrets.io", "ClusterExternalSecret"
-    conditions = said("NotReady", "True", "old"), said("Ready", "True", "new")
+    conditions = condition("NotReady", "True", "old"), condition("Ready", "True", "new")
     assert by_conditions(group, kind, *conditions) == HealthVerdict(HEALTHY, "new")
     assert by_conditions(group, kind).code == UNKNOWN
 
 
 def test_a_3scale_application_with_a_number_waits_and_without_one_is_degraded() -> None:
-    group, not_ready = "capabilities.3scale.net", said("Ready", "False")
+    group, not_ready = "capabilities.3scale.net", condition("Ready", "False")
     verdict = by_conditions(group, "Application", not_ready)
     assert verdict == HealthVerdict(DEGRADED, "3scale Application is not ready")
     assert by_conditions(group, "Application", not_ready, adminId=4).code == PROGRESSING
@@ -262,7 +269,11 @@ def test_elasticsearch_counts_the_nodes_of_all_sets() -> None:
 
 
 def test_a_machine_pool_lists_what_is_not_well() -> None:
-    conditions = said("Ready", "False", reason="Scaling"), said("Bootstrap", "False"), said("Infra", "True")
+    conditions = (
+        condition("Ready", "False", reason="Scaling"),
+        condition("Bootstrap", "False"),
+        condition("Infra", "True"),
+    )
     verdict = by_conditions("cluster.x-k8s.io", "MachinePool", *conditions, phase="Provisioning")
     assert verdict == HealthVerdict(
         PROGRESSING, "MachinePool is Provisioning: Not Ready (Scaling), Not Bootstrap"
@@ -271,9 +282,9 @@ def test_a_machine_pool_lists_what_is_not_well() -> None:
 
 def test_a_control_plane_tells_all_errors_unless_it_is_ready() -> None:
     group, kind = "controlplane.cluster.x-k8s.io", "AWSManagedControlPlane"
-    errors = [said(name, "False", name, severity="Error") for name in ("a", "b")]
+    errors = [condition(name, "False", name, severity="Error") for name in ("a", "b")]
     assert by_conditions(group, kind, *errors) == HealthVerdict(DEGRADED, "a b ")
-    assert by_conditions(group, kind, *errors, said("Ready", "True")).code == HEALTHY
+    assert by_conditions(group, kind, *errors, condition("Ready", "True")).code == HEALTHY
 
 
 def test_kinds_with_a_state_take_it_from_a_table() -> None:

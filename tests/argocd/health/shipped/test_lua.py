@@ -115,9 +115,9 @@ def test_numbers_are_written_as_lua_writes_them(value: float, expected: str) -> 
 def test_concat_takes_text_and_numbers_only() -> None:
     assert lua.concat("a", 1, "b") == "a1b"
     wrong: list[Json] = [None, True, [], {}]
-    for part in wrong:
+    for operand in wrong:
         with pytest.raises(lua.LuaError, match="cannot perform concat operation between string and"):
-            lua.concat("a", part)
+            lua.concat("a", operand)
 
 
 def test_join_names_the_place_of_what_it_cannot_write() -> None:

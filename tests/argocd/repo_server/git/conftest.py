@@ -14,17 +14,17 @@ from threading import Thread
 import pytest
 
 
-class Made:
+class GitCheckout:
     """A checkout that a test fills; its commits have fixed authors and times."""
 
     def __init__(self, folder: Path) -> None:
         if shutil.which("git") is None:
-            pytest.skip("there is no git here")
+            pytest.skip("git is not installed")
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "-q", "-b", "main")
 
-    def git(self, *arguments: str, given: bytes = b"") -> str:
+    def git(self, *arguments: str, stdin: bytes = b"") -> str:
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.folder.parent),
@@ -37,7 +37,7 @@ class Made:
             "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
         }
         done = subprocess.run(
-            ["git", *arguments], cwd=self.folder, env=env, input=given, capture_output=True, check=False
+            ["git", *arguments], cwd=self.folder, env=env, input=stdin, capture_output=True, check=False
         )
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode().strip()
@@ -53,8 +53,8 @@ class Made:
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Made:
-    return Made(tmp_path / "checkout")
+def checkout(tmp_path: Path) -> GitCheckout:
+    return GitCheckout(tmp_path / "checkout")
 
 
 @contextmanager

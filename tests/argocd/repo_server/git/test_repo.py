@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import whysync
-from tests.argocd.repo_server.git.conftest import Made, served
+from tests.argocd.repo_server.git.conftest import GitCheckout, served
 from whysync.argocd.repo_server.git import (
     GitFailed,
     RevisionUnknown,
@@ -27,31 +27,31 @@ def files_of(root: Path) -> dict[str, str]:
     }
 
 
-def test_the_files_of_a_commit_without_touching_the_work_tree(made: Made) -> None:
-    first = made.commit({"app/a.yaml": "one\n", "b.yaml": "b\n"})
-    second = made.commit({"app/a.yaml": "two\n"})
-    (made.folder / "app/a.yaml").write_text("not committed\n")
-    before = made.git("status", "--porcelain")
-    repo = open_repo(str(made.folder))
+def test_the_files_of_a_commit_without_touching_the_work_tree(checkout: GitCheckout) -> None:
+    first = checkout.commit({"app/a.yaml": "one\n", "b.yaml": "b\n"})
+    second = checkout.commit({"app/a.yaml": "two\n"})
+    (checkout.folder / "app/a.yaml").write_text("not committed\n")
+    before = checkout.git("status", "--porcelain")
+    repo = open_repo(str(checkout.folder))
     with repo.tree(first) as tree:
         assert files_of(tree.root) == {"app/a.yaml": "one\n", "b.yaml": "b\n"}
-        assert made.folder not in tree.root.parents
+        assert checkout.folder not in tree.root.parents
     assert not tree.root.exists()
-    with repo.tree(second) as tree, tree_of_folder(made.folder) as now:
+    with repo.tree(second) as tree, tree_of_folder(checkout.folder) as now:
         assert files_of(tree.root)["app/a.yaml"] == "two\n"
         assert files_of(now.root) == {"app/a.yaml": "not committed\n", "b.yaml": "b\n"}
-    assert made.git("status", "--porcelain") == before
+    assert checkout.git("status", "--porcelain") == before
 
 
-def test_revisions_bases_and_changes(made: Made) -> None:
-    base = made.commit({"a": "1", "old name.yaml": "x"})
-    made.git("checkout", "-q", "-b", "feature")
-    made.git("mv", "old name.yaml", "new\nname.yaml")
-    head = made.commit({"c": "3"})
-    made.git("checkout", "-q", "main")
-    main = made.commit({"a": "2"})
-    made.git("tag", "-a", "v1.0.0", "-m", "one")
-    repo = open_repo(str(made.folder / ".git"))
+def test_revisions_bases_and_changes(checkout: GitCheckout) -> None:
+    base = checkout.commit({"a": "1", "old name.yaml": "x"})
+    checkout.git("checkout", "-q", "-b", "feature")
+    checkout.git("mv", "old name.yaml", "new\nname.yaml")
+    head = checkout.commit({"c": "3"})
+    checkout.git("checkout", "-q", "main")
+    main = checkout.commit({"a": "2"})
+    checkout.git("tag", "-a", "v1.0.0", "-m", "one")
+    repo = open_repo(str(checkout.folder / ".git"))
     assert repo.resolve("") == main
     assert repo.resolve("feature") == head
     assert repo.resolve("1.x") == main
@@ -68,22 +68,22 @@ def test_revisions_bases_and_changes(made: Made) -> None:
         repo.resolve("no-such-branch")
 
 
-def test_a_checkout_knows_its_url_without_credentials(made: Made) -> None:
-    made.commit({"a": "1"})
-    made.git("remote", "add", "origin", "https://user:t0ken@example.org/org/repo.git")
-    (made.folder / "deep/er").mkdir(parents=True)
-    assert open_repo(str(made.folder / "deep/er")).url == "https://example.org/org/repo.git"
+def test_a_checkout_knows_its_url_without_credentials(checkout: GitCheckout) -> None:
+    checkout.commit({"a": "1"})
+    checkout.git("remote", "add", "origin", "https://user:t0ken@example.org/org/repo.git")
+    (checkout.folder / "deep/er").mkdir(parents=True)
+    assert open_repo(str(checkout.folder / "deep/er")).url == "https://example.org/org/repo.git"
 
 
-def test_a_branch_that_only_the_origin_has(made: Made) -> None:
-    commit = made.commit({"a": "1"})
-    made.git("update-ref", "refs/remotes/origin/release", commit)
-    assert open_repo(str(made.folder)).resolve("release") == commit
+def test_a_branch_that_only_the_origin_has(checkout: GitCheckout) -> None:
+    commit = checkout.commit({"a": "1"})
+    checkout.git("update-ref", "refs/remotes/origin/release", commit)
+    assert open_repo(str(checkout.folder)).resolve("release") == commit
 
 
-def test_a_linked_work_tree(made: Made, tmp_path: Path) -> None:
-    made.commit({"a": "1"})
-    made.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+def test_a_linked_work_tree(checkout: GitCheckout, tmp_path: Path) -> None:
+    checkout.commit({"a": "1"})
+    checkout.git("worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
     repo = open_repo(str(tmp_path / "linked"))
     with repo.tree(repo.resolve("other")) as tree:
         assert files_of(tree.root) == {"a": "1"}
@@ -95,9 +95,9 @@ def loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("loopback")
-def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(made: Made, tmp_path: Path) -> None:
-    first = made.commit({"a": "1"})
-    second = made.commit({"a": "2"})
+def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(checkout: GitCheckout, tmp_path: Path) -> None:
+    first = checkout.commit({"a": "1"})
+    second = checkout.commit({"a": "2"})
     with served(tmp_path) as address:
         url = f"{address}/checkout/.git"
         repo = open_repo(url, network=True, cache=tmp_path / "cache")
@@ -110,9 +110,9 @@ def test_a_url_is_fetched_one_commit_at_a_time_into_the_cache(made: Made, tmp_pa
 
 
 @pytest.mark.usefixtures("loopback")
-def test_settings_in_the_cache_are_replaced(made: Made, tmp_path: Path) -> None:
+def test_settings_in_the_cache_are_replaced(checkout: GitCheckout, tmp_path: Path) -> None:
     """A cache may be restored from a place that others can write to."""
-    commit = made.commit({"a": "1"})
+    commit = checkout.commit({"a": "1"})
     mark = tmp_path / "ran"
     with served(tmp_path) as address:
         url = f"{address}/checkout/.git"
@@ -124,8 +124,8 @@ def test_settings_in_the_cache_are_replaced(made: Made, tmp_path: Path) -> None:
             f"url.ext::touch% {mark}#.insteadOf": address,
             "protocol.ext.allow": "always",
         }.items():
-            made.git("config", "--file", str(git_dir / "config"), key, value)
-        (git_dir / "commondir").write_text(str(made.folder / ".git"))
+            checkout.git("config", "--file", str(git_dir / "config"), key, value)
+        (git_dir / "commondir").write_text(str(checkout.folder / ".git"))
         repo = open_repo(url, network=True, cache=tmp_path / "cache")
         with repo.tree(repo.resolve("main")) as tree:
             assert files_of(tree.root) == {"a": "1"}
@@ -141,11 +141,11 @@ def test_a_repository_that_is_not_there(tmp_path: Path) -> None:
         repo.resolve("main")
 
 
-def test_a_file_url_is_read_in_place(made: Made, tmp_path: Path) -> None:
+def test_a_file_url_is_read_in_place(checkout: GitCheckout, tmp_path: Path) -> None:
     """Git's own transport would start a program in that repository, with the repository's settings."""
-    commit = made.commit({"a": "1"})
-    place = tmp_path / "with blank"
-    made.git("clone", "-q", "--bare", str(made.folder), str(place))
+    commit = checkout.commit({"a": "1"})
+    bare = tmp_path / "with blank"
+    checkout.git("clone", "-q", "--bare", str(checkout.folder), str(bare))
     repo = open_repo(f"file://{tmp_path}/with%20blank", cache=tmp_path / "cache")
     assert repo.resolve("main") == commit
     assert repo.url == f"file://{tmp_path}/with%20blank"
@@ -154,12 +154,12 @@ def test_a_file_url_is_read_in_place(made: Made, tmp_path: Path) -> None:
         open_repo(f"file://{tmp_path}/nope")
 
 
-def test_a_protocol_is_allowed_only_for_the_call_that_asks(made: Made) -> None:
-    made.commit({"a": "1"})
-    git = open_repo(str(made.folder)).git
+def test_a_protocol_is_allowed_only_for_the_call_that_asks(checkout: GitCheckout) -> None:
+    checkout.commit({"a": "1"})
+    git = open_repo(str(checkout.folder)).git
     with pytest.raises(GitFailed, match="transport 'file' not allowed"):
-        git.text("ls-remote", str(made.folder))
-    assert "refs/heads/main" in git.text("ls-remote", str(made.folder), protocols="file")
+        git.text("ls-remote", str(checkout.folder))
+    assert "refs/heads/main" in git.text("ls-remote", str(checkout.folder), protocols="file")
 
 
 def test_nothing_is_fetched_from_the_network_unasked(tmp_path: Path) -> None:
@@ -169,21 +169,21 @@ def test_nothing_is_fetched_from_the_network_unasked(tmp_path: Path) -> None:
         assert "t0ken" not in refused.value.what
 
 
-def test_what_is_no_repository(tmp_path: Path) -> None:
-    for place in (str(tmp_path / "nope"), str(tmp_path)):
+def test_a_path_without_a_repository_is_not_found(tmp_path: Path) -> None:
+    for path in (str(tmp_path / "nope"), str(tmp_path)):
         with pytest.raises(NotFound):
-            open_repo(place)
+            open_repo(path)
 
 
-def test_a_commit_that_is_not_there_in_the_words_of_the_repo_server(made: Made) -> None:
-    made.commit({"a": "1"})
+def test_a_missing_commit_fails_with_the_message_of_the_repo_server(checkout: GitCheckout) -> None:
+    checkout.commit({"a": "1"})
     with pytest.raises(GitFailed, match=r"failed to checkout revision f{40}: .*unable to read tree"):
-        open_repo(str(made.folder)).tree("f" * 40)
+        open_repo(str(checkout.folder)).tree("f" * 40)
 
 
-def test_a_revision_that_looks_like_an_option(made: Made) -> None:
-    made.commit({"a": "1"})
-    repo = open_repo(str(made.folder))
+def test_a_revision_that_looks_like_an_option(checkout: GitCheckout) -> None:
+    checkout.commit({"a": "1"})
+    repo = open_repo(str(checkout.folder))
     for name in ("--upload-pack=touch x", "-x", "a\0b"):
         with pytest.raises((GitFailed, RevisionUnknown)):
             repo.commit(name)
@@ -191,16 +191,16 @@ def test_a_revision_that_looks_like_an_option(made: Made) -> None:
             repo.resolve(name)
 
 
-def test_neither_hooks_nor_filters_nor_monitors_run(made: Made, tmp_path: Path) -> None:
+def test_neither_hooks_nor_filters_nor_monitors_run(checkout: GitCheckout, tmp_path: Path) -> None:
     mark = tmp_path / "ran"
-    made.commit({".gitattributes": "*.yaml filter=evil\n", "a.yaml": "kept\n"})
-    hook = made.folder / ".git/hooks/post-checkout"
+    checkout.commit({".gitattributes": "*.yaml filter=evil\n", "a.yaml": "kept\n"})
+    hook = checkout.folder / ".git/hooks/post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text(f"#!/bin/sh\ntouch {mark}\n")
     hook.chmod(0o755)
     for key in ("filter.evil.smudge", "core.fsmonitor", "core.sshCommand", "core.pager", "diff.external"):
-        made.git("config", key, f"touch {mark}")
-    repo = open_repo(str(made.folder))
+        checkout.git("config", key, f"touch {mark}")
+    repo = open_repo(str(checkout.folder))
     head = repo.resolve("HEAD")
     with repo.tree(head) as tree:
         assert files_of(tree.root)["a.yaml"] == "kept\n"
@@ -208,44 +208,44 @@ def test_neither_hooks_nor_filters_nor_monitors_run(made: Made, tmp_path: Path) 
     assert not mark.exists()
 
 
-def test_links_are_kept_as_links_and_submodules_are_named(made: Made) -> None:
-    os.symlink("real.yaml", made.folder / "link.yaml")
-    os.symlink("/etc/passwd", made.folder / "out.yaml")
-    made.commit({"real.yaml": "x"})
-    made.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
-    made.git("commit", "-qm", "submodule")
-    repo = open_repo(str(made.folder))
+def test_links_are_kept_as_links_and_submodules_are_named(checkout: GitCheckout) -> None:
+    os.symlink("real.yaml", checkout.folder / "link.yaml")
+    os.symlink("/etc/passwd", checkout.folder / "out.yaml")
+    checkout.commit({"real.yaml": "x"})
+    checkout.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    checkout.git("commit", "-qm", "submodule")
+    repo = open_repo(str(checkout.folder))
     with repo.tree(repo.resolve("HEAD")) as tree:
         assert os.readlink(tree.root / "link.yaml") == "real.yaml"
         assert os.readlink(tree.root / "out.yaml") == "/etc/passwd"
         assert "submodule at sub" in tree.warnings[0]
 
 
-def forged(made: Made, entries: list[tuple[str, str, str]]) -> str:
+def forged(checkout: GitCheckout, entries: list[tuple[str, str, str]]) -> str:
     """A commit of a tree that `git add` would never make."""
     raw = b"".join(f"{mode} {name}".encode() + b"\0" + bytes.fromhex(blob) for mode, name, blob in entries)
-    tree = made.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", given=raw)
-    return made.git("commit-tree", tree, "-m", "forged")
+    tree = checkout.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
+    return checkout.git("commit-tree", tree, "-m", "forged")
 
 
-def test_a_forged_tree_writes_nothing_outside(made: Made) -> None:
-    blob = made.git("hash-object", "-w", "--stdin", given=b"evil")
-    repo = open_repo(str(made.folder))
+def test_a_forged_tree_writes_nothing_outside(checkout: GitCheckout) -> None:
+    blob = checkout.git("hash-object", "-w", "--stdin", stdin=b"evil")
+    repo = open_repo(str(checkout.folder))
     for name in ("..", ".git", ".GIT", "."):
-        commit = forged(made, [("100644", name, blob)])
+        commit = forged(checkout, [("100644", name, blob)])
         with pytest.raises(Unreadable):
             repo.tree(commit)
 
 
-def test_no_file_is_written_through_a_link(made: Made, tmp_path: Path) -> None:
+def test_no_file_is_written_through_a_link(checkout: GitCheckout, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    blob = made.git("hash-object", "-w", "--stdin", given=b"evil")
-    target = made.git("hash-object", "-w", "--stdin", given=str(outside).encode())
-    inner = made.git("mktree", given=f"100644 blob {blob}\tfile\n".encode())
-    commit = forged(made, [("120000", "a", target), ("40000", "a", inner)])
+    blob = checkout.git("hash-object", "-w", "--stdin", stdin=b"evil")
+    target = checkout.git("hash-object", "-w", "--stdin", stdin=str(outside).encode())
+    inner = checkout.git("mktree", stdin=f"100644 blob {blob}\tfile\n".encode())
+    commit = forged(checkout, [("120000", "a", target), ("40000", "a", inner)])
     with pytest.raises(Unreadable):
-        open_repo(str(made.folder)).tree(commit)
+        open_repo(str(checkout.folder)).tree(commit)
     assert list(outside.iterdir()) == []
 
 
@@ -268,21 +268,21 @@ def test_equal_folders_are_one_identity(tmp_path: Path) -> None:
             tree.close()
 
 
-def test_a_work_tree_without_what_git_ignores(made: Made) -> None:
-    made.commit({".gitignore": "node_modules/\n", "a": "1", "gone": "x"})
-    (made.folder / "gone").unlink()
+def test_a_work_tree_without_what_git_ignores(checkout: GitCheckout) -> None:
+    checkout.commit({".gitignore": "node_modules/\n", "a": "1", "gone": "x"})
+    (checkout.folder / "gone").unlink()
     for path, content in {"node_modules/big": "no", "new/b": "2", "a": "edited"}.items():
-        (made.folder / path).parent.mkdir(exist_ok=True)
-        (made.folder / path).write_text(content)
-    with tree_of_work_tree(str(made.folder / "new")) as tree:
+        (checkout.folder / path).parent.mkdir(exist_ok=True)
+        (checkout.folder / path).write_text(content)
+    with tree_of_work_tree(str(checkout.folder / "new")) as tree:
         assert files_of(tree.root) == {".gitignore": "node_modules/\n", "a": "edited", "new/b": "2"}
 
 
-def test_a_clone_that_holds_only_some_files(made: Made) -> None:
-    commit = made.commit({"a": "kept", "lost/b": "gone"})
-    blob = made.git("rev-parse", "HEAD:lost/b")
-    (made.folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
-    with open_repo(str(made.folder)).tree(commit) as tree:
+def test_a_clone_with_missing_files(checkout: GitCheckout) -> None:
+    commit = checkout.commit({"a": "kept", "lost/b": "gone"})
+    blob = checkout.git("rev-parse", "HEAD:lost/b")
+    (checkout.folder / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with open_repo(str(checkout.folder)).tree(commit) as tree:
         assert files_of(tree.root) == {"a": "kept"}
         assert tree.missing == ("lost/b",)
         assert "partial clone" in tree.warnings[0]
@@ -295,46 +295,46 @@ def test_a_very_deep_folder_is_refused(tmp_path: Path) -> None:
         tree_of_folder(tmp_path)
 
 
-def test_upstreams_reflogs_and_fetched_heads_are_revisions(made: Made, tmp_path: Path) -> None:
-    first = made.commit({"a": "1"})
-    made.git("clone", "-q", "--bare", str(made.folder), str(tmp_path / "origin"))
-    made.git("remote", "add", "origin", str(tmp_path / "origin"))
-    made.git("fetch", "-q", "origin")
-    made.git("branch", "-q", "--set-upstream-to=origin/main")
-    second = made.commit({"a": "2"})
-    repo = open_repo(str(made.folder))
+def test_upstreams_reflogs_and_fetched_heads_are_revisions(checkout: GitCheckout, tmp_path: Path) -> None:
+    first = checkout.commit({"a": "1"})
+    checkout.git("clone", "-q", "--bare", str(checkout.folder), str(tmp_path / "origin"))
+    checkout.git("remote", "add", "origin", str(tmp_path / "origin"))
+    checkout.git("fetch", "-q", "origin")
+    checkout.git("branch", "-q", "--set-upstream-to=origin/main")
+    second = checkout.commit({"a": "2"})
+    repo = open_repo(str(checkout.folder))
     assert repo.commit("@{upstream}") == repo.commit("HEAD@{1}") == repo.commit("FETCH_HEAD") == first
     assert repo.commit("HEAD") == second
 
 
-def test_a_shallow_clone(made: Made, tmp_path: Path) -> None:
-    made.commit({"a": "1"})
-    base = made.commit({"a": "2"})
-    head = made.commit({"a": "3"})
-    made.git("clone", "-q", "--depth=2", f"file://{made.folder}", str(tmp_path / "shallow"))
+def test_a_shallow_clone(checkout: GitCheckout, tmp_path: Path) -> None:
+    checkout.commit({"a": "1"})
+    base = checkout.commit({"a": "2"})
+    head = checkout.commit({"a": "3"})
+    checkout.git("clone", "-q", "--depth=2", f"file://{checkout.folder}", str(tmp_path / "shallow"))
     assert open_repo(str(tmp_path / "shallow")).merge_base(base, head) == base
 
 
-def test_a_split_index(made: Made) -> None:
-    made.commit({"a": "1", ".gitignore": "c\n"})
-    made.git("update-index", "--split-index")
-    (made.folder / "b").write_text("2")
-    (made.folder / "c").write_text("3")
-    made.git("add", "b")
-    (made.folder / ".git/info").mkdir(exist_ok=True)
-    (made.folder / ".git/info/exclude").write_text("d\n")
-    (made.folder / "d").write_text("4")
-    with tree_of_work_tree(str(made.folder)) as tree:
+def test_a_split_index(checkout: GitCheckout) -> None:
+    checkout.commit({"a": "1", ".gitignore": "c\n"})
+    checkout.git("update-index", "--split-index")
+    (checkout.folder / "b").write_text("2")
+    (checkout.folder / "c").write_text("3")
+    checkout.git("add", "b")
+    (checkout.folder / ".git/info").mkdir(exist_ok=True)
+    (checkout.folder / ".git/info/exclude").write_text("d\n")
+    (checkout.folder / "d").write_text("4")
+    with tree_of_work_tree(str(checkout.folder)) as tree:
         assert files_of(tree.root) == {"a": "1", ".gitignore": "c\n", "b": "2"}
 
 
-def test_a_partial_clone_as_git_makes_it(made: Made, tmp_path: Path) -> None:
-    """Nothing is fetched, and the command that whysync names gets what is missing."""
-    old = made.commit({"p/a": "1", "p/b": "b"})
-    made.commit({"p/a": "2"})
-    made.git("config", "uploadpack.allowFilter", "true")
-    clone = Made(tmp_path / "clone")
-    clone.git("remote", "add", "origin", f"file://{made.folder}")
+def test_a_partial_clone_as_git_makes_it(checkout: GitCheckout, tmp_path: Path) -> None:
+    """Nothing is fetched; the command in the warning fetches what is missing."""
+    old = checkout.commit({"p/a": "1", "p/b": "b"})
+    checkout.commit({"p/a": "2"})
+    checkout.git("config", "uploadpack.allowFilter", "true")
+    clone = GitCheckout(tmp_path / "clone")
+    clone.git("remote", "add", "origin", f"file://{checkout.folder}")
     clone.git("fetch", "-q", "--filter=blob:none", "origin")
     clone.git("checkout", "-q", "-f", "-B", "main", "origin/main")
     repo = open_repo(str(clone.folder))
@@ -360,62 +360,62 @@ def owned_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
 
 
-def test_a_repository_of_somebody_else_is_refused(
-    made: Made, request: pytest.FixtureRequest, tmp_path: Path
+def test_a_repository_owned_by_another_user_is_refused(
+    checkout: GitCheckout, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    made.commit({"a": "1"})
-    made.git("config", "safe.directory", "*")  # the repository itself has no say in this
+    checkout.commit({"a": "1"})
+    checkout.git("config", "safe.directory", "*")  # settings of the repository itself do not count
     request.getfixturevalue("owned_by_others")
-    for place in (made.folder, made.folder / ".git"):
+    for path in (checkout.folder, checkout.folder / ".git"):
         with pytest.raises(Unreadable) as refused:
-            open_repo(str(place))
+            open_repo(str(path))
         assert "another user owns it" in refused.value.what
-        assert refused.value.next.endswith(f"git config --global --add safe.directory {made.folder}")
+        assert refused.value.next.endswith(f"git config --global --add safe.directory {checkout.folder}")
     with pytest.raises(Unreadable, match="another user owns it"):
-        tree_of_work_tree(str(made.folder))
+        tree_of_work_tree(str(checkout.folder))
     (tmp_path / ".gitconfig").write_text("[safe]\n\tdirectory = /elsewhere\n")
     with pytest.raises(Unreadable):
-        open_repo(str(made.folder))
+        open_repo(str(checkout.folder))
 
 
 @pytest.mark.parametrize("trust", ["{repo}", "*", "~/checkout"])
 def test_the_users_own_safe_directories_count(
-    trust: str, made: Made, request: pytest.FixtureRequest, tmp_path: Path
+    trust: str, checkout: GitCheckout, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    commit = made.commit({"a": "1"})
+    commit = checkout.commit({"a": "1"})
     request.getfixturevalue("owned_by_others")
-    value = trust.replace("{repo}", str(made.folder))
+    value = trust.replace("{repo}", str(checkout.folder))
     trusted = f"[safe]\n\tdirectory = /elsewhere\n\tdirectory = {value}\n"
     (tmp_path / ".gitconfig").write_text(f"{trusted}[core]\n\tfsmonitor = touch {tmp_path}/ran\n")
-    repo = open_repo(str(made.folder))
-    with repo.tree(repo.resolve("main")) as tree, tree_of_work_tree(str(made.folder)) as now:
+    repo = open_repo(str(checkout.folder))
+    with repo.tree(repo.resolve("main")) as tree, tree_of_work_tree(str(checkout.folder)) as now:
         assert files_of(tree.root) == files_of(now.root) == {"a": "1"}
     assert repo.resolve("HEAD") == commit
     assert not (tmp_path / "ran").exists()
 
 
 def test_safe_directories_of_the_environment_count(
-    made: Made, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    checkout: GitCheckout, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As CI systems pass them to containers."""
-    commit = made.commit({"a": "1"})
+    commit = checkout.commit({"a": "1"})
     request.getfixturevalue("owned_by_others")
     monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "safe.directory")
-    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(made.folder))
-    assert open_repo(str(made.folder)).resolve("main") == commit
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(checkout.folder))
+    assert open_repo(str(checkout.folder)).resolve("main") == commit
 
 
-def test_a_broken_repository_is_not_taken_for_one_of_somebody_else(made: Made) -> None:
-    (made.folder / ".git/HEAD").write_text("junk")
+def test_a_broken_repository_is_not_reported_as_owned_by_another_user(checkout: GitCheckout) -> None:
+    (checkout.folder / ".git/HEAD").write_text("junk")
     with pytest.raises(NotFound):
-        open_repo(str(made.folder))
+        open_repo(str(checkout.folder))
 
 
-def test_a_sparse_index(made: Made) -> None:
-    made.commit({"p/a": "1", "q/r/b": "2"})
-    made.git("sparse-checkout", "set", "--cone", "--sparse-index", "p")
-    with tree_of_work_tree(str(made.folder)) as tree:
+def test_a_sparse_index(checkout: GitCheckout) -> None:
+    checkout.commit({"p/a": "1", "q/r/b": "2"})
+    checkout.git("sparse-checkout", "set", "--cone", "--sparse-index", "p")
+    with tree_of_work_tree(str(checkout.folder)) as tree:
         assert files_of(tree.root) == {"p/a": "1"}
 
 

@@ -63,7 +63,7 @@ def test_an_annotated_tag_leads_to_its_commit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("constraint", "expected"),
     [
         ("*", "v2.1"),
         ("x", "v2.1"),
@@ -82,9 +82,9 @@ def test_an_annotated_tag_leads_to_its_commit() -> None:
         ("9.x", None),
     ],
 )
-def test_ranges(wanted: str, found: str | None) -> None:
+def test_ranges(constraint: str, expected: str | None) -> None:
     tags = ["v1.0.0", "v1.2.3", "1.3.0-rc.1", "2.0.0", "0.3.1", "0.3.9", "v2.1", "latest"]
-    assert newest(wanted, tags) == found
+    assert newest(constraint, tags) == expected
 
 
 @pytest.mark.parametrize("branch", ["main", "release-1", "feature/1.0", "", "1.0.0", "v1", "a" * 500])
@@ -96,13 +96,13 @@ _VERSIONS = st.from_regex(r"\A[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-[a-z0-9]{1,3}(
 
 
 @given(_VERSIONS, _VERSIONS)
-def test_the_order_of_versions_is_one(one: str, other: str) -> None:
-    left, right = version_of(one), version_of(other)
+def test_the_order_of_versions_is_antisymmetric(first: str, second: str) -> None:
+    left, right = version_of(first), version_of(second)
     assert left is not None
     assert right is not None
     assert compare(left, right) == -compare(right, left)
 
 
 @given(st.text(max_size=300))
-def test_no_text_breaks_the_reader_of_ranges(wanted: str) -> None:
-    newest(wanted, ["1.0.0"])
+def test_no_text_breaks_the_reader_of_ranges(constraint: str) -> None:
+    newest(constraint, ["1.0.0"])

@@ -31,11 +31,11 @@ MakeTree = Callable[[Mapping[str, str]], Tree]
 
 @pytest.fixture
 def tree_of(tmp_path: Path) -> Iterator[MakeTree]:
-    made: list[Tree] = []
+    trees: list[Tree] = []
 
     def make(files: Mapping[str, str]) -> Tree:
-        """Of a file's content; `-> target` makes a link."""
-        folder = tmp_path / f"tree{len(made)}"
+        """A tree with these files; the content `-> target` creates a symbolic link."""
+        folder = tmp_path / f"tree{len(trees)}"
         for path, content in files.items():
             full = folder / path
             full.parent.mkdir(parents=True, exist_ok=True)
@@ -44,24 +44,29 @@ def tree_of(tmp_path: Path) -> Iterator[MakeTree]:
             else:
                 full.write_text(content)
         folder.mkdir(exist_ok=True)
-        made.append(tree_of_folder(folder))
-        return made[-1]
+        trees.append(tree_of_folder(folder))
+        return trees[-1]
 
     yield make
-    for tree in made:
+    for tree in trees:
         tree.close()
 
 
 def rendered(
     tree: Tree, path: str = "app", *, options: RenderOptions | None = None, **source: Json
 ) -> RenderedSource:
-    given: Object = {"repoURL": "https://example.org/r.git", "path": path, "targetRevision": "main", **source}
-    return render(APP, given, tree, commit=COMMIT, options=options or RenderOptions())
+    full_source: Object = {
+        "repoURL": "https://example.org/r.git",
+        "path": path,
+        "targetRevision": "main",
+        **source,
+    }
+    return render(APP, full_source, tree, commit=COMMIT, options=options or RenderOptions())
 
 
-def names(made: RenderedSource) -> list[str]:
+def names(rendered_source: RenderedSource) -> list[str]:
     result: list[str] = []
-    for obj in made.objects:
+    for obj in rendered_source.objects:
         meta = obj.body.get("metadata")
         result.append(str(meta.get("name")) if isinstance(meta, dict) else "")
     return result

@@ -16,10 +16,10 @@ def test_files_of_one_folder_by_name_with_their_lines(tree_of: MakeTree) -> None
             "app/deep/d.yaml": config_map("d"),
         }
     )
-    made = rendered(tree)
-    assert made.source_type == "Directory"
-    assert names(made) == ["a1", "a2", "b", "c"]
-    assert [str(obj.origin) for obj in made.objects] == [
+    result = rendered(tree)
+    assert result.source_type == "Directory"
+    assert names(result) == ["a1", "a2", "b", "c"]
+    assert [str(obj.origin) for obj in result.objects] == [
         "app/a.yaml:2",
         "app/a.yaml:7",
         "app/b.yml:1",
@@ -29,7 +29,7 @@ def test_files_of_one_folder_by_name_with_their_lines(tree_of: MakeTree) -> None
 
 
 @pytest.mark.parametrize(
-    ("settings", "found"),
+    ("settings", "expected"),
     [
         ({"include": "*.yaml"}, ["a", "b", "x"]),
         ({"include": "{a,sub/x}.yaml"}, ["a", "x"]),
@@ -40,10 +40,10 @@ def test_files_of_one_folder_by_name_with_their_lines(tree_of: MakeTree) -> None
     ],
 )
 def test_include_and_exclude_also_cross_folders(
-    tree_of: MakeTree, settings: dict[str, str], found: list[str]
+    tree_of: MakeTree, settings: dict[str, str], expected: list[str]
 ) -> None:
     tree = tree_of({f"app/{name}.yaml": config_map(name[-1]) for name in ("a", "b", "sub/x")})
-    assert names(rendered(tree, directory={"recurse": True, **settings})) == found
+    assert names(rendered(tree, directory={"recurse": True, **settings})) == expected
 
 
 def test_other_endings_only_when_told(tree_of: MakeTree) -> None:
@@ -192,8 +192,8 @@ def test_links_in_a_circle(tree_of: MakeTree) -> None:
 def test_names_with_line_breaks(tree_of: MakeTree) -> None:
     tree = tree_of({"app/a\nb.yaml": config_map("a"), "app/x\ny/c.yaml": config_map("c")})
     assert names(rendered(tree)) == []
-    made = rendered(tree, directory={"recurse": True})
-    assert [obj.origin.path for obj in made.objects] == ["app/x\ny/c.yaml"]
+    result = rendered(tree, directory={"recurse": True})
+    assert [obj.origin.path for obj in result.objects] == ["app/x\ny/c.yaml"]
 
 
 def test_a_bomb_of_aliases_ends(tree_of: MakeTree) -> None:

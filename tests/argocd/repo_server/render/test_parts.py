@@ -144,8 +144,8 @@ def files_in(tree_of: MakeTree, **refs: RefSource) -> ValuesFiles:
     return ValuesFiles(tree.root / "chart", tree.root, {"ENV": "prod"}, options)
 
 
-def shown(files: ValuesFiles, *given: str, ignore: bool = False) -> list[str]:
-    result = files.all(list(given), ignore_missing=ignore)
+def shown(files: ValuesFiles, *paths: str, ignore: bool = False) -> list[str]:
+    result = files.all(list(paths), ignore_missing=ignore)
     return [item.replace(f"{files.root}/", "") for item in result]
 
 
@@ -300,9 +300,9 @@ def edit(before: Object, wishes: Object) -> Object:
     ],
 )
 def test_kustomizations_are_edited(before: Object, wishes: Object, after: Object) -> None:
-    kept: Json = dict(before)
+    original: Json = dict(before)
     assert edit(before, wishes) == after
-    assert before == kept
+    assert before == original
 
 
 @pytest.mark.parametrize(

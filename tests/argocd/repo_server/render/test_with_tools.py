@@ -13,9 +13,9 @@ def test_a_chart(tree_of: MakeTree) -> None:
             "app/templates/a.yaml": config_map("{{ .Release.Name }}-{{ .Values.suffix }}"),
         }
     )
-    made = rendered(tree, options=options, helm={"valuesObject": {"suffix": "x"}})
-    assert (made.source_type, names(made)) == ("Helm", ["shop-x"])
-    assert str(made.objects[0].origin) == "app/templates/a.yaml"
+    result = rendered(tree, options=options, helm={"valuesObject": {"suffix": "x"}})
+    assert (result.source_type, names(result)) == ("Helm", ["shop-x"])
+    assert str(result.objects[0].origin) == "app/templates/a.yaml"
 
 
 def test_an_overlay_is_left_as_it_was(tree_of: MakeTree) -> None:
@@ -28,8 +28,8 @@ def test_an_overlay_is_left_as_it_was(tree_of: MakeTree) -> None:
             "base/a.yaml": config_map("a"),
         }
     )
-    made = rendered(tree, options=options, kustomize={"namePrefix": "p-"})
-    assert (made.source_type, names(made)) == ("Kustomize", ["p-a"])
-    assert made.objects[0].body["metadata"] == {"name": "p-a"}
-    assert (made.objects[0].origin.path, made.objects[0].origin.made_by) == ("base/a.yaml", "overlay")
+    result = rendered(tree, options=options, kustomize={"namePrefix": "p-"})
+    assert (result.source_type, names(result)) == ("Kustomize", ["p-a"])
+    assert result.objects[0].body["metadata"] == {"name": "p-a"}
+    assert (result.objects[0].origin.path, result.objects[0].origin.made_by) == ("base/a.yaml", "overlay")
     assert (tree.root / "app/kustomization.yaml").read_text() == kustomization

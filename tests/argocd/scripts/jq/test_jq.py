@@ -18,7 +18,7 @@ OBJECT: Object = {
 
 
 @pytest.mark.parametrize(
-    ("expression", "gone"),
+    ("expression", "removed_path"),
     [
         (".spec.replicas", ["spec", "replicas"]),
         ('.metadata.annotations["a/b"]', ["metadata", "annotations", "a/b"]),
@@ -27,15 +27,15 @@ OBJECT: Object = {
         (".spec.replicas?", ["spec", "replicas"]),
     ],
 )
-def test_plain_paths(expression: str, gone: list[str]) -> None:
+def test_plain_paths(expression: str, removed_path: list[str]) -> None:
     assert plain.parse(expression) is not None
     expected = copy(OBJECT)
     parent = expected
-    for step in gone[:-1]:
+    for step in removed_path[:-1]:
         assert isinstance(parent, dict)
         parent = parent[step]
     assert isinstance(parent, dict)
-    del parent[gone[-1]]
+    del parent[removed_path[-1]]
     assert Deletion(expression).apply(OBJECT) == expected
 
 
@@ -50,10 +50,10 @@ def test_plain_paths(expression: str, gone: list[str]) -> None:
     ],
 )
 def test_items_of_lists(expression: str) -> None:
-    left = Deletion(expression).apply(OBJECT)
-    assert isinstance(left, dict)
-    assert isinstance(left["spec"], dict)
-    assert left["spec"]["containers"] == [{"name": "a", "image": "x"}]
+    result = Deletion(expression).apply(OBJECT)
+    assert isinstance(result, dict)
+    assert isinstance(result["spec"], dict)
+    assert result["spec"]["containers"] == [{"name": "a", "image": "x"}]
 
 
 @pytest.mark.parametrize(

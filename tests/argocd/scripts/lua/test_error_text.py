@@ -6,7 +6,7 @@ from whysync.argocd.scripts.lua.process import gopher_syntax_error, gopher_words
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "expected"),
     [
         (
             "<string>:2: bad argument #1 to 'ipairs' (table expected, got no value)",
@@ -23,8 +23,8 @@ from whysync.argocd.scripts.lua.process import gopher_syntax_error, gopher_words
         ("<string>:1: boom", "<string>:1: boom"),
     ],
 )
-def test_words(said: str, expected: str) -> None:
-    assert gopher_words(said) == expected
+def test_error_texts_are_those_of_gopher_lua(message: str, expected: str) -> None:
+    assert gopher_words(message) == expected
 
 
 def test_syntax_errors_that_name_no_token_stay() -> None:

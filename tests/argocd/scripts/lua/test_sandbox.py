@@ -174,7 +174,7 @@ def test_no_way_out(lua: LuaProcess, escape: str, *, open_libs: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "deed",
+    "call",
     [
         "io.open('/etc/passwd')",
         "io.popen('id')",
@@ -188,9 +188,9 @@ def test_no_way_out(lua: LuaProcess, escape: str, *, open_libs: bool) -> None:
         "debug.sethook()",
     ],
 )
-def test_files_and_programs_are_refused_by_name(lua: LuaProcess, deed: str) -> None:
-    result = error(lua, f"local x = {deed}", open_libs=True)
-    assert result == f"<string>:1: whysync does not let scripts use {deed.partition('(')[0]}"
+def test_files_and_programs_are_refused_by_name(lua: LuaProcess, call: str) -> None:
+    result = error(lua, f"local x = {call}", open_libs=True)
+    assert result == f"<string>:1: whysync does not let scripts use {call.partition('(')[0]}"
 
 
 @pytest.mark.parametrize(

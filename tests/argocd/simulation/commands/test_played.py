@@ -77,9 +77,9 @@ class Stage:
         self.does("kubectl create namespace shop")
 
     def does(self, line: str, *objects: Object) -> str:
-        said, failed = self.tries(line, *objects)
-        assert not failed, said
-        return said
+        output, failed = self.tries(line, *objects)
+        assert not failed, output
+        return output
 
     def tries(self, line: str, *objects: Object) -> tuple[str, bool]:
         command, by = command_of(line), Actor(input=objects)
@@ -138,9 +138,9 @@ def test_what_it_cannot_make_so_needs_a_file(stage: Stage, line: str) -> None:
 
 
 def test_deleting_what_is_not_there(stage: Stage) -> None:
-    said, failed = stage.tries("kubectl -n shop delete job migrate")
+    output, failed = stage.tries("kubectl -n shop delete job migrate")
     assert failed
-    assert said == 'Error from server (NotFound): jobs.batch "migrate" not found'
+    assert output == 'Error from server (NotFound): jobs.batch "migrate" not found'
     assert stage.tries("kubectl -n shop delete job.batch migrate --ignore-not-found") == ("", False)
 
 
@@ -192,9 +192,9 @@ def test_settings_are_patched_where_argo_cd_keeps_them(stage: Stage) -> None:
         "timeout.reconciliation": "180s",
         "a": "b",
     }
-    said, failed = stage.tries("""kubectl -n argocd patch configmap argocd-rbac-cm -p '{"data":{}}'""")
+    output, failed = stage.tries("""kubectl -n argocd patch configmap argocd-rbac-cm -p '{"data":{}}'""")
     assert failed
-    assert "not found" in said
+    assert "not found" in output
 
 
 def test_a_project_is_patched(stage: Stage) -> None:
@@ -215,7 +215,7 @@ def test_an_application_is_annotated_and_cannot_be_scaled(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "place", "value"),
+    ("line", "field", "value"),
     [
         ("add-source team https://other", "sourceRepos", "https://other"),
         (
@@ -230,10 +230,10 @@ def test_an_application_is_annotated_and_cannot_be_scaled(stage: Stage) -> None:
         ),
     ],
 )
-def test_a_project_permits_more(stage: Stage, line: str, place: str, value: Json) -> None:
+def test_a_project_permits_more(stage: Stage, line: str, field: str, value: Json) -> None:
     stage.does(f"argocd proj {line}")
     stage.does(f"argocd proj {line}")
-    result = items(dig(stage.argocd.context.projects["team"], "spec", place))
+    result = items(dig(stage.argocd.context.projects["team"], "spec", field))
     assert result.count(value) == 1
 
 
@@ -266,9 +266,9 @@ def test_a_sync_with_its_flags(stage: Stage) -> None:
 
 
 def test_nothing_to_terminate(stage: Stage) -> None:
-    said, failed = stage.tries("argocd app terminate-op shop")
+    output, failed = stage.tries("argocd app terminate-op shop")
     assert failed
-    assert said.endswith("Unable to terminate operation. No operation is in progress")
+    assert output.endswith("Unable to terminate operation. No operation is in progress")
 
 
 def test_a_deletion_is_confirmed_with_the_time(stage: Stage) -> None:
@@ -285,12 +285,12 @@ def test_a_cluster_is_managed_in_part(stage: Stage) -> None:
     assert stage.condition == ""
     stage.does("argocd cluster set in-cluster --namespace '*'")
     assert stage.condition == ""
-    said, failed = stage.tries("argocd cluster set elsewhere --namespace shop")
-    assert (failed, "not found" in said) == (True, True)
+    output, failed = stage.tries("argocd cluster set elsewhere --namespace shop")
+    assert (failed, "not found" in output) == (True, True)
 
 
 @pytest.mark.parametrize(
-    ("flags", "place", "value"),
+    ("flags", "field", "value"),
     [
         ("--project default", ("project",), "default"),
         ("--path other", ("source", "path"), "other"),
@@ -302,9 +302,9 @@ def test_a_cluster_is_managed_in_part(stage: Stage) -> None:
         ("--sync-policy auto --self-heal", ("syncPolicy", "automated"), {"prune": False, "selfHeal": True}),
     ],
 )
-def test_settings_of_an_application(stage: Stage, flags: str, place: tuple[str, ...], value: object) -> None:
+def test_settings_of_an_application(stage: Stage, flags: str, field: tuple[str, ...], value: object) -> None:
     stage.does(f"argocd app set shop {flags}")
-    assert dig(stage.app, "spec", *place) == value
+    assert dig(stage.app, "spec", *field) == value
 
 
 def test_one_of_several_sources_is_set(stage: Stage) -> None:
@@ -316,9 +316,9 @@ def test_one_of_several_sources_is_set(stage: Stage) -> None:
 
 
 def test_an_unknown_app_is_denied_as_argo_cd_does(stage: Stage) -> None:
-    said, failed = stage.tries("argocd app sync other")
+    output, failed = stage.tries("argocd app sync other")
     assert failed
-    assert "PermissionDenied" in said
+    assert "PermissionDenied" in output
 
 
 # --- lines ---------------------------------------------------------------------------------------

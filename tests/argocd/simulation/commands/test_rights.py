@@ -25,8 +25,8 @@ def world(policy: str = "") -> SmallWorld:
     return result
 
 
-def run(found: SmallWorld, line: str, user: str = "dev", *groups: str) -> tuple[str, bool]:
-    return run_argocd(command_of(line), Actor(user=user, groups=groups), found.argocd)
+def run(simulation: SmallWorld, line: str, user: str = "dev", *groups: str) -> tuple[str, bool]:
+    return run_argocd(command_of(line), Actor(user=user, groups=groups), simulation.argocd)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_what_is_not_theirs_looks_as_if_it_were_not_there(line: str) -> None:
     assert result.argocd.applications[APP] is before
 
 
-def test_who_may_see_it_hears_which_right_is_lacking() -> None:
+def test_the_missing_permission_is_shown_to_those_who_may_read_the_app() -> None:
     result = world("p, dev, applications, get, */*, allow")
     assert run(result, "argocd app get shop --refresh") == ("", False)
-    said, failed = run(result, "argocd app delete shop")
+    output, failed = run(result, "argocd app delete shop")
     assert failed
-    assert said.startswith(f"{HIDDEN}: applications, delete, default/shop, sub: dev")
+    assert output.startswith(f"{HIDDEN}: applications, delete, default/shop, sub: dev")
     assert run(result, "argocd app set shop --path apps/other") == (HIDDEN, True)
 
 
@@ -60,28 +60,28 @@ def test_rights_come_with_groups_too() -> None:
     result = world("p, role:ops, applications, *, */*, allow\ng, ops, role:ops")
     assert run(result, "argocd app set shop --path apps/other", "dev", "ops") == ("", False)
     assert dig(result.argocd.applications[APP], "spec", "source", "path") == "apps/other"
-    said, _ = run(result, "argocd app terminate-op shop", "dev", "ops")
-    assert said.endswith("Unable to terminate operation. No operation is in progress")
+    output, _ = run(result, "argocd app terminate-op shop", "dev", "ops")
+    assert output.endswith("Unable to terminate operation. No operation is in progress")
 
 
 def test_a_project_is_changed_by_those_who_may() -> None:
     result = world("p, lead, projects, update, default, allow")
     line = "argocd proj add-source default https://git.example.com/other.git"
-    said, failed = run(result, line)
-    assert (failed, said.partition(", sub")[0]) == (True, f"{HIDDEN}: projects, update, default")
+    output, failed = run(result, line)
+    assert (failed, output.partition(", sub")[0]) == (True, f"{HIDDEN}: projects, update, default")
     assert run(result, line, "lead") == ("", False)
 
 
 @pytest.mark.parametrize(
-    ("flags", "left"),
+    ("flags", "remaining"),
     [("", None), ("--propagation-policy background", None), ("--cascade=false", "1")],
 )
-def test_a_deletion_takes_the_objects_along_unless_it_is_told_not_to(flags: str, left: str | None) -> None:
+def test_a_deletion_cascades_unless_disabled(flags: str, remaining: str | None) -> None:
     result = world()
     assert run(result, f"argocd app delete shop {flags} -y", "admin") == ("application 'shop' deleted", False)
     result.minutes(10)
     assert result.argocd.applications == {}
-    assert result.data("a", "x") == left
+    assert result.data("a", "x") == remaining
 
 
 def test_a_deletion_without_its_objects_drops_the_finalizer() -> None:

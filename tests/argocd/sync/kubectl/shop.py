@@ -39,7 +39,7 @@ class Shop:
 
     def apply(self, obj: Object, mode: Mode = ARGOCD) -> str:
         """What is shown, of a refusal too."""
-        return said(lambda: self.cluster_ops.apply(obj, mode))
+        return outcome_of(lambda: self.cluster_ops.apply(obj, mode))
 
     def live(self, obj: Object) -> Object:
         return self.cluster_ops.get(ref_of(obj))
@@ -120,7 +120,7 @@ class Shop:
         return states[1:]
 
 
-def said(act: Callable[[], str]) -> str:
+def outcome_of(act: Callable[[], str]) -> str:
     try:
         return act()
     except Refused as problem:

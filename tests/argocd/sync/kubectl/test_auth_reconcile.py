@@ -13,8 +13,8 @@ from tests.argocd.sync.kubectl.shop import (
     Shop,
     a_binding,
     a_role,
+    outcome_of,
     rights,
-    said,
 )
 from whysync.argocd.sync.kubectl.auth_reconcile import Rule, missing_rules
 from whysync.json_tree import Object, dig, fields, items
@@ -149,19 +149,19 @@ def test_who_may_not_is_told_so_of_a_role_and_gets_nonsense_of_a_binding() -> No
     for obj in rights("get", group="", resources=("namespaces",)):
         shop.apply(obj)
     user = shop.as_user()
-    assert said(lambda: user.apply(a_role("get"), ARGOCD)) == (
+    assert outcome_of(lambda: user.apply(a_role("get"), ARGOCD)) == (
         f'refused: error running kubectl auth reconcile: roles.rbac.authorization.k8s.io "reader" is '
         f'forbidden: User "{ACCOUNT}" cannot get resource "roles" in API group "rbac.authorization.k8s.io" '
         'in the namespace "shop"'
     )
-    assert said(lambda: user.apply(a_binding(), ARGOCD)) == (
+    assert outcome_of(lambda: user.apply(a_binding(), ARGOCD)) == (
         "refused: error running kubectl auth reconcile: error running kubectl auth reconcile: runtime error: "
         "invalid memory address or nil pointer dereference"
     )
 
 
 @pytest.mark.parametrize(
-    ("there", "wanted", "missing"),
+    ("existing", "requested", "missing"),
     [
         ({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}, "apps deployments get", False),
         ({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, "apps pods get", True),
@@ -175,17 +175,17 @@ def test_who_may_not_is_told_so_of_a_role_and_gets_nonsense_of_a_binding() -> No
         ({"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, " pods list", True),
     ],
 )
-def test_what_rules_cover(there: Object, wanted: str, *, missing: bool) -> None:
-    group, resource, verb = wanted.split(" ")
+def test_what_rules_cover(existing: Object, requested: str, *, missing: bool) -> None:
+    group, resource, verb = requested.split(" ")
     request = Rule(verbs=(verb,), groups=(group,), resources=(resource,))
-    assert missing_rules([Rule.of(there)], [request]) == ([request] if missing else [])
+    assert missing_rules([Rule.of(existing)], [request]) == ([request] if missing else [])
 
 
 def test_rules_on_names_and_urls() -> None:
-    named = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a", "b"))
-    item = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a",))
-    assert missing_rules([named], [item]) == []
-    assert missing_rules([item], [named]) == [
+    two_names = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a", "b"))
+    one_name = Rule(verbs=("get",), groups=("",), resources=("pods",), names=("a",))
+    assert missing_rules([two_names], [one_name]) == []
+    assert missing_rules([one_name], [two_names]) == [
         Rule(verbs=("get",), groups=("",), resources=("pods",), names=("b",))
     ]
     urls = Rule(verbs=("get",), urls=("/metrics/*",))

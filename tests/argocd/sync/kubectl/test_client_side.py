@@ -15,8 +15,8 @@ from tests.argocd.sync.kubectl.shop import (
     a_deployment,
     a_namespace,
     a_widget,
+    outcome_of,
     rights,
-    said,
 )
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
@@ -165,7 +165,7 @@ def test_a_kind_that_nothing_serves() -> None:
 def test_who_may_not_read_does_not_get_as_far_as_writing() -> None:
     shop = Shop()
     user = shop.as_user()
-    message = said(lambda: user.apply(a_deployment(), ARGOCD))
+    message = outcome_of(lambda: user.apply(a_deployment(), ARGOCD))
     assert message.startswith(
         "refused: error when retrieving current configuration of:\n"
         'Resource: "apps/v1, Resource=deployments", GroupVersionKind: "apps/v1, Kind=Deployment"\n'
@@ -183,11 +183,11 @@ def test_who_may_read_only() -> None:
         shop.apply(obj)
     user = shop.as_user()
     forbidden = f'User "{ACCOUNT}" cannot {{}} resource "configmaps" in API group "" in the namespace "shop"'
-    assert said(lambda: user.apply(a_config(a="1"), ARGOCD)) == (
+    assert outcome_of(lambda: user.apply(a_config(a="1"), ARGOCD)) == (
         f"refused: configmaps is forbidden: {forbidden.format('create')}"
     )
     shop.apply(a_config(a="1"))
-    message = said(lambda: user.apply(a_config(a="2"), ARGOCD))
+    message = outcome_of(lambda: user.apply(a_config(a="2"), ARGOCD))
     assert message.endswith(f'": configmaps "settings" is forbidden: {forbidden.format("patch")}')
 
 
@@ -204,7 +204,7 @@ def test_the_groups_of_a_service_account_count() -> None:
         shop.apply(obj)
     assert shop.as_user().apply(a_config(a="1"), ARGOCD) == "configmap/settings created"
     other = shop.as_user("system:serviceaccount:elsewhere:deployer")
-    assert said(lambda: other.apply(a_config(a="1"), ARGOCD)).startswith("refused: ")
+    assert outcome_of(lambda: other.apply(a_config(a="1"), ARGOCD)).startswith("refused: ")
 
 
 def test_an_unknown_field_is_dropped_without_a_word() -> None:
@@ -249,7 +249,7 @@ def test_a_manifest_that_insists_on_an_old_version_loses_after_six_tries() -> No
     stale["metadata"] = {**fields(stale["metadata"]), "resourceVersion": "1"}
     counted = _Counting(shop.api_server)
     ground = KubectlClusterOps(counted)
-    message = said(lambda: ground.apply(stale, ARGOCD))
+    message = outcome_of(lambda: ground.apply(stale, ARGOCD))
     assert message.endswith(
         '": Operation cannot be fulfilled on configmaps "settings": the object has been modified; please '
         "apply your changes to the latest version and try again"
@@ -321,4 +321,4 @@ def test_what_a_dry_run_does_not_see() -> None:
 def test_what_a_dry_run_sees() -> None:
     shop = Shop()
     assert "no matches for kind" in shop.apply(a_widget(), DRY)
-    assert "is forbidden" in said(lambda: shop.as_user().apply(a_deployment(), DRY))
+    assert "is forbidden" in outcome_of(lambda: shop.as_user().apply(a_deployment(), DRY))

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.argocd.sync.kubectl.shop import Shop, a_config, a_definition, a_namespace, a_widget, said
+from tests.argocd.sync.kubectl.shop import Shop, a_config, a_definition, a_namespace, a_widget, outcome_of
 from whysync.argocd.sync.cluster_ops import Reason, Refused
 from whysync.argocd.sync.kubectl.client import groups_of
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
@@ -26,7 +26,7 @@ def test_kinds_that_are_served() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api_version", "kind", "told"),
+    ("api_version", "kind", "message"),
     [
         (
             "shop.example/v1",
@@ -42,11 +42,11 @@ def test_kinds_that_are_served() -> None:
         ("v1", "Widget", 'Widget "" not found'),
     ],
 )
-def test_kinds_that_are_not(api_version: str, kind: str, told: str) -> None:
+def test_unknown_kinds_are_refused(api_version: str, kind: str, message: str) -> None:
     shop = Shop()
     with pytest.raises(Refused) as refusal:
         shop.cluster_ops.discover(api_version, kind, "get")
-    assert (refusal.value.message, refusal.value.reason) == (told, Reason.NOT_FOUND)
+    assert (refusal.value.message, refusal.value.reason) == (message, Reason.NOT_FOUND)
     ref = Ref(
         group=api_version.rpartition("/")[0],
         version=api_version.rpartition("/")[2],
@@ -56,15 +56,15 @@ def test_kinds_that_are_not(api_version: str, kind: str, told: str) -> None:
     )
     with pytest.raises(Refused) as refusal:
         shop.cluster_ops.delete(ref, Propagation.FOREGROUND)
-    assert refusal.value.message == f"failed to get api resource: {told}"
+    assert refusal.value.message == f"failed to get api resource: {message}"
     with pytest.raises(Refused) as refusal:
         shop.cluster_ops.update({"apiVersion": api_version, "kind": kind}, dry_run=False)
-    assert refusal.value.message == f"error creating discovery client for config: {told}"
+    assert refusal.value.message == f"error creating discovery client for config: {message}"
 
 
 def test_a_definition_that_comes_meanwhile_is_seen() -> None:
     shop = Shop()
-    assert said(lambda: str(shop.cluster_ops.discover("shop.example/v1", "Widget", "get"))).startswith(
+    assert outcome_of(lambda: str(shop.cluster_ops.discover("shop.example/v1", "Widget", "get"))).startswith(
         "refused"
     )
     shop.apply(a_definition())

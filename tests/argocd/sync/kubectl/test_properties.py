@@ -66,67 +66,67 @@ def _shop() -> Shop:
 
 
 @settings(max_examples=60)
-@given(before=OBJECTS, wanted=OBJECTS)
-def test_what_is_applied_twice_is_unchanged_and_keeps_its_version(before: Object, wanted: Object) -> None:
+@given(before=OBJECTS, desired=OBJECTS)
+def test_what_is_applied_twice_is_unchanged_and_keeps_its_version(before: Object, desired: Object) -> None:
     shop = _shop()
     shop.apply(before)
-    shop.apply(wanted)
-    version = shop.version(wanted)
-    assert shop.apply(wanted).endswith(" unchanged")
-    assert shop.version(wanted) == version
+    shop.apply(desired)
+    version = shop.version(desired)
+    assert shop.apply(desired).endswith(" unchanged")
+    assert shop.version(desired) == version
 
 
 @settings(max_examples=40)
-@given(before=st.dictionaries(NAMES, NULLS, max_size=3), wanted=st.dictionaries(NAMES, NULLS, max_size=3))
-def test_nulls_may_be_sent_every_time_but_change_nothing(before: Object, wanted: Object) -> None:
+@given(before=st.dictionaries(NAMES, NULLS, max_size=3), desired=st.dictionaries(NAMES, NULLS, max_size=3))
+def test_nulls_may_be_sent_every_time_but_change_nothing(before: Object, desired: Object) -> None:
     shop = _shop()
     shop.apply(_widget(before))
-    shop.apply(_widget(wanted))
+    shop.apply(_widget(desired))
     version = shop.version(a_widget())
-    shop.apply(_widget(wanted))
+    shop.apply(_widget(desired))
     assert shop.version(a_widget()) == version
 
 
 @settings(max_examples=40)
-@given(wanted=OBJECTS)
-def test_what_is_applied_twice_on_the_server_keeps_its_version(wanted: Object) -> None:
+@given(desired=OBJECTS)
+def test_what_is_applied_twice_on_the_server_keeps_its_version(desired: Object) -> None:
     shop = _shop()
-    assert shop.apply(wanted, SERVER_SIDE).endswith(" serverside-applied")
-    version = shop.version(wanted)
-    assert shop.apply(wanted, SERVER_SIDE).endswith(" serverside-applied")
-    assert shop.version(wanted) == version
+    assert shop.apply(desired, SERVER_SIDE).endswith(" serverside-applied")
+    version = shop.version(desired)
+    assert shop.apply(desired, SERVER_SIDE).endswith(" serverside-applied")
+    assert shop.version(desired) == version
 
 
 @settings(max_examples=40)
-@given(before=OBJECTS, mode=MODES, wanted=OBJECTS)
-def test_a_dry_run_writes_nothing(before: Object, mode: Mode, wanted: Object) -> None:
+@given(before=OBJECTS, mode=MODES, desired=OBJECTS)
+def test_a_dry_run_writes_nothing(before: Object, mode: Mode, desired: Object) -> None:
     shop = _shop()
     shop.apply(before, mode)
     written = len(shop.api_server.store.journal)
-    assert "(dry run)" in shop.apply(wanted, DRY)
+    assert "(dry run)" in shop.apply(desired, DRY)
     assert len(shop.api_server.store.journal) == written
 
 
 @settings(max_examples=40)
-@given(one=SPECS, other=SPECS)
-def test_whichever_way_it_came_there_is_left_what_was_applied_last(one: Object, other: Object) -> None:
+@given(first=SPECS, last=SPECS)
+def test_the_live_object_has_the_spec_that_was_applied_last(first: Object, last: Object) -> None:
     shop, fresh = _shop(), _shop()
-    shop.apply(_widget(one))
-    shop.apply(_widget(other))
-    fresh.apply(_widget(other))
+    shop.apply(_widget(first))
+    shop.apply(_widget(last))
+    fresh.apply(_widget(last))
     assert shop.live(a_widget())["spec"] == fresh.live(a_widget())["spec"]
 
 
 @settings(max_examples=60)
 @given(obj=st.dictionaries(st.sampled_from(["apiVersion", "kind", "metadata", "spec", "rules"]), NULLS))
-def test_nonsense_is_refused_in_words(obj: Object) -> None:
+def test_nonsense_is_refused_with_a_message(obj: Object) -> None:
     ground = Shop().cluster_ops
     for kind in ("ConfigMap", "Role"):
-        whole: Object = {**obj, "apiVersion": "v1" if kind == "ConfigMap" else "rbac.authorization.k8s.io/v1"}
-        whole["kind"] = kind
+        typed: Object = {**obj, "apiVersion": "v1" if kind == "ConfigMap" else "rbac.authorization.k8s.io/v1"}
+        typed["kind"] = kind
         for act in (ground.apply, ground.create, ground.replace):
             for mode in (ARGOCD, DRY, SERVER_SIDE):
-                assert _outcome(act, whole, mode)
+                assert _outcome(act, typed, mode)
 
 
 def _outcome(act: Callable[[Object, Mode], str], obj: Object, mode: Mode) -> str:

@@ -15,7 +15,7 @@ from tests.argocd.sync.kubectl.shop import (
     a_config,
     a_deployment,
     a_role,
-    said,
+    outcome_of,
 )
 from whysync.argocd.sync.cluster_ops import Mode
 from whysync.argocd.sync.kubectl.cluster_ops import KubectlClusterOps
@@ -60,7 +60,7 @@ class Troubled:
 
 
 def applied(shop: Shop, obj: Object, mode: Mode, answers: dict[tuple[str, int], Answer]) -> str:
-    return said(lambda: KubectlClusterOps(Troubled(shop, answers)).apply(obj, mode))
+    return outcome_of(lambda: KubectlClusterOps(Troubled(shop, answers)).apply(obj, mode))
 
 
 def test_a_conflict_is_settled_by_another_try() -> None:
@@ -90,7 +90,7 @@ def test_after_a_conflict_it_cannot_be_read_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "told"),
+    ("answers", "expected"),
     [
         ({("delete", 1): DENIED}, "refused: not you"),
         ({("get", 2): BROKEN}, "refused: etcd is away"),
@@ -103,22 +103,22 @@ def test_after_a_conflict_it_cannot_be_read_again() -> None:
         ({("create", 1): DENIED}, "refused: not you"),
     ],
 )
-def test_force_that_fails_half_way(answers: dict[tuple[str, int], Answer], told: str) -> None:
+def test_force_that_fails_half_way(answers: dict[tuple[str, int], Answer], expected: str) -> None:
     shop = Shop()
     shop.apply(a_deployment())
-    assert applied(shop, a_deployment(selects="other"), FORCE, answers) == told
+    assert applied(shop, a_deployment(selects="other"), FORCE, answers) == expected
 
 
 def test_replace_with_force_that_fails_half_way() -> None:
     shop = Shop()
-    for answers, told in (
+    for answers, expected in (
         ({("get", 1): BROKEN}, "refused: etcd is away"),
         ({("create", 1): DENIED}, "refused: not you"),
     ):
         shop.apply(a_config(a="1"))
         ground = KubectlClusterOps(Troubled(shop, answers))
-        assert said(lambda ground=ground: ground.replace(a_config(a="2"), FORCE)) == told
-        assert not shop.has(a_config()), "nobody brings it back"
+        assert outcome_of(lambda ground=ground: ground.replace(a_config(a="2"), FORCE)) == expected
+        assert not shop.has(a_config()), "it is not restored"
 
 
 def test_replace_with_force_times_out_on_a_finalizer() -> None:
@@ -129,7 +129,7 @@ def test_replace_with_force_times_out_on_a_finalizer() -> None:
         "finalizers": ["example.com/hold"],
     }
     shop.apply(with_finalizer)
-    refusal = said(lambda: shop.cluster_ops.replace(a_config(a="2"), FORCE))
+    refusal = outcome_of(lambda: shop.cluster_ops.replace(a_config(a="2"), FORCE))
     assert refusal == "refused: context deadline exceeded"
     assert shop.has(with_finalizer)
 
@@ -187,5 +187,5 @@ def test_what_has_no_name_or_no_namespace() -> None:
     assert shop.apply(unnamed).endswith('": resource name may not be empty')
     assert shop.apply(unnamed, SERVER_SIDE) == "refused: resource name may not be empty"
     assert shop.apply(lost) == f"refused: error running kubectl auth reconcile: {path_problem}"
-    assert said(lambda: shop.cluster_ops.replace(lost, ARGOCD)).endswith(path_problem)
-    assert said(lambda: shop.cluster_ops.replace(lost, FORCE)).endswith(path_problem)
+    assert outcome_of(lambda: shop.cluster_ops.replace(lost, ARGOCD)).endswith(path_problem)
+    assert outcome_of(lambda: shop.cluster_ops.replace(lost, FORCE)).endswith(path_problem)

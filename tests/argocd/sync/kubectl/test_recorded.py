@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.argocd.sync.kubectl.shop import a_namespace, said
+from tests.argocd.sync.kubectl.shop import a_namespace, outcome_of
 from tests.conformance.apiserver import differences, request_of
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.argocd.sync.cluster_ops import Mode, Refused
@@ -45,15 +45,15 @@ def test_as_recorded(record: Object) -> None:
     for name in ("default", "kube-system", "ns1"):
         ground.create(a_namespace(name), Mode())
     for raw in items(record["steps"]):
-        asked, expected = fields(fields(raw)["request"]), fields(fields(raw)["response"])
+        recorded, expected = fields(fields(raw)["request"]), fields(fields(raw)["response"])
         model.clock.advance(1)
-        if asked.get("verb") != "apply":
-            model.send(request_of(asked))
+        if recorded.get("verb") != "apply":
+            model.send(request_of(recorded))
             continue
-        args = [text(arg) for arg in items(asked.get("args"))]
+        args = [text(arg) for arg in items(recorded.get("args"))]
         if "--server-side" in args and "--force-conflicts" not in args:
             continue  # Argo CD always wins
-        _check(ground, asked, expected, args)
+        _check(ground, recorded, expected, args)
 
 
 def _check(ground: KubectlClusterOps, request: Object, expected: Object, args: list[str]) -> None:
@@ -68,7 +68,7 @@ def _check(ground: KubectlClusterOps, request: Object, expected: Object, args: l
         force="--force" in args,
         manager=manager or "kubectl-client-side-apply",
     )
-    message = said(lambda: ground.apply(obj, mode))
+    message = outcome_of(lambda: ground.apply(obj, mode))
     assert message.startswith("refused: ") == bool(expected["exit"])
     if expected["exit"]:
         why = text(expected.get("stderr")).partition(" is invalid: ")[2]

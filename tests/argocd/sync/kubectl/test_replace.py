@@ -13,7 +13,7 @@ from tests.argocd.sync.kubectl.shop import (
     a_deployment,
     a_job,
     a_widget,
-    said,
+    outcome_of,
 )
 from tests.argocd.sync.kubectl.test_client_side import managers
 from whysync.argocd.sync.cluster_ops import Mode
@@ -22,11 +22,11 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 
 
 def replaced(shop: Shop, obj: Object, mode: Mode = ARGOCD) -> str:
-    return said(lambda: shop.cluster_ops.replace(obj, mode))
+    return outcome_of(lambda: shop.cluster_ops.replace(obj, mode))
 
 
 def created(shop: Shop, obj: Object, mode: Mode = ARGOCD) -> str:
-    return said(lambda: shop.cluster_ops.create(obj, mode))
+    return outcome_of(lambda: shop.cluster_ops.create(obj, mode))
 
 
 def test_create_leaves_no_annotation_and_names_no_manager() -> None:

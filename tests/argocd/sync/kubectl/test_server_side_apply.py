@@ -12,8 +12,8 @@ from tests.argocd.sync.kubectl.shop import (
     a_config,
     a_deployment,
     a_widget,
+    outcome_of,
     rights,
-    said,
 )
 from tests.argocd.sync.kubectl.test_client_side import managers
 from whysync.argocd.sync.cluster_ops import Reason, Refused
@@ -117,13 +117,13 @@ def test_whoever_may_patch_but_not_create() -> None:
     shop = Shop()
     for obj in rights("patch"):
         shop.apply(obj)
-    message = said(lambda: shop.as_user().apply(a_config(a="1"), SERVER_SIDE))
+    message = outcome_of(lambda: shop.as_user().apply(a_config(a="1"), SERVER_SIDE))
     assert message == (
         f'refused: configmaps "settings" is forbidden: User "{ACCOUNT}" cannot create resource "configmaps" '
         'in API group "" in the namespace "shop"'
     )
     shop.apply(a_config(a="1"), SERVER_SIDE)
-    changed = said(lambda: shop.as_user().apply(a_config(a="2"), SERVER_SIDE))
+    changed = outcome_of(lambda: shop.as_user().apply(a_config(a="2"), SERVER_SIDE))
     assert changed == "configmap/settings serverside-applied"
 
 
