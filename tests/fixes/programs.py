@@ -37,10 +37,10 @@ def table_of(program: str) -> Table:
     return cast("Table", json.loads((TABLES / f"{program}.json").read_text()))
 
 
-def refusal(words: list[str]) -> str:
-    """Why the program would refuse it; empty if it would not."""
-    program, *arguments = words
-    if program in OTHERS or tuple(words[:2]) in _PLUGINS:
+def refusal(command: list[str]) -> str:
+    """Why the program would refuse the command; empty if it would not."""
+    program, *arguments = command
+    if program in OTHERS or tuple(command[:2]) in _PLUGINS:
         return ""
     if program == "git":
         return _refused_by_git(arguments)
@@ -55,51 +55,53 @@ def _refused_by_git(arguments: list[str]) -> str:
     if not arguments or arguments[0] not in GIT:
         return f"git has no command {arguments[:1]}"
     known = GIT[arguments[0]].split()
-    for word in arguments[1:]:
-        if word == "--":
+    for argument in arguments[1:]:
+        if argument == "--":
             break
-        if word.startswith("--") and word.partition("=")[0] not in known:
-            return f"git {arguments[0]} has no flag {word}"
-        if word.startswith("-") and not word.startswith("--"):
-            letters = [f"-{letter}" for letter in word[1:]]
+        if argument.startswith("--") and argument.partition("=")[0] not in known:
+            return f"git {arguments[0]} has no flag {argument}"
+        if argument.startswith("-") and not argument.startswith("--"):
+            letters = [f"-{letter}" for letter in argument[1:]]
             if letters[0] not in known:
-                return f"git {arguments[0]} has no flag {word}"
+                return f"git {arguments[0]} has no flag {argument}"
     return ""
 
 
 def _flags(text: str) -> dict[str, str]:
     """`=` takes a value, `?` takes one with `=` only, `` takes none."""
-    return {word.rstrip("=?"): word[len(word.rstrip("=?")) :] for word in text.split()}
+    return {token.rstrip("=?"): token[len(token.rstrip("=?")) :] for token in text.split()}
 
 
 def _refused_by_cobra(table: Table, arguments: list[str]) -> str:
     everywhere = _flags(table["everywhere"])
     path: list[str] = []
-    given: list[str] = []
+    flags: list[str] = []
     positional = 0
     waiting = list(arguments)
     while waiting:
-        word = waiting.pop(0)
-        if word == "--":
+        argument = waiting.pop(0)
+        if argument == "--":
             break
-        if word.startswith("-") and word != "-":
-            given.append(word)
+        if argument.startswith("-") and argument != "-":
+            flags.append(argument)
             command = _flags(table["commands"].get(" ".join(path), ""))
-            if _takes_next(word, everywhere | command | _all_flags_below(table, path)):
+            if _takes_next(argument, everywhere | command | _all_flags_below(table, path)):
                 if not waiting:
-                    return f"{word} needs a value"
+                    return f"{argument} needs a value"
                 waiting.pop(0)
-        elif not positional and " ".join([*path, word]) in table["commands"]:
-            path.append(word)
+        elif not positional and " ".join([*path, argument]) in table["commands"]:
+            path.append(argument)
         elif _is_parent(table, path):
-            return f"no such command: {' '.join([*path, word])}"
+            return f"no such command: {' '.join([*path, argument])}"
         else:
             positional += 1
     name = " ".join(path)
     if name not in table["commands"]:
         return "no command"
     known = everywhere | _flags(table["commands"][name])
-    return next((f"{name} has no flag {word}" for word in given if not _is_known(word, known)), "")
+    return next(
+        (f"{name} has no flag {argument}" for argument in flags if not _is_known(argument, known)), ""
+    )
 
 
 def _is_parent(table: Table, path: list[str]) -> bool:
@@ -109,27 +111,27 @@ def _is_parent(table: Table, path: list[str]) -> bool:
 
 
 def _all_flags_below(table: Table, path: list[str]) -> dict[str, str]:
-    """Flags may stand before the subcommand they belong to."""
+    """Flags may precede the subcommand that they belong to."""
     prefix = " ".join([*path, ""]) if path else ""
-    found: dict[str, str] = {}
+    flags: dict[str, str] = {}
     for name, text in table["commands"].items():
         if name.startswith(prefix) and not table["commands"].get(" ".join(path)):
-            found |= _flags(text)
-    return found
+            flags |= _flags(text)
+    return flags
 
 
-def _takes_next(word: str, known: dict[str, str]) -> bool:
-    if word.startswith("--"):
-        return "=" not in word and known.get(word) == "="
-    for index, letter in enumerate(word[1:], start=1):
+def _takes_next(flag: str, known: dict[str, str]) -> bool:
+    if flag.startswith("--"):
+        return "=" not in flag and known.get(flag) == "="
+    for index, letter in enumerate(flag[1:], start=1):
         if known.get(f"-{letter}") == "=":
-            return index == len(word) - 1
+            return index == len(flag) - 1
     return False
 
 
-def _is_known(word: str, known: dict[str, str]) -> bool:
-    name, equals, _ = word.partition("=")
-    if word.startswith("--"):
+def _is_known(flag: str, known: dict[str, str]) -> bool:
+    name, equals, _ = flag.partition("=")
+    if flag.startswith("--"):
         return name in known
     for letter in name[1:]:
         if f"-{letter}" not in known:

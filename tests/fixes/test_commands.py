@@ -24,29 +24,35 @@ from whysync.lab.library import names
 
 def problems(line: str) -> list[str]:
     try:
-        found = [
+        reasons = [
             reason
             for command in commands_in(line)
             for reason in (refusal(command), *_unfit(command))
             if reason
         ]
     except NotPasteable as unfit:
-        found = [str(unfit)]
-    return [f"{line}: {reason}" for reason in found]
+        reasons = [str(unfit)]
+    return [f"{line}: {reason}" for reason in reasons]
 
 
-def _unfit(words: list[str]) -> list[str]:
-    """What the parsers accept, but which does not do what it is printed for."""
-    found: list[str] = []
-    if "--force-conflicts" in words and not any(word.startswith("--field-manager") for word in words):
-        found.append("kubectl would own the fields, not Argo CD: name the field manager")
-    if words[:3] == ["argocd", "cert", "add-tls"] and "kubernetes" in words[3]:
-        found.append("certificates of clusters are not configured with it")
-    if words[:3] == ["argocd", "repo", "add"] and words[3].startswith("oci://") and "--type" not in words:
-        found.append("it would be added as a Git repository")
-    if any("…" in word or "..." in word for word in words):
-        found.append("an ellipsis is no argument")
-    return found
+def _unfit(command: list[str]) -> list[str]:
+    """Problems of commands that the parsers accept, but that do not do what they are printed for."""
+    reasons: list[str] = []
+    if "--force-conflicts" in command and not any(
+        argument.startswith("--field-manager") for argument in command
+    ):
+        reasons.append("kubectl would own the fields, not Argo CD: name the field manager")
+    if command[:3] == ["argocd", "cert", "add-tls"] and "kubernetes" in command[3]:
+        reasons.append("certificates of clusters are not configured with it")
+    if (
+        command[:3] == ["argocd", "repo", "add"]
+        and command[3].startswith("oci://")
+        and "--type" not in command
+    ):
+        reasons.append("it would be added as a Git repository")
+    if any("…" in argument or "..." in argument for argument in command):
+        reasons.append("an ellipsis is no argument")
+    return reasons
 
 
 @pytest.mark.parametrize("folder", BUNDLES, ids=case_name)

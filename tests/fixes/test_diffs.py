@@ -23,8 +23,8 @@ NAMES = [
 LINE = st.sampled_from(["a: 1", "b: 2", "", "c: \x0b x", "d: \u2028", "e\r", "# f", "-", "+x", "--- y", "@@"])
 
 
-def _text(made: list[str], end: str) -> str:
-    return "\n".join(made) + end
+def _text(lines: list[str], end: str) -> str:
+    return "\n".join(lines) + end
 
 
 TEXTS = st.builds(_text, st.lists(LINE, max_size=12), st.sampled_from(["\n", ""]))

@@ -51,16 +51,14 @@ def test_an_edit_that_leads_nowhere_changes_nothing(edit: Edit) -> None:
 
 
 @given(objects(), PARTS, trees())
-def test_what_is_set_is_there_and_what_is_removed_is_gone(
-    body: Object, parts: list[str], value: Json
-) -> None:
+def test_set_values_exist_and_removed_values_do_not(body: Object, parts: list[str], value: Json) -> None:
     at = pointer.join(parts)
     before = copy_object(body)
     after = edited(body, [Set(pointer=at, value=value)])
-    assert body == before, "the original stays as it was"
+    assert body == before, "the original is not modified"
     if pointer.resolve(after, at) is not MISSING:
-        gone = edited(after, [Remove(pointer=at)])
-        assert parts[-1].isdecimal() or pointer.resolve(gone, at) is MISSING
+        removed = edited(after, [Remove(pointer=at)])
+        assert parts[-1].isdecimal() or pointer.resolve(removed, at) is MISSING
     added = edited(body, [Add(pointer=at, value=value)])
     assert edited(added, [Add(pointer=at, value=value)]) == added, "adding twice is adding once"
 

@@ -54,7 +54,7 @@ def checkout(tmp_path: Path, **files: str) -> Checkout:
     return Checkout(str(tmp_path))
 
 
-def put(change: FileChange, files: Checkout) -> str:
+def applied_text(change: FileChange, files: Checkout) -> str:
     change.write_to(files)
     return (files.root / change.path).read_text()
 
@@ -67,7 +67,7 @@ def test_an_object_without_a_namespace_is_the_destinations(tmp_path: Path) -> No
     files = checkout(tmp_path, deploy__cm=GIT)
     change = file_change(DROP_B, the_case(), files)
     assert change.path == "deploy/cm.yaml"
-    assert put(change, files) == GIT.replace("  b: same\n", "")
+    assert applied_text(change, files) == GIT.replace("  b: same\n", "")
 
 
 def test_one_of_another_namespace_is_another(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_new_object_is_a_new_file_beside_the_others(tmp_path: Path) -> None:
     fix = Fix.new(LIMITS, title="t")
     change = file_change(fix, the_case(), files)
     assert (change.path, change.before) == ("deploy/limitrange-reader.yaml", None)
-    assert load(put(change, files)) == LIMITS
+    assert load(applied_text(change, files)) == LIMITS
     assert not file_change(fix, the_case(), files).changes, "a second time it is there"
     with pytest.raises(Refused, match="already exists"):
         change.write_to(files)
@@ -175,18 +175,18 @@ def test_a_new_object_in_a_kustomization_must_be_listed(tmp_path: Path) -> None:
     assert not (tmp_path.parent / "r.yaml").exists()
 
 
-def test_permissions_do_not_come_with_the_app_that_lacks_them(tmp_path: Path) -> None:
+def test_missing_permissions_are_not_added_to_the_app_itself(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__cm=GIT)
     both: Object = {"apiVersion": "v1", "kind": "List", "items": [ROLE]}
-    for made in (ROLE, both):
+    for body in (ROLE, both):
         with pytest.raises(Refused, match="Role shop/reader cannot be part of"):
-            file_change(Fix.new(made, title="t"), the_case(), files)
-        named = file_change(Fix.new(made, title="t"), the_case(), files, only="rbac/reader.yaml")
-        assert named.path == "rbac/reader.yaml"
+            file_change(Fix.new(body, title="t"), the_case(), files)
+        change = file_change(Fix.new(body, title="t"), the_case(), files, only="rbac/reader.yaml")
+        assert change.path == "rbac/reader.yaml"
 
 
 @pytest.mark.parametrize(
-    ("name", "made"),
+    ("name", "expected"),
     [
         ("reader", "role-reader.yaml"),
         ("../../etc/passwd", "role-..-..-etc-passwd.yaml"),
@@ -196,8 +196,8 @@ def test_permissions_do_not_come_with_the_app_that_lacks_them(tmp_path: Path) ->
         ("x" * 300, f"role-{'x' * 95}.yaml"),
     ],
 )
-def test_whatever_the_name_it_is_one_file(name: str, made: str) -> None:
-    assert file_name(Ref(kind="Role", name=name)) == made
+def test_whatever_the_name_it_is_one_file(name: str, expected: str) -> None:
+    assert file_name(Ref(kind="Role", name=name)) == expected
 
 
 # --- policy and settings -------------------------------------------------------------------------------
@@ -212,14 +212,14 @@ def test_a_line_of_policy_comes_behind_the_others(tmp_path: Path) -> None:
     files = checkout(tmp_path, argocd__rbac=text)
     fix = Fix.policy(LINE, title="t")
     change = file_change(fix, the_case(RBAC), files)
-    assert put(change, files) == text.replace("get, */*, allow\n", f"get, */*, allow\n    {LINE}\n")
+    assert applied_text(change, files) == text.replace("get, */*, allow\n", f"get, */*, allow\n    {LINE}\n")
     assert not file_change(fix, the_case(RBAC), files).changes
 
 
 def test_a_line_of_policy_as_a_patch_and_as_a_command() -> None:
     fix, case = Fix.policy(LINE, title="t"), the_case(RBAC)
-    wanted = f"p, role:dev, applications, get, */*, allow\n{LINE}\n"
-    assert load(as_patch(fix, case)) == {"data": {"policy.csv": wanted}}
+    policy = f"p, role:dev, applications, get, */*, allow\n{LINE}\n"
+    assert load(as_patch(fix, case)) == {"data": {"policy.csv": policy}}
     assert dig(load(as_yaml(fix, case)), "data", "policy.default") == "role:readonly"
     command = as_commands(fix, case)[0]
     assert command.startswith("kubectl -n argocd patch configmap argocd-rbac-cm --type merge -p ")
@@ -243,14 +243,14 @@ def test_an_unseen_argocd_cm_is_patched_not_replaced() -> None:
 def test_a_manifest_is_changed_in_git_not_in_the_cluster() -> None:
     commands = as_commands(DROP_B, the_case())
     assert commands[0] == "# in Git: remove /data/b of ConfigMap shop/settings"
-    assert not any(word.startswith("kubectl") for word in commands)
+    assert not any(command.startswith("kubectl") for command in commands)
 
 
 # --- fitting -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("pointer", "known", "other", "made"),
+    ("pointer", "known", "other", "expected"),
     [
         ("/l/0/v", [{"name": "a"}], [{"name": "z"}, {"name": "a"}], "/l/1/v"),
         ("/l/0/v", [{"name": "a"}], [{"name": "z"}], None),
@@ -262,9 +262,9 @@ def test_a_manifest_is_changed_in_git_not_in_the_cluster() -> None:
     ],
 )
 def test_an_element_is_found_by_its_name(
-    pointer: str, known: list[Json], other: list[Json], made: str | None
+    pointer: str, known: list[Json], other: list[Json], expected: str | None
 ) -> None:
-    assert moved(pointer, {"l": known}, {"l": other}) == made
+    assert moved(pointer, {"l": known}, {"l": other}) == expected
 
 
 def test_edits_of_all_kinds_fit(tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_edits_of_all_kinds_fit(tmp_path: Path) -> None:
         Add(pointer="/metadata/finalizers", value="f"),
     )
     change = file_change(Fix.change(SETTINGS, *edits, title="t"), the_case(), files)
-    body = fields(load(put(change, files)))
+    body = fields(load(applied_text(change, files)))
     assert body["data"] == {"a": "live"}
     assert fields(body["metadata"])["annotations"] == {"x/y": "z"}
     assert fields(body["metadata"])["finalizers"] == ["f"]
@@ -304,7 +304,7 @@ OTHER = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}   # stays\n"
 def test_a_manifest_is_cut_out_of_its_file(tmp_path: Path) -> None:
     files = checkout(tmp_path, deploy__cm=f"{OTHER}---\n{GIT}")
     change = file_change(LET_GO, the_case(), files)
-    assert (change.path, put(change, files)) == ("deploy/cm.yaml", OTHER)
+    assert (change.path, applied_text(change, files)) == ("deploy/cm.yaml", OTHER)
 
 
 def test_a_file_with_nothing_else_is_deleted(tmp_path: Path) -> None:
@@ -351,19 +351,21 @@ def test_what_goes_as_a_patch_and_in_words() -> None:
         as_yaml(LET_GO, case)
 
 
-def test_the_case_after_it_does_not_have_it() -> None:
+def test_the_case_after_the_fix_does_not_have_the_object() -> None:
     case = the_case()
     assert applied(LET_GO, case).desired == ()
     assert is_usable(LET_GO, case)
-    gone = Ref(version="v1", kind="ConfigMap", namespace="shop", name="gone")
-    assert not is_usable(Fix.drop(gone, title="t"), case)
+    absent = Ref(version="v1", kind="ConfigMap", namespace="shop", name="gone")
+    assert not is_usable(Fix.drop(absent, title="t"), case)
 
 
 def twice() -> Case:
     """Two manifests of one object: the last one counts."""
-    said = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
-    told: Object = {"type": "RepeatedResourceWarning", "message": said}
-    app = application(status={"conditions": [told], "resources": [row("ConfigMap", "settings", "Synced")]})
+    message = "Resource /ConfigMap/shop/settings appeared 2 times among application resources."
+    condition: Object = {"type": "RepeatedResourceWarning", "message": message}
+    app = application(
+        status={"conditions": [condition], "resources": [row("ConfigMap", "settings", "Synced")]}
+    )
     first, last = (config_map(data={"a": value}, desired=True) for value in ("first", "last"))
     return case_of(app, first, last, config_map(data={"a": "last"}))
 

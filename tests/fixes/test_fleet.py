@@ -38,16 +38,16 @@ def deployment(namespace: str, **labels: Json) -> Object:
 
 
 def member(folder: Path, name: str, desired: Object, live: Object) -> None:
-    """One app of a fleet: a bundle holds many."""
+    """Write one app of a fleet to a bundle."""
     body = application(
         name,
         sync="OutOfSync",
         status={"resources": [{**row("Deployment", "web", "OutOfSync"), "namespace": name}]},
     )
     fields(dig(body, "spec", "destination"))["namespace"] = name
-    for part, one in (("applications", body), (f"desired/{name}", desired), ("live", live)):
-        (folder / part).mkdir(parents=True, exist_ok=True)
-        (folder / part / f"{name}.yaml").write_text(json.dumps(one))
+    for directory, document in (("applications", body), (f"desired/{name}", desired), ("live", live)):
+        (folder / directory).mkdir(parents=True, exist_ok=True)
+        (folder / directory / f"{name}.yaml").write_text(json.dumps(document))
 
 
 def managed(live: Object, manager: str, owned: Object) -> Object:
@@ -252,9 +252,9 @@ def test_a_health_check_for_a_kind_helps_every_app_that_has_it(tmp_path: Path) -
                 "conditions": [{"type": "Ready", "status": "False", "message": f"disk of {name} is full"}]
             },
         }
-        for part, one in (("applications", body), ("live", live)):
-            (tmp_path / part).mkdir(exist_ok=True)
-            (tmp_path / part / f"{name}.yaml").write_text(json.dumps(one))
+        for directory, document in (("applications", body), ("live", live)):
+            (tmp_path / directory).mkdir(exist_ok=True)
+            (tmp_path / directory / f"{name}.yaml").write_text(json.dumps(document))
     (group,) = report_of(tmp_path).groups
     assert (group.cause, group.checked) == ("no-health-check", True)
     assert group.fix is not None

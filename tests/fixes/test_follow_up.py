@@ -86,13 +86,13 @@ def test_commands_have_their_own_order() -> None:
     assert following(Fix.run(SYNC, title="t"), the_case("Failed")) == ()
 
 
-def test_what_the_app_may_not_grant_itself_is_applied_beside_it() -> None:
+def test_permissions_that_the_app_cannot_grant_itself_are_applied_separately() -> None:
     both: Object = {"apiVersion": "v1", "kind": "List", "items": [ROLE]}
-    for made in (ROLE, both):
-        fix = Fix.new(made, title="t")
+    for body in (ROLE, both):
+        fix = Fix.new(body, title="t")
         assert not is_in_git(fix)
-        said, *steps = as_commands(fix, the_case("Failed"))
-        assert said.startswith("# save it as role-needs.yaml")
+        comment, *steps = as_commands(fix, the_case("Failed"))
+        assert comment.startswith("# save it as role-needs.yaml")
         assert steps == ["kubectl apply -f role-needs.yaml", LOOK, SYNC]
 
 

@@ -17,21 +17,21 @@ from whysync.kubernetes.api.yaml import load
 
 
 def check_fragment(text: str, before: Object, after: Object) -> None:
-    """Read back, each side of the fragment is a part of its object."""
-    for side, whole in (("-", before), ("+", after)):
+    """Check that each side of the fragment parses as a part of its object."""
+    for side, obj in (("-", before), ("+", after)):
         lines = [line[1:] for line in text.splitlines() if line[:1] in (" ", side)]
         if lines and not any(line.strip() == "…" for line in lines):
-            assert is_part(load("\n".join(lines)), whole), "\n".join(lines)
+            assert is_part(load("\n".join(lines)), obj), "\n".join(lines)
 
 
-def is_part(part: Json, whole: Json) -> bool:
-    if part is None or same(part, whole):
-        return True  # a key with nothing below it: the other side has more
-    if isinstance(part, dict) and isinstance(whole, dict):
-        return all(key in whole and is_part(value, whole[key]) for key, value in part.items())
-    if isinstance(part, list) and isinstance(whole, list):
-        rest = iter(whole)
-        return all(any(is_part(item, other) for other in rest) for item in part)
+def is_part(fragment: Json, document: Json) -> bool:
+    if fragment is None or same(fragment, document):
+        return True  # a key without a value: the other side has more
+    if isinstance(fragment, dict) and isinstance(document, dict):
+        return all(key in document and is_part(value, document[key]) for key, value in fragment.items())
+    if isinstance(fragment, list) and isinstance(document, list):
+        rest = iter(document)
+        return all(any(is_part(item, other) for other in rest) for item in fragment)
     return False
 
 

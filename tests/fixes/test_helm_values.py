@@ -57,8 +57,8 @@ def test_a_parameter_that_is_not_a_simple_name_is_refused(name: str) -> None:
     ],
 )
 def test_the_field_of_the_application(pointer: str, value: Json, field: str, written: Json) -> None:
-    found = InApplication(ValueEdit(("a", "b"), value), Layer({}, pointer=pointer))
-    assert (found.pointer, found.value, found.is_text) == (field, written, False)
+    target = InApplication(ValueEdit(("a", "b"), value), Layer({}, pointer=pointer))
+    assert (target.pointer, target.value, target.is_text) == (field, written, False)
 
 
 def test_an_edit_of_values() -> None:
@@ -84,8 +84,8 @@ def test_a_chart_from_a_registry_is_not_traced(tmp_path: Path, *, has_file: bool
     fix = Fix.change(ref, Set(pointer="/data/a", value="c"), title="t")
     with pytest.raises(Refused, match="from the chart redis, which is not in the checkout") as caught:
         file_change(fix, case, Checkout(str(tmp_path)))
-    place = "redis/prod.yaml" if has_file else "the Helm values of Application argocd/shop"
-    assert caught.value.next == f"set the chart's value for /data/a in {place}"
+    location = "redis/prod.yaml" if has_file else "the Helm values of Application argocd/shop"
+    assert caught.value.next == f"set the chart's value for /data/a in {location}"
 
 
 def test_passwords_in_values_are_secret_lines() -> None:

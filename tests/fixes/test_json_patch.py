@@ -18,19 +18,19 @@ from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.yaml import load
 
 
-def _below(node: Json, part: str) -> Json:
-    return node[int(part)] if isinstance(node, list) else fields(node)[part]
+def _below(node: Json, token: str) -> Json:
+    return node[int(token)] if isinstance(node, list) else fields(node)[token]
 
 
-def carried_out(body: Object, operations: list[Json]) -> Object:
-    """RFC 6902, as far as it is used; a path that leads nowhere is an error there."""
+def patched(body: Object, operations: list[Json]) -> Object:
+    """Apply the used subset of RFC 6902; a path that does not exist is an error."""
     result = copy_object(body)
     for raw in operations:
         operation = fields(raw)
         *above, last = split(str(operation["path"]))
         node: Json = result
-        for part in above:
-            node = _below(node, part)
+        for token in above:
+            node = _below(node, token)
         value = copy(operation.get("value"))
         match operation["op"], node:
             case "remove", dict():
@@ -56,8 +56,8 @@ def carried_out(body: Object, operations: list[Json]) -> Object:
 
 @given(objects(), st.lists(edits(), max_size=3))
 @example({"a": []}, [Set(pointer="/a/1", value=None)])
-def test_the_operations_do_what_the_edits_do(body: Object, wanted: list[Edit]) -> None:
-    assert same(carried_out(body, json_patch(body, wanted)), edited(body, wanted))
+def test_the_operations_do_what_the_edits_do(body: Object, edit_list: list[Edit]) -> None:
+    assert same(patched(body, json_patch(body, edit_list)), edited(body, edit_list))
 
 
 def test_true_for_one_is_a_change() -> None:

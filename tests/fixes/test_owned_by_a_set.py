@@ -142,7 +142,7 @@ BY_CLUSTER: Object = {**GENERATED, "generators": [{"clusters": {}}]}
 
 
 @pytest.mark.parametrize(
-    ("pointer", "spec", "place"),
+    ("pointer", "spec", "expected"),
     [
         (
             "/spec/source/targetRevision",
@@ -161,8 +161,8 @@ BY_CLUSTER: Object = {**GENERATED, "generators": [{"clusters": {}}]}
         ("/spec/revisionHistoryLimit", GENERATED, "spec.template of ApplicationSet shops"),
     ],
 )
-def test_a_value_that_a_generator_inserts_is_changed_there(pointer: str, spec: Object, place: str) -> None:
+def test_a_value_that_a_generator_inserts_is_changed_there(pointer: str, spec: Object, expected: str) -> None:
     case = owned_by_set(case_of(application()), application_set(spec))
     fix = Fix.application(case.application.ref, Set(pointer=pointer, value="new"), title="Change it")
-    assert place in patch_text(fix, case)
-    assert all(place in line for line in as_commands(fix, case)[:1])
+    assert expected in patch_text(fix, case)
+    assert all(expected in line for line in as_commands(fix, case)[:1])

@@ -31,19 +31,19 @@ def merged(target: Json, patch: Json) -> Json:
     return result
 
 
-def exactly(one: Json, other: Json) -> bool:
-    """Python's `==` takes `True` for `1`; a cluster does not. `1` and `1.0` are one number to both."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(exactly(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(exactly, one, other))
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+def strictly_equal(left: Json, right: Json) -> bool:
+    """Equal as JSON: in Python `True == 1`, in a cluster not; `1` and `1.0` are equal in both."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(strictly_equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(strictly_equal, left, right))
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
 @given(objects(VALUES), objects(VALUES))
 def test_a_merge_patch_makes_the_one_the_other(before: Object, after: Object) -> None:
     """Without nulls: a merge patch has no way to write one."""
-    assert exactly(merged(before, merge_patch(before, after)), after)
+    assert strictly_equal(merged(before, merge_patch(before, after)), after)
 
 
 @given(objects(VALUES))

@@ -24,15 +24,15 @@ c: 3
 
 
 @pytest.mark.parametrize(
-    ("number", "left"),
+    ("number", "expected"),
     [
         (0, "---\n# the second\nb: |\n  text\n   --- no mark\n---   # the third\nc: 3\n"),
         (1, "# the first\na: 1\n---   # the third\nc: 3\n"),
         (2, "# the first\na: 1\n---\n# the second\nb: |\n  text\n   --- no mark\n"),
     ],
 )
-def test_one_goes_and_the_others_stay(number: int, left: str) -> None:
-    assert without_document(THREE, number) == left
+def test_one_document_is_removed_and_the_others_stay(number: int, expected: str) -> None:
+    assert without_document(THREE, number) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ def bodies(text: str) -> list[Json]:
 @given(
     st.lists(st.dictionaries(st.sampled_from("abc"), st.text(max_size=8), min_size=1), min_size=1), st.data()
 )
-def test_nothing_else_goes(objects: list[dict[str, Json]], data: st.DataObject) -> None:
+def test_nothing_else_is_removed(objects: list[dict[str, Json]], data: st.DataObject) -> None:
     text = "---\n".join(yaml.dump(obj) for obj in objects)
     number = data.draw(st.integers(0, len(objects) - 1))
-    left = without_document(text, number)
-    assert left is not None
-    kept = bodies(text)
-    del kept[number]
-    assert bodies(left) == kept
+    remaining = without_document(text, number)
+    assert remaining is not None
+    expected = bodies(text)
+    del expected[number]
+    assert bodies(remaining) == expected
 
 
 @given(st.text(alphabet="ab: -\n#|[]{}'\"", max_size=40), st.integers(0, 3))
-def test_no_text_is_too_odd(text: str, number: int) -> None:
-    left = without_document(text, number)
-    assert left is None or len(left) < len(text)
+def test_any_text_is_handled(text: str, number: int) -> None:
+    remaining = without_document(text, number)
+    assert remaining is None or len(remaining) < len(text)

@@ -28,18 +28,18 @@ INTRUSIVE = (
 )
 
 
-def is_intrusive(words: list[str]) -> bool:
+def is_intrusive(command: list[str]) -> bool:
     """Pods and hook Jobs do not count: their controller or the next sync creates them again."""
-    plain = without_flags(words)
+    plain = without_flags(command)
     if plain[:2] == ["kubectl", "delete"] and plain[2:3] in (["pod"], ["job.batch"]):
         return False
-    return not is_dry_run(words) and any(tuple(plain[: len(start)]) == start for start in INTRUSIVE)
+    return not is_dry_run(command) and any(tuple(plain[: len(start)]) == start for start in INTRUSIVE)
 
 
 def without_risk(report: Report) -> Iterator[str]:
     for finding in (finding for each in report.apps for finding in each.findings):
         for fix in finding.fixes:
-            commands = [words for line in fix.commands for words in commands_in(line)]
+            commands = [command for line in fix.commands for command in commands_in(line)]
             if any(map(is_intrusive, commands)) and not fix.risk and not fix.destroys:
                 yield f"{finding.rule}: {fix.title}"
 

@@ -43,12 +43,12 @@ def test_missing_objects_are_expected() -> None:
     ]
 
 
-def test_without_its_syncs() -> None:
+def test_a_fix_of_a_terminating_app_has_no_syncs() -> None:
     case = case_of(deleting())
     fix = Fix.run("kubectl get pods", "argocd app sync shop --prune", title="t")
-    kept = not_while_deleting(fix, case)
-    assert kept is not None
-    assert kept.commands == ("kubectl get pods",)
+    adapted = not_while_deleting(fix, case)
+    assert adapted is not None
+    assert adapted.commands == ("kubectl get pods",)
     assert (
         not_while_deleting(Fix.run("argocd app sync shop", "argocd app get shop --refresh", title="t"), case)
         is None

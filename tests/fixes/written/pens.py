@@ -51,8 +51,8 @@ class Pen:
         return [*above, f"- {self._inline(value)}"]
 
     def _inline(self, value: Json) -> str:
-        words = json.dumps(value) if isinstance(value, dict | list) else self._scalar(value)
-        return words + (f"   {self.comment()}" if self.pick("no", "yes") == "yes" else "")
+        text = json.dumps(value) if isinstance(value, dict | list) else self._scalar(value)
+        return text + (f"   {self.comment()}" if self.pick("no", "yes") == "yes" else "")
 
     def _scalar(self, value: Json) -> str:
         if isinstance(value, str) and "\n" not in value and self.pick("plain", "quoted") == "quoted":

@@ -42,9 +42,9 @@ def test_the_edited_text_reads_as_the_edited_object(data: st.DataObject) -> None
     text, _ = data.draw(written(body))
     assert same(load(text), body)
     after = edited(body, data.draw(st.lists(edits(), min_size=1, max_size=3)))
-    made = rewritten(text, 0, after)
-    assert same(load(made), after)
-    assert rewritten(made, 0, after) == made, "a second time there is nothing to do"
+    result = rewritten(text, 0, after)
+    assert same(load(result), after)
+    assert rewritten(result, 0, after) == result, "a second rewrite changes nothing"
 
 
 @SLOW
@@ -61,8 +61,8 @@ def test_what_is_added_costs_no_comment(data: st.DataObject) -> None:
     body = data.draw(objects().filter(bool))
     text, comments = data.draw(written(body))
     after: Object = {**body, "fresh": data.draw(trees())}
-    made = rewritten(text, 0, after)
-    assert [comment for comment in comments if comment not in made] == []
+    result = rewritten(text, 0, after)
+    assert [comment for comment in comments if comment not in result] == []
 
 
 @SLOW
@@ -75,11 +75,11 @@ def test_a_scalar_in_the_place_of_a_scalar_changes_nothing_else(data: st.DataObj
         return
     at = data.draw(st.sampled_from(leaves))
     new = data.draw(st.one_of(st.integers(), st.booleans(), st.none(), LINES))
-    made = rewritten(text, 0, edited(body, [Set(pointer=at, value=new)]))
-    assert [comment for comment in comments if comment not in made] == []
-    lines = {line for line in made.splitlines() if line in text.splitlines()}
+    result = rewritten(text, 0, edited(body, [Set(pointer=at, value=new)]))
+    assert [comment for comment in comments if comment not in result] == []
+    lines = {line for line in result.splitlines() if line in text.splitlines()}
     changed = [line for line in text.splitlines() if line not in lines]
-    assert len(changed) <= 1, "only the line of that field is another"
+    assert len(changed) <= 1, "only the line of that field changes"
 
 
 @SLOW
@@ -88,13 +88,13 @@ def test_what_is_removed_takes_only_its_own_comments(data: st.DataObject) -> Non
     body = data.draw(objects().filter(lambda body: len(body) > 1))
     text, comments = data.draw(written(body))
     key = data.draw(st.sampled_from(sorted(body)))
-    made = rewritten(text, 0, edited(body, [Remove(pointer=pointer.join([key]))]))
+    result = rewritten(text, 0, edited(body, [Remove(pointer=pointer.join([key]))]))
     lines = text.split("\n")
     others = [n for other in body if other != key and (n := _line_of(lines, other)) is not None]
     for comment in comments:
         at = next(n for n, line in enumerate(lines) if comment in line)
-        if at in others:  # beside a key that stays
-            assert comment in made
+        if at in others:  # on the line of a key that stays
+            assert comment in result
 
 
 @SLOW
@@ -105,11 +105,11 @@ def test_other_documents_stay_as_they_are(data: st.DataObject) -> None:
     if any(text.startswith(("{", "[")) or "\r" in text for text in texts):
         return
     stream = "\n---\n".join(text.rstrip("\n") for text in texts) + "\n"
-    place = data.draw(st.integers(0, 2))
-    made = rewritten(stream, place, edited(bodies[place], [data.draw(edits())]))
+    index = data.draw(st.integers(0, 2))
+    result = rewritten(stream, index, edited(bodies[index], [data.draw(edits())]))
     for number, text in enumerate(texts):
-        if number != place:
-            assert text.rstrip("\n") in made
+        if number != index:
+            assert text.rstrip("\n") in result
 
 
 def _leaves(value: Json, at: str) -> list[tuple[str, Json]]:

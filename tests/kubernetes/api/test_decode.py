@@ -57,14 +57,14 @@ WRONG: list[tuple[str, Json]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "value"), WRONG)
-def test_a_part_of_the_wrong_type_is_left_out_and_named(part: str, value: Json) -> None:
+@pytest.mark.parametrize(("field", "value"), WRONG)
+def test_a_field_of_the_wrong_type_is_left_out_and_reported(field: str, value: Json) -> None:
     body = application()
-    fields(body["status"])[part] = value
+    fields(body["status"])[field] = value
     app, problems = read(body)
     assert app.name == "shop"
     assert problems
-    assert all(part in problem for problem in problems)
+    assert all(field in problem for problem in problems)
 
 
 def test_the_good_rows_stay_when_one_is_bad() -> None:
@@ -91,10 +91,10 @@ def test_where_too_many_rows_are_wrong_all_rows_go_and_the_rest_stays() -> None:
 
 
 @given(objects())
-def test_anything_decodes_to_something_or_says_why(body: Object) -> None:
+def test_anything_decodes_or_is_reported(body: Object) -> None:
     for kind in (Application, AppProject, Event):
-        for part in ("", "metadata", "spec", "status"):
-            wrapped: Object = {part: body} if part else body
+        for field in ("", "metadata", "spec", "status"):
+            wrapped: Object = {field: body} if field else body
             value, problems = decode(wrapped, kind)
             assert value is not None or problems
 

@@ -92,12 +92,12 @@ def test_the_version_does_not_tell_objects_apart() -> None:
 
 @given(objects())
 def test_any_object_has_a_name_of_some_kind(body: Object) -> None:
-    made = Manifest(body, role=Role.LIVE)
-    assert made.ref == ref_of(body)
-    assert isinstance(str(made.ref), str)
-    for part in (made.meta, made.annotations, made.labels, made.spec, made.status):
-        assert isinstance(part, dict)
-    assert made.with_body(body).ref == made.ref
+    manifest = Manifest(body, role=Role.LIVE)
+    assert manifest.ref == ref_of(body)
+    assert isinstance(str(manifest.ref), str)
+    for section in (manifest.meta, manifest.annotations, manifest.labels, manifest.spec, manifest.status):
+        assert isinstance(section, dict)
+    assert manifest.with_body(body).ref == manifest.ref
 
 
 @given(trees())
@@ -122,6 +122,6 @@ def test_a_copy_shares_nothing() -> None:
     assert tree == {"a": [{"b": 1}]}
 
 
-@pytest.mark.parametrize("part", ["9" * 5000, "1", "-1", "٠", "²", ""])
-def test_what_is_no_place_in_a_list_leads_nowhere(part: str) -> None:
-    assert pointer.resolve(["only"], f"/{part}") is MISSING
+@pytest.mark.parametrize("index", ["9" * 5000, "1", "-1", "٠", "²", ""])
+def test_an_invalid_list_index_resolves_to_nothing(index: str) -> None:
+    assert pointer.resolve(["only"], f"/{index}") is MISSING

@@ -15,11 +15,11 @@ from whysync.kubernetes.api.yaml.load import parsed
 LIMITS = YamlLimits()
 
 
-def assert_same(text: str, *, taken: bool = False) -> None:
-    """What the short cut gives must be the one document that the parser gives, without any warning."""
+def assert_same(text: str, *, expect_quick: bool = False) -> None:
+    """The result of the fast path must be the only document of the parser, without warnings."""
     result = quick(text, LIMITS)
     if result is None:
-        assert not taken, f"the short cut was not taken: {text!r}"
+        assert not expect_quick, f"the fast path was not used: {text!r}"
         return
     value, line = result
     assert list(parsed(text, 0, LIMITS)) == [Document(body=value, line=line + 1)], text
@@ -83,7 +83,7 @@ def test_any_letters(text: str) -> None:
     ],
 )
 def test_plain_files_take_the_short_cut(text: str) -> None:
-    assert_same(text, taken=True)
+    assert_same(text, expect_quick=True)
 
 
 def test_depth_is_left_to_the_parser() -> None:

@@ -95,14 +95,16 @@ def test_bytes_with_marks_and_windows_line_ends() -> None:
 
 
 def test_duplicate_keys_warn_and_the_last_one_counts() -> None:
-    (found,) = documents("a:\n  b: 1\n  b: 2\n")
-    assert found == Document(body={"a": {"b": 2}}, line=1, warnings=('line 3: key "b" already set in map',))
+    (document,) = documents("a:\n  b: 1\n  b: 2\n")
+    assert document == Document(
+        body={"a": {"b": 2}}, line=1, warnings=('line 3: key "b" already set in map',)
+    )
 
 
 def test_an_int_and_a_text_key_are_not_duplicates() -> None:
-    (found,) = documents("v:\n  1: a\n  '1': b\n  true: c\n")
-    assert isinstance(found, Document)
-    assert found.warnings == ()
+    (document,) = documents("v:\n  1: a\n  '1': b\n  true: c\n")
+    assert isinstance(document, Document)
+    assert document.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -165,9 +167,9 @@ def test_what_the_server_refuses_is_broken(written: str) -> None:
 def test_billion_laughs_are_stopped() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
-    (found,) = documents("\n".join(lines))
-    assert isinstance(found, Broken)
-    assert "aliasing" in found.problem
+    (document,) = documents("\n".join(lines))
+    assert isinstance(document, Broken)
+    assert "aliasing" in document.problem
 
 
 def test_depth_is_limited_also_through_aliases() -> None:
@@ -179,10 +181,10 @@ def test_depth_is_limited_also_through_aliases() -> None:
     assert next(documents("v: [[[1]]]", limits=YamlLimits(depth=4))) == Document(body={"v": [[[1]]]})
 
 
-def test_json_takes_the_fast_way_to_the_same_values() -> None:
+def test_the_fast_path_for_json_gives_the_same_values() -> None:
     text = '{"a": 1.0, "b": 18446744073709551615, "c": "\\u003cx\\/", "d": [null, true, 1e3]}'
-    (found,) = documents(text)
-    assert found == Document(body={"a": 1, "b": float(2**64 - 1), "c": "<x/", "d": [None, True, 1000]})
+    (document,) = documents(text)
+    assert document == Document(body={"a": 1, "b": float(2**64 - 1), "c": "<x/", "d": [None, True, 1000]})
 
 
 def test_json_values_behind_each_other() -> None:
@@ -202,8 +204,10 @@ def test_numbers_beyond_all_measure(number: str) -> None:
 
 
 def test_json_with_a_key_twice_warns() -> None:
-    (found,) = documents('\n{"a": {"v": 1,\n "v": 2}}')
-    assert found == Document(body={"a": {"v": 2}}, line=2, warnings=('line 3: key "v" already set in map',))
+    (document,) = documents('\n{"a": {"v": 1,\n "v": 2}}')
+    assert document == Document(
+        body={"a": {"v": 2}}, line=2, warnings=('line 3: key "v" already set in map',)
+    )
 
 
 def test_load_raises_with_the_place() -> None:

@@ -64,7 +64,7 @@ class Talk:
         return self.api_server.send(Request(verb="delete", path=self.path(obj), body=body))
 
 
-def said(answer: Answer) -> str:
+def message_of(answer: Answer) -> str:
     return text((answer.body or {}).get("message"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubernetes.apiserver.talk import Talk, config_map, said
+from tests.kubernetes.apiserver.talk import Talk, config_map, message_of
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items
 from whysync.kubernetes.admission.webhooks import Denied, Unreachable
 
@@ -81,7 +81,7 @@ def test_a_limit_range_fills_in_and_says_so(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "resources", "told"),
+    ("limit", "resources", "expected"),
     [
         (
             {"max": {"cpu": "1"}},
@@ -100,13 +100,13 @@ def test_a_limit_range_fills_in_and_says_so(talk: Talk) -> None:
         ),
     ],
 )
-def test_a_limit_range_keeps_out_what_is_beyond(
-    talk: Talk, limit: Object, resources: Object, told: str
+def test_a_limit_range_refuses_values_beyond_it(
+    talk: Talk, limit: Object, resources: Object, expected: str
 ) -> None:
     assert talk.create(limit_range(**limit)).code == 201
     answer = talk.create(pod(**resources))
     assert answer.code == 403
-    assert said(answer) == f'pods "p" is forbidden: {told}'
+    assert message_of(answer) == f'pods "p" is forbidden: {expected}'
 
 
 def test_a_quota_counts_pods_with_their_largest_init_container(talk: Talk) -> None:
@@ -115,7 +115,7 @@ def test_a_quota_counts_pods_with_their_largest_init_container(talk: Talk) -> No
     init: Json = {"name": "i", "image": "i", "resources": {"requests": {"cpu": "700m"}}}
     fields(request["spec"])["initContainers"] = [init]
     assert talk.create(request).code == 201
-    assert said(talk.create(pod("b", requests={"cpu": "400m"}))) == (
+    assert message_of(talk.create(pod("b", requests={"cpu": "400m"}))) == (
         'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=400m, used: requests.cpu=700m, '
         "limited: requests.cpu=1"
     )
@@ -125,14 +125,14 @@ def test_a_quota_with_a_scope_leaves_other_pods_alone(talk: Talk) -> None:
     scoped = quota({"pods": "0"}, scopes=["BestEffort"])
     talk.api_server.load([{**scoped, "metadata": {"name": "q", "namespace": "shop"}}])
     assert talk.create(pod("busy", requests={"cpu": "1"})).code == 201
-    assert "exceeded quota" in said(talk.create(pod("idle")))
+    assert "exceeded quota" in message_of(talk.create(pod("idle")))
 
 
 def test_what_exists_already_costs_nothing(talk: Talk) -> None:
     talk.api_server.load([{**quota({"configmaps": "2"}), "metadata": {"name": "q", "namespace": "shop"}}])
     assert [talk.create(config_map()).code, talk.create(config_map()).code] == [201, 409]
     assert talk.create(config_map("other")).code == 201
-    assert "exceeded quota: q" in said(talk.create(config_map("third")))
+    assert "exceeded quota: q" in message_of(talk.create(config_map("third")))
 
 
 # -- webhooks and policies ------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_a_validating_webhook_denies_in_its_own_words_and_changes_nothing(talk: 
     talk.api_server.webhooks["guard.shop.example"] = guard
     assert (talk.create(config_map(a="1")).body or {})["data"] == {"a": "1"}
     answer = talk.create(config_map("other", no="1"))
-    assert (answer.code, said(answer)) == (
+    assert (answer.code, message_of(answer)) == (
         400,
         'admission webhook "guard.shop.example" denied the request: not today',
     )
@@ -165,7 +165,7 @@ def test_a_silent_webhook_fails_or_is_ignored(talk: Talk) -> None:
     talk.create(hook("MutatingWebhookConfiguration", operations=["*"], timeoutSeconds=3))
     answer = talk.create(config_map())
     assert answer.code == 500
-    assert said(answer) == (
+    assert message_of(answer) == (
         'Internal error occurred: failed calling webhook "guard.shop.example": failed to call webhook: '
         'Post "https://guard.shop.svc:443/check?timeout=3s": context deadline exceeded'
     )
@@ -228,7 +228,7 @@ def test_a_policy_with_variables_and_conditions(talk: Talk) -> None:
     assert (talk.create(policy).code, talk.create(binding).code) == (201, 201)
     answer = talk.create(config_map(a="1", b="2"))
     assert answer.code == 403
-    assert said(answer).endswith("with binding 'small' denied request: too many in cm")
+    assert message_of(answer).endswith("with binding 'small' denied request: too many in cm")
     talk.create(grant("cluster-admin", kind="ClusterRole", user="me"))
     assert talk.create(config_map(a="1", b="2"), user="me").code == 201
 
@@ -260,12 +260,12 @@ def test_a_policy_reads_its_params(talk: Talk) -> None:
         "spec": {"policyName": "listed", "validationActions": ["Deny"], "paramRef": reference},
     }
     assert (talk.create(policy).code, talk.create(binding).code) == (201, 201)
-    assert "no params found for policy binding" in said(talk.create(config_map()))
+    assert "no params found for policy binding" in message_of(talk.create(config_map()))
     talk.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "list"}, "stringData": {"cm": "1"}}
     )
     assert talk.create(config_map()).code == 201
-    assert said(talk.create(config_map("other"))).endswith("denied request: not on the list")
+    assert message_of(talk.create(config_map("other"))).endswith("denied request: not on the list")
 
 
 # -- rights ---------------------------------------------------------------------------------------------
@@ -296,12 +296,12 @@ def grant(name: str, *, kind: str = "Role", user: str = ARGO) -> Object:
 
 
 def test_a_service_account_without_rights_is_told_which_one_it_lacks(talk: Talk) -> None:
-    assert said(talk.create(config_map(), user=ARGO)) == (
+    assert message_of(talk.create(config_map(), user=ARGO)) == (
         f'configmaps is forbidden: User "{ARGO}" cannot create resource "configmaps" in API group "" '
         'in the namespace "shop"'
     )
     talk.create(grant("gone"))
-    assert said(talk.create(config_map(), user=ARGO)).endswith(
+    assert message_of(talk.create(config_map(), user=ARGO)).endswith(
         'in the namespace "shop": RBAC: role.rbac.authorization.k8s.io "gone" not found'
     )
 
@@ -329,16 +329,16 @@ def test_nobody_grants_what_they_do_not_have(talk: Talk) -> None:
     fields(expected["metadata"])["name"] = "more"
     answer = talk.create(expected, user=ARGO)
     assert answer.code == 403
-    assert said(answer) == (
+    assert message_of(answer) == (
         f'roles.rbac.authorization.k8s.io "more" is forbidden: user "{ARGO}" '
         '(groups=["system:serviceaccounts" "system:serviceaccounts:argocd" "system:authenticated"]) '
         "is attempting to grant RBAC permissions not currently held:\n"
         '{APIGroups:[""], Resources:["pods"], Verbs:["list" "delete"]}\n'
         '{APIGroups:["apps"], Resources:["deployments"], Verbs:["get"]}'
     )
-    held = role({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]})
-    fields(held["metadata"])["name"] = "less"
-    assert talk.create(held, user=ARGO).code == 201
+    permitted = role({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]})
+    fields(permitted["metadata"])["name"] = "less"
+    assert talk.create(permitted, user=ARGO).code == 201
 
 
 # -- sizes ----------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_nobody_grants_what_they_do_not_have(talk: Talk) -> None:
 
 def test_annotations_and_objects_have_a_largest_size(talk: Talk) -> None:
     marked: Object = {**config_map(), "metadata": {"name": "cm", "annotations": {"a": "x" * 262144}}}
-    assert "Too long: may not be more than 262144 bytes" in said(talk.create(marked))
+    assert "Too long: may not be more than 262144 bytes" in message_of(talk.create(marked))
     large = talk.create(config_map(a="x" * (3 * 2**19)))
     assert large.code in {413, 422, 500}
 
@@ -358,9 +358,9 @@ def test_a_pod_may_only_run_as_an_account_that_is_there(talk: Talk) -> None:
     talk.api_server.load([{**account, "metadata": {"name": "default", "namespace": "shop"}}])
     refused = talk.create(runs)
     why = 'error looking up service account shop/shop: serviceaccount "shop" not found'
-    assert (refused.code, said(refused)) == (403, f'pods "web" is forbidden: {why}')
+    assert (refused.code, message_of(refused)) == (403, f'pods "web" is forbidden: {why}')
     generated: Object = {**runs, "metadata": {"generateName": "web-"}}
-    assert said(talk.create(generated)) == f'pods "web-" is forbidden: {why}'
+    assert message_of(talk.create(generated)) == f'pods "web-" is forbidden: {why}'
     assert talk.create(pod("other")).ok
     talk.api_server.load([{**account, "metadata": {"name": "shop", "namespace": "shop"}}])
     assert talk.create(runs).ok
@@ -386,7 +386,7 @@ def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
         "spec": {"ports": [{"port": 443}]},
     }
     assert talk.create({**configuration, "webhooks": [hook]}).code == 201
-    assert 'service "policy" not found' in said(talk.create(config_map("a")))
+    assert 'service "policy" not found' in message_of(talk.create(config_map("a")))
     assert talk.create(service).code == 201
     assert talk.create(config_map("a")).code == 201  # nothing tells of its endpoints
     slice: Object = {
@@ -401,7 +401,7 @@ def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
         "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": False}}],
     }
     talk.api_server.load([slice])
-    assert 'no endpoints available for service "policy"' in said(talk.create(config_map("b")))
+    assert 'no endpoints available for service "policy"' in message_of(talk.create(config_map("b")))
     talk.api_server.load(
         [{**slice, "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}]
     )

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.kubernetes.apiserver.talk import Talk, config_map, definition, deployment, managers, said, widget
+from tests.kubernetes.apiserver.talk import (
+    Talk,
+    config_map,
+    definition,
+    deployment,
+    managers,
+    message_of,
+    widget,
+)
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request, kind_of
 from whysync.kubernetes.cel.evaluate import evaluate
@@ -53,18 +61,18 @@ def test_a_dry_run_leaves_nothing(talk: Talk) -> None:
 
 def test_unknown_fields_are_refused_or_dropped(talk: Talk) -> None:
     body: Object = {**config_map(), "dat": {}}
-    assert 'strict decoding error: unknown field "dat"' in said(talk.create(body, validation="Strict"))
+    assert 'strict decoding error: unknown field "dat"' in message_of(talk.create(body, validation="Strict"))
     assert talk.create(body, validation="Ignore").code == 201
 
 
 def test_wrong_types_and_wrong_values_are_told_in_the_servers_words(talk: Talk) -> None:
     body: Object = {**deployment(), "spec": {"replicas": "3"}}
-    assert said(talk.create(body)).endswith(
+    assert message_of(talk.create(body)).endswith(
         "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32"
     )
     answer = talk.create(deployment(replicas=-1))
     assert answer.code == 422
-    assert "spec.replicas: Invalid value: -1: must be greater than or equal to 0" in said(answer)
+    assert "spec.replicas: Invalid value: -1: must be greater than or equal to 0" in message_of(answer)
 
 
 def test_generation_counts_changes_of_the_spec_and_a_write_of_nothing_is_none(talk: Talk) -> None:
@@ -82,7 +90,7 @@ def test_a_stale_resource_version_conflicts(talk: Talk) -> None:
     talk.patch(config_map(), {"data": {"a": "2"}})
     answer = talk.api_server.send(Request(verb="update", path=talk.path(config_map()), body=stale))
     assert answer.code == 409
-    assert said(answer).endswith("please apply your changes to the latest version and try again")
+    assert message_of(answer).endswith("please apply your changes to the latest version and try again")
 
 
 def test_an_update_beside_an_apply_takes_the_field(talk: Talk) -> None:
@@ -97,7 +105,9 @@ def test_an_update_beside_an_apply_takes_the_field(talk: Talk) -> None:
     )
     answer = talk.apply(deployment(replicas=2), "argocd-controller")
     assert answer.code == 409
-    assert 'conflict with "autoscaler" with subresource "scale" using apps/v1: .spec.replicas' in said(answer)
+    assert 'conflict with "autoscaler" with subresource "scale" using apps/v1: .spec.replicas' in message_of(
+        answer
+    )
     forced = talk.apply(deployment(replicas=2), "argocd-controller", force=True)
     assert dig(forced.body or {}, "spec", "replicas") == 2
     assert managers(forced) == ["argocd-controller"]
@@ -121,18 +131,18 @@ def test_custom_resources_are_served_once_defined(talk: Talk) -> None:
     assert talk.create(definition(SCHEMA)).code == 201
     answer = talk.create(widget({"size": 1, "color": "red"}))
     assert (answer.body or {})["spec"] == {"size": 1, "mode": "a"}
-    assert "spec.size: Required value" in said(talk.create(widget({})))
-    assert "greater than or equal to 1" in said(talk.create(widget({"size": 0})))
-    assert said(talk.patch(widget({}), {"spec": {"size": 11}})).endswith("spec: Invalid value: too big")
+    assert "spec.size: Required value" in message_of(talk.create(widget({})))
+    assert "greater than or equal to 1" in message_of(talk.create(widget({"size": 0})))
+    assert message_of(talk.patch(widget({}), {"spec": {"size": 11}})).endswith("spec: Invalid value: too big")
 
 
-def test_a_finalizer_holds_an_object_until_it_is_taken_off(talk: Talk) -> None:
-    held: Object = {**config_map(), "metadata": {"name": "cm", "finalizers": ["shop.example/hold"]}}
-    talk.create(held)
-    assert dig(talk.delete(held).body or {}, "metadata", "deletionTimestamp")
-    assert said(talk.create(config_map())).startswith("object is being deleted: ")
-    talk.patch(held, {"metadata": {"finalizers": None}})
-    assert talk.get(held).code == 404
+def test_an_object_is_deleted_once_its_finalizer_is_removed(talk: Talk) -> None:
+    finalized: Object = {**config_map(), "metadata": {"name": "cm", "finalizers": ["shop.example/hold"]}}
+    talk.create(finalized)
+    assert dig(talk.delete(finalized).body or {}, "metadata", "deletionTimestamp")
+    assert message_of(talk.create(config_map())).startswith("object is being deleted: ")
+    talk.patch(finalized, {"metadata": {"finalizers": None}})
+    assert talk.get(finalized).code == 404
 
 
 @pytest.mark.parametrize(
@@ -158,10 +168,10 @@ def test_a_namespace_takes_its_content_along(talk: Talk) -> None:
     talk.create(config_map())
     shop: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     talk.delete(shop)
-    assert "because it is being terminated" in said(talk.create(config_map("late")))
+    assert "because it is being terminated" in message_of(talk.create(config_map("late")))
     talk.api_server.settle()
     assert talk.get(shop).code == 404
-    assert 'namespaces "shop" not found' in said(talk.create(config_map()))
+    assert 'namespaces "shop" not found' in message_of(talk.create(config_map()))
 
 
 def test_a_webhook_without_its_service_stops_writes_or_is_played(talk: Talk) -> None:
@@ -187,7 +197,7 @@ def test_a_webhook_without_its_service_stops_writes_or_is_played(talk: Talk) -> 
         ],
     }
     assert talk.create(hook).code == 201
-    assert 'failed calling webhook "guard.shop.example"' in said(talk.create(config_map()))
+    assert 'failed calling webhook "guard.shop.example"' in message_of(talk.create(config_map()))
     talk.api_server.webhooks["guard.shop.example"] = lambda obj: {**obj, "data": {"by": "webhook"}}
     assert (talk.create(config_map()).body or {})["data"] == {"by": "webhook"}
 
@@ -209,7 +219,7 @@ def test_a_user_may_do_what_a_role_says(talk: Talk) -> None:
     assert talk.create(role).code == talk.create(binding).code == 201
     assert talk.create(config_map(), user="dev").code == 201
     answer = talk.create(deployment(), user="dev")
-    assert said(answer) == (
+    assert message_of(answer) == (
         'deployments.apps is forbidden: User "dev" cannot create resource "deployments" in API group "apps" '
         'in the namespace "shop"'
     )
@@ -226,12 +236,12 @@ def test_a_quota_is_charged_and_refuses_what_is_over(talk: Talk) -> None:
     status: Json = {"status": {"hard": {"configmaps": "1"}, "used": {"configmaps": "0"}}}
     talk.api_server.send(Request(verb="merge-patch", path=f"{talk.path(quota)}/status", body=status))
     assert talk.create(config_map("a")).code == 201
-    assert said(talk.create(config_map("b"))).endswith(
+    assert message_of(talk.create(config_map("b"))).endswith(
         "exceeded quota: q, requested: configmaps=1, used: configmaps=1, limited: configmaps=1"
     )
 
 
-def test_node_ports_and_addresses_are_given_once(talk: Talk) -> None:
+def test_node_ports_and_addresses_are_allocated_once(talk: Talk) -> None:
     def service(name: str, port: int | None = None) -> Object:
         entry: Object = {"port": 80} if port is None else {"port": 80, "nodePort": port}
         spec: Object = {"type": "NodePort", "selector": {"a": "b"}, "ports": [entry]}
@@ -239,9 +249,9 @@ def test_node_ports_and_addresses_are_given_once(talk: Talk) -> None:
 
     first, second = talk.create(service("a")).body or {}, talk.create(service("b")).body or {}
     assert dig(first, "spec", "clusterIP") != dig(second, "spec", "clusterIP")
-    taken = dig(first, "spec", "ports", 0, "nodePort")
-    assert isinstance(taken, int)
-    assert said(talk.create(service("c", taken))).endswith("provided port is already allocated")
+    used_port = dig(first, "spec", "ports", 0, "nodePort")
+    assert isinstance(used_port, int)
+    assert message_of(talk.create(service("c", used_port))).endswith("provided port is already allocated")
 
 
 def test_deep_bodies_and_odd_paths_get_an_answer(talk: Talk) -> None:
@@ -311,7 +321,7 @@ def test_a_loaded_object_keeps_its_owners(talk: Talk) -> None:
     answer = other.api_server.send(
         Request(verb="ssa", path=served.path("store", "web"), body=deployment(replicas=3), manager="other")
     )
-    assert 'conflict with "argocd-controller": .spec.replicas' in said(answer)
+    assert 'conflict with "argocd-controller": .spec.replicas' in message_of(answer)
     kind = kind_of(other.api_server, "shop.example/v1", "Widget")
     assert kind is not None
     assert other.api_server.send(Request(verb="get", path=kind.path("store", "w"))).ok
@@ -330,7 +340,7 @@ def test_a_restricted_namespace_turns_pods_away_and_warns_about_workloads(talk: 
         "metadata": {"name": "p"},
         "spec": {"hostNetwork": True, "containers": [{"name": "c", "image": "i"}]},
     }
-    assert said(talk.create(pod)) == (
+    assert message_of(talk.create(pod)) == (
         'pods "p" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
     )
     assert talk.create(deployment()).ok

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.kubernetes.apiserver.talk import Talk, definition, said, widget
+from tests.kubernetes.apiserver.talk import Talk, definition, message_of, widget
 from whysync.golang.regexp_syntax import regex_problem
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.cel.evaluate import evaluate
@@ -62,15 +62,15 @@ def test_types_of_a_rule_must_fit(rule: str, problem: str) -> None:
 def test_a_rule_is_shown_where_it_is_wrong(talk: Talk) -> None:
     answer = talk.create(ruled({"type": "string"}, "self > 5"))
     assert answer.code == 422
-    assert "ERROR: <input>:1:6: found no matching overload" in said(answer)
-    assert said(answer).endswith("\n | self > 5\n | .....^")
+    assert "ERROR: <input>:1:6: found no matching overload" in message_of(answer)
+    assert message_of(answer).endswith("\n | self > 5\n | .....^")
 
 
 def test_a_rule_over_unlimited_lists_is_too_dear_and_a_limit_helps(talk: Talk) -> None:
     nested: Object = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}}
     rule = "self.all(x, x.all(y, self.all(z, z.all(w, w != y))))"
     answer = talk.create(ruled(nested, rule))
-    assert "estimated rule cost exceeds budget by factor of more than 100x" in said(answer)
+    assert "estimated rule cost exceeds budget by factor of more than 100x" in message_of(answer)
     few: Object = {
         "type": "array",
         "maxItems": 5,
@@ -83,7 +83,7 @@ def test_the_past_of_an_item_without_identity_is_unknown(talk: Talk) -> None:
     item: Object = {**SHORT, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
     spec: Object = {"type": "array", "maxItems": 5, "items": item}
     answer = talk.create(definition({"type": "object", "properties": {"spec": spec}}))
-    assert "oldSelf cannot be used on the uncorrelatable portion of the schema" in said(answer)
+    assert "oldSelf cannot be used on the uncorrelatable portion of the schema" in message_of(answer)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_patterns_are_read_as_go_reads_them(pattern: str, problem: str) -> None:
 
 def test_a_bad_pattern_is_refused(talk: Talk) -> None:
     spec: Json = {"type": "string", "pattern": "("}
-    assert said(talk.create(definition({"type": "object", "properties": {"spec": spec}}))).endswith(
+    assert message_of(talk.create(definition({"type": "object", "properties": {"spec": spec}}))).endswith(
         'Invalid value: "(": must be a valid regular expression, but isn\'t: error parsing regexp: '
         "missing closing ): `(`"
     )
@@ -156,7 +156,7 @@ def test_claims_in_another_version_must_still_make_sense(talk: Talk) -> None:
     }  # fmt: skip
     assert talk.apply(first, "m").code == 201
     second: Object = {**first, "apiVersion": "shop.example/v2", "spec": {"b": "1"}}
-    assert said(talk.apply(second, "m")) == (
+    assert message_of(talk.apply(second, "m")) == (
         "failed to prune fields: failed to convert merged object to last applied version: "
         ".spec.b: field not declared in schema"
     )
@@ -189,5 +189,5 @@ def test_a_schema_may_ask_for_metadata_and_its_rules_for_the_name() -> None:
     }
     assert talk.create(definition(schema)).code == 201
     assert talk.create(widget({})).code == 201
-    taken: Object = {**widget({}), "metadata": {"name": "taken"}}
-    assert "that name is taken" in said(talk.create(taken))
+    refused: Object = {**widget({}), "metadata": {"name": "taken"}}
+    assert "that name is taken" in message_of(talk.create(refused))

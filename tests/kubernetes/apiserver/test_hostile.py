@@ -83,9 +83,9 @@ def test_one_wrong_value_anywhere_gets_an_answer(
     talk.create(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
     talk.create(copy_object(obj))
     body = replaced(obj, path, value)
-    where = talk.collection(obj) if verb == "create" else talk.path(obj)
+    request_path = talk.collection(obj) if verb == "create" else talk.path(obj)
     answer = talk.api_server.send(
-        Request(verb=verb, path=where, body=body, manager="m", force=verb == "ssa" or None)
+        Request(verb=verb, path=request_path, body=body, manager="m", force=verb == "ssa" or None)
     )
     assert 200 <= answer.code < 600
     again = talk.api_server.send(Request(verb="get", path=talk.path(obj)))
@@ -99,12 +99,14 @@ def test_objects_that_were_loaded_with_a_wrong_value_get_an_answer(
 ) -> None:
     talk = Talk()
     talk.create(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
-    parts: Object = {key: part for key, part in obj.items() if key not in ("apiVersion", "kind", "metadata")}
+    parts: Object = {
+        key: field for key, field in obj.items() if key not in ("apiVersion", "kind", "metadata")
+    }
     result: Object = {**fields(obj["metadata"]), "namespace": "shop", "managedFields": MANAGED}
     loaded = fields(replaced({**parts, "metadata": result}, path, value))
-    whole: Object = {**obj, **loaded, "metadata": {**fields(loaded.get("metadata")), "namespace": "shop"}}
-    fields(whole["metadata"])["name"] = fields(obj["metadata"])["name"]
-    talk.api_server.load([whole])
+    broken: Object = {**obj, **loaded, "metadata": {**fields(loaded.get("metadata")), "namespace": "shop"}}
+    fields(broken["metadata"])["name"] = fields(obj["metadata"])["name"]
+    talk.api_server.load([broken])
     label: Object = {"metadata": {"labels": {"new": "label"}}}
     for verb, body in (
         ("get", None),

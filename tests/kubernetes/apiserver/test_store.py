@@ -10,7 +10,7 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, said
+from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, message_of
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.apiserver.server import ApiServer
@@ -24,7 +24,7 @@ steps = st.lists(
 )
 
 
-def made(uid: str, owner: str, *, leaving: bool) -> Object:
+def owned_object(uid: str, owner: str, *, leaving: bool) -> Object:
     meta: Object = {"uid": uid}
     if owner:
         meta["ownerReferences"] = [{"uid": owner}]
@@ -35,12 +35,13 @@ def made(uid: str, owner: str, *, leaving: bool) -> Object:
 
 @settings(max_examples=150)
 @given(steps)
-def test_indexes_agree_with_a_look_at_everything(done: list[tuple[ObjectKey, str, str, bool]]) -> None:
+def test_indexes_agree_with_a_full_scan(done: list[tuple[ObjectKey, str, str, bool]]) -> None:
     store, plain = Store(), dict[ObjectKey, Object]()
-    for object_key, what, owner, leaving in done:
-        if what == "put":
+    for object_key, action, owner, leaving in done:
+        if action == "put":
             plain[object_key] = store.put(
-                object_key, made("u1" if object_key[2] == "x" else object_key[2], owner, leaving=leaving)
+                object_key,
+                owned_object("u1" if object_key[2] == "x" else object_key[2], owner, leaving=leaving),
             )
         else:
             store.drop(object_key)
@@ -138,16 +139,16 @@ def test_a_claim_in_use_waits_for_its_pod(talk: Talk) -> None:
     assert talk.api_server.send(Request(verb="get", path=f"{claims}/data")).code == 404
 
 
-def test_a_controllers_write_is_owned_and_told(talk: Talk) -> None:
+def test_a_controllers_write_is_owned_and_in_the_journal(talk: Talk) -> None:
     body = talk.create(deployment()).body or {}
     object_key: ObjectKey = (("apps", "deployments"), "shop", "web")
-    kept = talk.api_server.keep_status(
+    stored = talk.api_server.keep_status(
         object_key, {**body, "status": {"replicas": 1}}, manager="kube-controller-manager"
     )
-    assert talk.get(deployment()).body == kept
-    entry = dig(kept, "metadata", "managedFields", 1)
+    assert talk.get(deployment()).body == stored
+    entry = dig(stored, "metadata", "managedFields", 1)
     assert (dig(entry, "manager"), dig(entry, "subresource")) == ("kube-controller-manager", "status")
-    assert talk.api_server.store.journal[-1].obj is kept
+    assert talk.api_server.store.journal[-1].obj is stored
 
 
 def test_addresses_and_ports_come_free_again(talk: Talk) -> None:
@@ -161,8 +162,8 @@ def test_addresses_and_ports_come_free_again(talk: Talk) -> None:
         }
 
     assert talk.create(service("a", clusterIP="10.96.9.9")).code == 201
-    assert "provided IP is already allocated" in said(talk.create(service("b", clusterIP="10.96.9.9")))
-    assert "provided port is already allocated" in said(talk.create(service("b")))
+    assert "provided IP is already allocated" in message_of(talk.create(service("b", clusterIP="10.96.9.9")))
+    assert "provided port is already allocated" in message_of(talk.create(service("b")))
     talk.delete(service("a"))
     assert talk.create(service("b", clusterIP="10.96.9.9")).code == 201
 

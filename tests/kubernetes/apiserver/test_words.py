@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, said
+from tests.kubernetes.apiserver.talk import Talk, config_map, deployment, message_of
 from whysync.golang.fmt import go_syntax
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.apiserver.protocol import Request
@@ -16,10 +16,10 @@ def talk() -> Talk:
 
 
 def pods(**spec: Json) -> Object:
-    made = deployment()
-    inner = fields(fields(fields(made["spec"])["template"])["spec"])
+    workload = deployment()
+    inner = fields(fields(fields(workload["spec"])["template"])["spec"])
     inner.update(spec)
-    return made
+    return workload
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,12 @@ def pods(**spec: Json) -> Object:
     ],
 )
 def test_the_type_that_was_wanted(talk: Talk, obj: Object, type: str) -> None:
-    assert said(talk.create(obj)).endswith(f"cannot unmarshal number into Go struct field {type}")
+    assert message_of(talk.create(obj)).endswith(f"cannot unmarshal number into Go struct field {type}")
 
 
 def test_bytes_of_a_secret(talk: Talk) -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": 5}
-    assert said(talk.create(secret)).endswith("Secret.data of type map[string][]uint8")
+    assert message_of(talk.create(secret)).endswith("Secret.data of type map[string][]uint8")
 
 
 def test_an_apply_that_does_not_convert(talk: Talk) -> None:
@@ -59,7 +59,7 @@ def test_an_apply_that_does_not_convert(talk: Talk) -> None:
     path = "/api/v1/namespaces/shop/resourcequotas/q"
     answer = talk.api_server.send(Request(verb="ssa", path=path, body=body, manager="a"))
     assert answer.code == 500
-    assert said(answer).startswith(
+    assert message_of(answer).startswith(
         "failed to convert new object (/q; /v1, Kind=ResourceQuota) to proper version: unable to convert "
         "unstructured object to /v1, Kind=ResourceQuota: quantities must match the regular expression"
     )
@@ -110,5 +110,5 @@ def test_claims_that_grow(talk: Talk, kind: str, phase: str, why: str) -> None:
     change: Object = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
     path = "/api/v1/namespaces/shop/persistentvolumeclaims/c"
     answer = talk.api_server.send(Request(verb="merge-patch", path=path, body=change))
-    assert (why in said(answer)) if why else answer.ok, said(answer)
+    assert (why in message_of(answer)) if why else answer.ok, message_of(answer)
     assert talk.create(config_map()).ok

@@ -41,7 +41,7 @@ def pod(
     }
 
 
-def made(kind: str, name: str, body: Object, version: str = "v1", **meta: Json) -> Object:
+def manifest(kind: str, name: str, body: Object, version: str = "v1", **meta: Json) -> Object:
     return {
         "apiVersion": version,
         "kind": kind,
@@ -52,7 +52,9 @@ def made(kind: str, name: str, body: Object, version: str = "v1", **meta: Json) 
 
 def service(name: str, port: int = 80, selector: Object | None = None, **spec: Json) -> Object:
     ports: list[Json] = [{"port": port}]
-    return made("Service", name, {"spec": {"selector": selector or {"app": name}, "ports": ports, **spec}})
+    return manifest(
+        "Service", name, {"spec": {"selector": selector or {"app": name}, "ports": ports, **spec}}
+    )
 
 
 class Playground:

@@ -14,13 +14,13 @@ GATHERS: Object = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}, {"ma
 
 def role(name: str, *rules: Json, to: str = "", gathers: Object | None = None) -> Object:
     labels: Object = {"to": to} if to else {}
-    made: Object = {
+    body: Object = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {"name": name, "labels": labels},
         "rules": list(rules),
     }
-    return {**made, "aggregationRule": gathers} if gathers is not None else made
+    return {**body, "aggregationRule": gathers} if gathers is not None else body
 
 
 def send(play: Playground, verb: str, body: Object, name: str = "") -> None:
@@ -28,7 +28,7 @@ def send(play: Playground, verb: str, body: Object, name: str = "") -> None:
     assert play.api_server.send(Request(verb=verb, path=path, body=body, manager="test")).ok
 
 
-def found(play: Playground, name: str) -> Object:
+def live_role(play: Playground, name: str) -> Object:
     answer = play.api_server.send(Request(verb="get", path=f"{PATH}/{name}"))
     assert answer.body is not None
     return answer.body
@@ -40,10 +40,10 @@ def test_rules_come_from_the_roles_that_the_selectors_match_each_once() -> None:
     for item in (role("b", READ, to="some"), role("a", WATCH, READ, to="all"), role("c", READ)):
         send(play, "create", item)
     play.run(1)
-    assert found(play, "all")["rules"] == [WATCH, READ]
+    assert live_role(play, "all")["rules"] == [WATCH, READ]
     managers = [
         dig(managed_field, "manager")
-        for managed_field in items(dig(found(play, "all"), "metadata", "managedFields"))
+        for managed_field in items(dig(live_role(play, "all"), "metadata", "managedFields"))
     ]
     assert "clusterrole-aggregation-controller" in managers
 
@@ -55,16 +55,16 @@ def test_what_somebody_else_writes_there_is_undone_and_what_goes_is_taken_out() 
     play.run(1)
     send(play, "merge-patch", {"rules": []}, "all")
     play.run(1)
-    assert found(play, "all")["rules"] == [READ]
+    assert live_role(play, "all")["rules"] == [READ]
     send(play, "delete", {}, "a")
     play.run(1)
-    assert not found(play, "all").get("rules")
+    assert not live_role(play, "all").get("rules")
 
 
 def test_a_role_that_gathers_nothing_is_left_alone() -> None:
     play = Playground()
     send(play, "create", role("own", READ, to="all"))
     send(play, "create", role("other", WATCH, to="all"))
-    before = found(play, "own")
+    before = live_role(play, "own")
     play.run(60)
-    assert found(play, "own") == before
+    assert live_role(play, "own") == before

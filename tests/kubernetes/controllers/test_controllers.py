@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kubernetes.controllers.playground import Playground, made, pod
+from tests.kubernetes.controllers.playground import Playground, manifest, pod
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.protocol import Request
 from whysync.kubernetes.controllers.behavior import Metric
@@ -17,7 +17,7 @@ def deployment(replicas: int | None = 2, requests: Object | None = None) -> Obje
     }
     if replicas is not None:
         spec["replicas"] = replicas
-    return made("Deployment", "web", {"spec": spec}, "apps/v1")
+    return manifest("Deployment", "web", {"spec": spec}, "apps/v1")
 
 
 def autoscaler(least: int = 1, most: int = 10, target: str = "web") -> Object:
@@ -28,7 +28,7 @@ def autoscaler(least: int = 1, most: int = 10, target: str = "web") -> Object:
         "maxReplicas": most,
         "metrics": [{"type": "Resource", "resource": cpu}],
     }
-    return made("HorizontalPodAutoscaler", "web", {"spec": spec}, "autoscaling/v2")
+    return manifest("HorizontalPodAutoscaler", "web", {"spec": spec}, "autoscaling/v2")
 
 
 def metric(after: float = 0, *, replicas: int) -> Metric:
@@ -139,7 +139,7 @@ def test_a_target_that_is_not_there() -> None:
 
 def budget(**spec: Json) -> Object:
     body: Object = {"spec": {"selector": {"matchLabels": {"app": "web"}}, **spec}}
-    return made("PodDisruptionBudget", "web", body, "policy/v1")
+    return manifest("PodDisruptionBudget", "web", body, "policy/v1")
 
 
 def allowed(play: Playground) -> tuple[int, int, int, int]:
@@ -170,7 +170,7 @@ def test_a_budget_in_percent_looks_at_the_workload() -> None:
 
 def test_a_quota_is_kept_and_freed() -> None:
     play = Playground()
-    play.create(made("ResourceQuota", "few", {"spec": {"hard": {"pods": "1", "requests.memory": "1Gi"}}}))
+    play.create(manifest("ResourceQuota", "few", {"spec": {"hard": {"pods": "1", "requests.memory": "1Gi"}}}))
     play.run(1)
     asking: Object = {"resources": {"requests": {"memory": "512Mi"}}}
     play.create(pod("one", container=asking))

@@ -15,7 +15,7 @@ def daemons(play: Playground) -> list[str]:
     return sorted(text(dig(pod, "spec", "nodeName")) for pod in pods_of(play, "web"))
 
 
-def found(play: Playground) -> Object:
+def live_daemon_set(play: Playground) -> Object:
     return play.get("daemonsets", "web", group="apps")
 
 
@@ -30,7 +30,9 @@ def test_every_node_gets_a_pod() -> None:
     assert play.health("daemonsets", group="apps") == "Progressing"
     play.run(30)
     assert daemons(play) == ["node-1", "node-2", "node-3"]
-    assert counts(found(play), "desiredNumberScheduled", "numberReady", "updatedNumberScheduled") == (3, 3, 3)
+    assert counts(
+        live_daemon_set(play), "desiredNumberScheduled", "numberReady", "updatedNumberScheduled"
+    ) == (3, 3, 3)
     assert play.health("daemonsets", group="apps") == "Healthy"
 
 
@@ -53,7 +55,7 @@ def test_a_taint_keeps_new_pods_away() -> None:
     play.create(workload("DaemonSet"))
     play.run(30)
     assert daemons(play) == ["node-1", "node-2"]
-    assert counts(found(play), "desiredNumberScheduled") == (2,)
+    assert counts(live_daemon_set(play), "desiredNumberScheduled") == (2,)
 
 
 def test_an_update_leaves_all_but_one_running() -> None:

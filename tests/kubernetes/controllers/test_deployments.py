@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kubernetes.controllers.playground import Playground, made
+from tests.kubernetes.controllers.playground import Playground, manifest
 from tests.kubernetes.controllers.workloads import (
     condition,
     counts,
@@ -138,7 +138,7 @@ def test_a_broken_image_hangs_until_the_deadline_and_the_old_pods_stay() -> None
 
 def test_a_quota_shows_as_replica_failure_and_goes_when_there_is_room() -> None:
     play = Playground()
-    play.create(made("ResourceQuota", "small", {"spec": {"hard": {"pods": "1"}}}))
+    play.create(manifest("ResourceQuota", "small", {"spec": {"hard": {"pods": "1"}}}))
     play.run(1)
     play.create(workload("Deployment", replicas=2))
     play.run(20)
@@ -162,7 +162,7 @@ def test_a_missing_service_account_stops_the_pods() -> None:
     name = text(dig(made_set, "metadata", "name"))
     assert pods_of(play, name) == []
     assert 'serviceaccount "robot" not found' in condition(made_set, "ReplicaFailure")[2]
-    play.create(made("ServiceAccount", "robot", {}))
+    play.create(manifest("ServiceAccount", "robot", {}))
     play.run(60)
     assert len(pods_of(play, name)) == 1
 
@@ -185,12 +185,12 @@ def test_recreate_waits_for_the_old_pods() -> None:
     play.create(workload("Deployment", replicas=2, strategy={"type": "Recreate"}))
     play.run(30)
     image_set(play, "deployments", "nginx:2")
-    seen: list[set[str]] = []
+    image_sets: list[set[str]] = []
     for _ in range(90):
         play.run(1)
-        seen.append(images(all_pods(play)))
-    assert {"nginx:1", "nginx:2"} not in seen
-    assert seen[-1] == {"nginx:2"}
+        image_sets.append(images(all_pods(play)))
+    assert {"nginx:1", "nginx:2"} not in image_sets
+    assert image_sets[-1] == {"nginx:2"}
     assert play.health("deployments", "web", group="apps") == "Healthy"
 
 
@@ -305,10 +305,10 @@ def test_a_rollout_keeps_its_bounds(
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
-def test_deleting_takes_the_pods_along(kind: str) -> None:
+def test_deleting_a_workload_deletes_its_pods(kind: str) -> None:
     play = Playground()
     play.create(workload(kind))
     play.run(30)
     play.delete("apps/v1", kind, "web")
     play.run(60)
-    assert [one for _, one in play.api_server.store.within(("", "pods"))] == []
+    assert [obj for _, obj in play.api_server.store.within(("", "pods"))] == []

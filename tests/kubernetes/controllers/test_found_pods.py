@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kubernetes.controllers.playground import Playground, made, pod
+from tests.kubernetes.controllers.playground import Playground, manifest, pod
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.controllers.behavior import PodBehavior
@@ -16,7 +16,7 @@ from whysync.kubernetes.controllers.controller_manager import ControllerManager
 from whysync.kubernetes.timeline import Timeline
 
 
-def found(state: Object, *, spec: Object | None = None, ready: bool = False, **more: Json) -> Object:
+def live_pod(state: Object, *, spec: Object | None = None, ready: bool = False, **more: Json) -> Object:
     item = pod(container=spec)
     fields(item["spec"])["nodeName"] = "ip-10-0-0-1"
     result: Object = {"name": "web", "image": "nginx:1", "imageID": "", "ready": ready, "restartCount": 7}
@@ -30,23 +30,23 @@ def found(state: Object, *, spec: Object | None = None, ready: bool = False, **m
 
 def test_a_running_pod_stays_as_it_is() -> None:
     play = Playground()
-    there = found({"running": {"startedAt": "2025-12-01T00:00:00Z"}}, ready=True)
-    play.api_server.load([there])
+    running = live_pod({"running": {"startedAt": "2025-12-01T00:00:00Z"}}, ready=True)
+    play.api_server.load([running])
     play.run(3600)
-    assert play.status() == there["status"]
+    assert play.status() == running["status"]
 
 
 @pytest.mark.parametrize("reason", ["CrashLoopBackOff", "ImagePullBackOff"])
 def test_what_failed_before_fails_on(reason: str) -> None:
     play = Playground()
-    play.api_server.load([found({"waiting": {"reason": reason, "message": "as told"}})])
+    play.api_server.load([live_pod({"waiting": {"reason": reason, "message": "as told"}})])
     play.run(3600)
     assert play.waiting() == (reason, "as told")
 
 
 def test_unless_the_script_says_what_happens_next() -> None:
     play = Playground(PodBehavior(name="web"))
-    play.api_server.load([found({"waiting": {"reason": "CrashLoopBackOff"}})])
+    play.api_server.load([live_pod({"waiting": {"reason": "CrashLoopBackOff"}})])
     play.run(60)
     assert "running" in fields(play.container()["state"])
 
@@ -55,10 +55,10 @@ def test_what_waits_for_a_secret_goes_on_when_it_comes() -> None:
     play = Playground()
     spec: Object = {"envFrom": [{"secretRef": {"name": "db"}}]}
     waits: Object = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "db" not found'}}
-    play.api_server.load([found(waits, spec=spec, phase="Pending")])
+    play.api_server.load([live_pod(waits, spec=spec, phase="Pending")])
     play.run(60)
     assert play.waiting()[0] == "CreateContainerConfigError"
-    play.create(made("Secret", "db", {"stringData": {"a": "b"}}))
+    play.create(manifest("Secret", "db", {"stringData": {"a": "b"}}))
     play.run(60)
     assert play.phase() == "Running"
 
@@ -73,7 +73,7 @@ def test_a_pod_of_which_only_the_phase_is_known() -> None:
 
 def test_an_ended_pod_stays_ended() -> None:
     play = Playground()
-    play.api_server.load([found({"terminated": {"exitCode": 0}}, phase="Succeeded")])
+    play.api_server.load([live_pod({"terminated": {"exitCode": 0}}, phase="Succeeded")])
     play.run(60)
     assert play.phase() == "Succeeded"
 

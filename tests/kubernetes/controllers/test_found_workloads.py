@@ -54,12 +54,12 @@ things = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(things)
-def test_whatever_was_found_nothing_breaks(
-    found: list[tuple[tuple[str, str], dict[str, Json], dict[str, Json], dict[str, Json], bool]],
+def test_controllers_run_on_any_loaded_objects(
+    generated: list[tuple[tuple[str, str], dict[str, Json], dict[str, Json], dict[str, Json], bool]],
 ) -> None:
     model = ApiServer()
     objects: list[Object] = []
-    for number, ((version, kind), spec, status, meta, owned) in enumerate(found):
+    for number, ((version, kind), spec, status, meta, owned) in enumerate(generated):
         result: Object = {
             "name": f"one-{number}",
             "uid": f"uid-{number}",
@@ -74,7 +74,7 @@ def test_whatever_was_found_nothing_breaks(
             result["ownerReferences"] = [
                 {
                     "apiVersion": parent[0],
-                    "kind": found[0][0][1],
+                    "kind": generated[0][0][1],
                     "name": "one-0",
                     "uid": "uid-0",
                     "controller": True,

@@ -19,7 +19,7 @@ HANGS = PodBehavior(runs_seconds=100_000)
 PATH = "/apis/batch/v1/namespaces/shop/jobs/migrate"
 
 
-def found(play: Playground, name: str = "migrate") -> Object:
+def live_job(play: Playground, name: str = "migrate") -> Object:
     return play.get("jobs", name, group="batch")
 
 
@@ -31,16 +31,16 @@ def test_a_job_completes() -> None:
     play = Playground()
     play.create(job())
     play.run(1)
-    assert counts(found(play), "active") == (1,)
+    assert counts(live_job(play), "active") == (1,)
     (pod,) = pods_of(play, "migrate")
     assert items(dig(pod, "metadata", "finalizers")) == ["batch.kubernetes.io/job-tracking"]
     assert health(play) == "Progressing"
     play.run(60)
     why = ("True", "CompletionsReached", "Reached expected number of succeeded pods")
-    assert condition(found(play), "SuccessCriteriaMet") == why
-    assert condition(found(play), "Complete") == why
-    assert counts(found(play), "succeeded", "failed", "active", "ready") == (1, 0, 0, 0)
-    assert dig(found(play), "status", "completionTime")
+    assert condition(live_job(play), "SuccessCriteriaMet") == why
+    assert condition(live_job(play), "Complete") == why
+    assert counts(live_job(play), "succeeded", "failed", "active", "ready") == (1, 0, 0, 0)
+    assert dig(live_job(play), "status", "completionTime")
     (pod,) = pods_of(play, "migrate")
     assert not dig(pod, "metadata", "finalizers")
     assert health(play) == "Healthy"
@@ -52,9 +52,9 @@ def test_a_failing_job_tries_again_ever_later_and_gives_up() -> None:
     play.create(job(backoffLimit=2))
     play.run(600)
     why = ("True", "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-    assert condition(found(play), "FailureTarget") == why
-    assert condition(found(play), "Failed") == why
-    assert counts(found(play), "failed", "succeeded") == (3, 0)
+    assert condition(live_job(play), "FailureTarget") == why
+    assert condition(live_job(play), "Failed") == why
+    assert counts(live_job(play), "failed", "succeeded") == (3, 0)
     born = sorted(
         moment.timestamp()
         for pod in pods_of(play, "migrate")
@@ -73,8 +73,8 @@ def test_a_deadline_ends_a_job_that_hangs() -> None:
     assert health(play) == "Progressing"
     play.run(120)
     why = ("True", "DeadlineExceeded", "Job was active longer than specified deadline")
-    assert condition(found(play), "Failed") == why
-    assert counts(found(play), "active") == (0,)
+    assert condition(live_job(play), "Failed") == why
+    assert counts(live_job(play), "active") == (0,)
     assert health(play) == "Degraded"
 
 
@@ -82,7 +82,7 @@ def test_a_finished_job_goes_after_its_time() -> None:
     play = Playground()
     play.create(job(ttlSecondsAfterFinished=100))
     play.run(60)
-    assert found(play)
+    assert live_job(play)
     play.run(120)
     assert play.find("jobs", "migrate", group="batch") is None
     assert pods_of(play, "migrate") == []
@@ -93,11 +93,11 @@ def test_a_suspended_job_waits() -> None:
     play.create(job(suspend=True))
     play.run(60)
     assert pods_of(play, "migrate") == []
-    assert condition(found(play), "Suspended")[:2] == ("True", "JobSuspended")
+    assert condition(live_job(play), "Suspended")[:2] == ("True", "JobSuspended")
     assert health(play) == "Suspended"
     patched(play, PATH, {"spec": {"suspend": False}})
     play.run(60)
-    assert condition(found(play), "Suspended")[:2] == ("False", "JobResumed")
+    assert condition(live_job(play), "Suspended")[:2] == ("False", "JobResumed")
     assert health(play) == "Healthy"
 
 
@@ -107,9 +107,9 @@ def test_completions_in_parallel() -> None:
     most = 0
     for _ in range(60):
         play.run(1)
-        most = max(most, *counts(found(play), "active"))
+        most = max(most, *counts(live_job(play), "active"))
     assert most == 2
-    assert counts(found(play), "succeeded") == (5,)
+    assert counts(live_job(play), "succeeded") == (5,)
     assert len(pods_of(play, "migrate")) == 5
 
 
@@ -117,7 +117,7 @@ def test_an_indexed_job_numbers_its_pods() -> None:
     play = Playground()
     play.create(job(completions=3, parallelism=3, completionMode="Indexed"))
     play.run(60)
-    assert dig(found(play), "status", "completedIndexes") == "0-2"
+    assert dig(live_job(play), "status", "completedIndexes") == "0-2"
     hosts = {text(dig(pod, "spec", "hostname")) for pod in pods_of(play, "migrate")}
     assert hosts == {"migrate-0", "migrate-1", "migrate-2"}
     assert health(play) == "Healthy"
@@ -128,21 +128,21 @@ def test_a_policy_ends_the_job_at_once() -> None:
     play = Playground(FAILS)
     play.create(job(podFailurePolicy={"rules": rules}))
     play.run(60)
-    status, reason, message = condition(found(play), "Failed")
+    status, reason, message = condition(live_job(play), "Failed")
     assert (status, reason) == ("True", "PodFailurePolicy")
     assert message.endswith("failed with exit code 3 matching FailJob rule at index 0")
-    assert counts(found(play), "failed") == (1,)
+    assert counts(live_job(play), "failed") == (1,)
 
 
 def test_restarts_in_place_count_too() -> None:
     play = Playground(FAILS)
     play.create(job(restart="OnFailure", backoffLimit=2))
     play.run(900)
-    assert condition(found(play), "Failed")[1] == "BackoffLimitExceeded"
+    assert condition(live_job(play), "Failed")[1] == "BackoffLimitExceeded"
     assert pods_of(play, "migrate") == []
 
 
-def test_pods_of_a_deleted_job_are_let_go() -> None:
+def test_pods_of_a_deleted_job_are_deleted() -> None:
     play = Playground(HANGS)
     play.create(job())
     play.run(30)
@@ -150,7 +150,7 @@ def test_pods_of_a_deleted_job_are_let_go() -> None:
     body: Object = {"propagationPolicy": "Background"}
     assert play.api_server.send(Request(verb="delete", path=served, body=body)).ok
     play.run(120)
-    assert [one for _, one in play.api_server.store.within(("", "pods"))] == []
+    assert [obj for _, obj in play.api_server.store.within(("", "pods"))] == []
 
 
 def jobs_of(play: Playground) -> list[Object]:
@@ -163,9 +163,9 @@ def test_a_cron_job_starts_a_job_at_its_time() -> None:
     play.run(299)
     assert jobs_of(play) == []
     play.run(2)
-    (made,) = jobs_of(play)
+    (created,) = jobs_of(play)
     minute = int(play.api_server.clock.now.timestamp()) // 60
-    assert dig(made, "metadata", "name") == f"nightly-{minute}"
+    assert dig(created, "metadata", "name") == f"nightly-{minute}"
     nightly = play.get("cronjobs", "nightly", group="batch")
     assert len(items(dig(nightly, "status", "active"))) == 1
     play.run(60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubernetes.controllers.playground import Playground, made, pod
+from tests.kubernetes.controllers.playground import Playground, manifest, pod
 from whysync.diagnosis.pods import log_root_cause
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
 from whysync.kubernetes.controllers.behavior import LogLine, PodBehavior
@@ -53,13 +53,13 @@ def test_a_container_that_crashes_waits_longer_each_time() -> None:
     play.create(pod())
     play.run(5)
     assert play.container()["restartCount"] == 1  # the first restart does not wait
-    seen: list[str] = []
+    delays: list[str] = []
     for _ in range(900):
         play.run(1)
         reason, message = play.waiting()
-        if reason == "CrashLoopBackOff" and message.split()[1] not in seen:
-            seen.append(message.split()[1])
-    assert seen == ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"]
+        if reason == "CrashLoopBackOff" and message.split()[1] not in delays:
+            delays.append(message.split()[1])
+    assert delays == ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"]
     assert play.phase() == "Running"
     assert dig(play.container(), "lastState", "terminated", "exitCode") == 1
     assert play.health() == "Degraded"
@@ -115,18 +115,18 @@ def test_a_pod_that_may_end_ends_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "expected"),
     [
         ("missing", "rpc error: code = NotFound desc = failed to pull and unpack image"),
         ("denied", "pull access denied, repository does not exist or may require authorization"),
     ],
 )
-def test_an_image_that_cannot_be_pulled(how: str, said: str) -> None:
+def test_an_image_that_cannot_be_pulled(how: str, expected: str) -> None:
     play = Playground(PodBehavior(pull="missing" if how == "missing" else "denied"))
     play.create(pod(container={"image": "ghcr.io/acme/web:nope"}))
     play.run(1)
     assert play.waiting()[0] == "ErrImagePull"
-    assert said in play.waiting()[1]
+    assert expected in play.waiting()[1]
     play.run(6)
     reason, message = play.waiting()
     assert reason == "ImagePullBackOff"
@@ -179,27 +179,28 @@ _ENV = [
 ]
 
 
-@pytest.mark.parametrize(("container", "said"), _ENV)
-def test_a_container_whose_values_are_missing(container: Object, said: str) -> None:
+@pytest.mark.parametrize(("container", "expected"), _ENV)
+def test_a_container_whose_values_are_missing(container: Object, expected: str) -> None:
     play = Playground()
     play.create(
-        made("Secret", "has", {"stringData": {"a": "b"}}), made("ConfigMap", "map", {"data": {"a": "b"}})
+        manifest("Secret", "has", {"stringData": {"a": "b"}}),
+        manifest("ConfigMap", "map", {"data": {"a": "b"}}),
     )
     play.create(pod(container=container))
     play.run(30)
-    assert play.waiting() == ("CreateContainerConfigError", said)
+    assert play.waiting() == ("CreateContainerConfigError", expected)
     assert play.health() == "Degraded"
-    assert ("Warning", "Failed", f"Error: {said}") in play.events()
-    assert play.story().failing[0].waiting_message == said
+    assert ("Warning", "Failed", f"Error: {expected}") in play.events()
+    assert play.story().failing[0].waiting_message == expected
 
 
 def test_it_starts_once_its_secret_is_there() -> None:
     play = Playground()
     play.create(pod(container={"envFrom": [{"secretRef": {"name": "db"}}]}))
     play.run(3600)
-    play.create(made("Secret", "other", {"stringData": {"a": "b"}}))
+    play.create(manifest("Secret", "other", {"stringData": {"a": "b"}}))
     play.run(20)
-    play.create(made("Secret", "db", {"stringData": {"a": "b"}}))
+    play.create(manifest("Secret", "db", {"stringData": {"a": "b"}}))
     play.run(20)
     assert play.phase() == "Running"
 
@@ -215,7 +216,7 @@ def test_optional_values_are_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("volume", "said"),
+    ("volume", "expected"),
     [
         ({"secret": {"secretName": "db"}}, 'secret "db" not found'),
         ({"configMap": {"name": "db"}}, 'configmap "db" not found'),
@@ -226,20 +227,25 @@ def test_optional_values_are_not_waited_for() -> None:
         ),
     ],
 )
-def test_a_volume_that_cannot_be_mounted(volume: Object, said: str) -> None:
+def test_a_volume_that_cannot_be_mounted(volume: Object, expected: str) -> None:
     play = Playground()
-    play.create(made("Secret", "has", {"stringData": {"a": "b"}}))
+    play.create(manifest("Secret", "has", {"stringData": {"a": "b"}}))
     play.create(pod(volumes=[{"name": "conf", **volume}]))
     play.run(60)
     assert play.waiting() == ("ContainerCreating", "")
     assert play.phase() == "Pending"
     assert play.health() == "Progressing"
-    assert ("Warning", "FailedMount", f'MountVolume.SetUp failed for volume "conf" : {said}') in play.events()
+    assert (
+        "Warning",
+        "FailedMount",
+        f'MountVolume.SetUp failed for volume "conf" : {expected}',
+    ) in play.events()
     play.create(
-        made("Secret", "db", {"stringData": {"x": "b"}}), made("ConfigMap", "db", {"data": {"a": "b"}})
+        manifest("Secret", "db", {"stringData": {"x": "b"}}),
+        manifest("ConfigMap", "db", {"data": {"a": "b"}}),
     )
     play.run(130)
-    assert (play.phase() == "Running") is ("non-existent" not in said)
+    assert (play.phase() == "Running") is ("non-existent" not in expected)
 
 
 def test_init_containers_go_one_after_the_other() -> None:
@@ -372,11 +378,11 @@ def test_a_grace_period_ends_what_does_not_stop() -> None:
     assert play.find("pods", "web") is None
 
 
-def test_a_finalizer_holds_a_stopped_pod() -> None:
+def test_a_stopped_pod_with_a_finalizer_is_not_removed() -> None:
     play = Playground()
-    held = pod()
-    fields(held["metadata"])["finalizers"] = ["example.com/hold"]
-    play.create(held)
+    finalized = pod()
+    fields(finalized["metadata"])["finalizers"] = ["example.com/hold"]
+    play.create(finalized)
     play.run(10)
     play.delete("v1", "Pod", "web")
     play.run(60)
@@ -424,7 +430,7 @@ def test_missing_credentials_of_a_registry_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probe", "said"),
+    ("probe", "expected"),
     [
         ({"port": 90}, 'Get "http://{}:90/": dial tcp {}:90: connect: connection refused'),
         ({"port": "http", "path": "/health"}, "HTTP probe failed with statuscode: 404"),
@@ -432,19 +438,19 @@ def test_missing_credentials_of_a_registry_are_told() -> None:
         ({"port": 8081}, ""),
     ],
 )  # fmt: skip
-def test_a_program_answers_probes_where_it_serves(probe: Object, said: str) -> None:
+def test_a_program_answers_probes_where_it_serves(probe: Object, expected: str) -> None:
     play = Playground(PodBehavior(serves=("8080/ready", "8081")))
     ports: list[Json] = [{"name": "http", "containerPort": 8080}]
     play.create(pod(container={"ports": ports, "readinessProbe": {"httpGet": probe}}))
     play.run(30)
     ready = play.condition("Ready")["status"]
     result = [message for _, reason, message in play.events() if reason == "Unhealthy"]
-    if not said:
+    if not expected:
         assert (ready, result) == ("True", [])
         return
     address = text(play.status()["podIP"])
     assert ready == "False"
-    assert set(result) == {f"Readiness probe failed: {said.format(address, address)}"}
+    assert set(result) == {f"Readiness probe failed: {expected.format(address, address)}"}
 
 
 def test_a_liveness_probe_at_a_port_where_nobody_listens_kills() -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.kubernetes.controllers.playground import Playground, made, pod, service
+from tests.kubernetes.controllers.playground import Playground, manifest, pod, service
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.controllers.behavior import LogLine, PodBehavior
 
@@ -63,9 +63,9 @@ _PODS = st.builds(
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_PARTS, max_size=2), _PODS, st.lists(st.sampled_from([0, 1, 5, 40, 400]), max_size=12))
-def test_a_pod_never_goes_back(parts: list[PodBehavior], one: Object, steps: list[int]) -> None:
-    play = Playground(*parts)
-    play.create(one)
+def test_a_pod_never_goes_back(behaviors: list[PodBehavior], pod_object: Object, steps: list[int]) -> None:
+    play = Playground(*behaviors)
+    play.create(pod_object)
     final, restarts = "", 0
     for seconds in steps:
         play.run(seconds)
@@ -74,12 +74,12 @@ def test_a_pod_never_goes_back(parts: list[PodBehavior], one: Object, steps: lis
         if phase in ("Succeeded", "Failed"):
             final = phase
         result = [fields(raw) for raw in items(play.status().get("containerStatuses"))]
-        assert all(len(fields(one["state"])) == 1 for one in result)
-        count = sum(integer(one["restartCount"]) for one in result)
+        assert all(len(fields(container["state"])) == 1 for container in result)
+        count = sum(integer(container["restartCount"]) for container in result)
         assert count >= restarts
         restarts = count
         ready = play.condition("Ready").get("status") == "True"
-        assert not ready or all(one["ready"] is True for one in result)
+        assert not ready or all(container["ready"] is True for container in result)
 
 
 @settings(max_examples=20, deadline=None)
@@ -107,7 +107,7 @@ def whole_cluster() -> Playground:
     )
     claimed: Json = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
     storage: Object = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-    play.create(made("PersistentVolumeClaim", "data", {"spec": storage}), service("web"))
+    play.create(manifest("PersistentVolumeClaim", "data", {"spec": storage}), service("web"))
     for name in ("web", "bad", "lost", "call"):
         play.create(
             *(pod(f"{name}-{number}", labels={"app": name, "no": str(number)}) for number in range(3))
@@ -146,8 +146,8 @@ def writes_of(count: int) -> int:
     play.create(*(pod(f"web-{number}") for number in range(count)))
     play.run(60)
     assert all(
-        text(fields(one.get("status")).get("phase")) == "Running"
-        for _, one in play.api_server.store.within(("", "pods"))
+        text(fields(pod_object.get("status")).get("phase")) == "Running"
+        for _, pod_object in play.api_server.store.within(("", "pods"))
     )
     return len(play.api_server.store.journal) - before
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubernetes.controllers.playground import Playground, made, pod
+from tests.kubernetes.controllers.playground import Playground, manifest, pod
 from whysync.golang.quantity import milli_value
 from whysync.json_tree import Object, dig, fields
 from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
@@ -22,7 +22,7 @@ def asking(cpu: str) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "reasons"),
     [
         ({"nodeSelector": {"disk": "ssd"}}, "3 node(s) didn't match Pod's node affinity/selector"),
         (
@@ -43,12 +43,12 @@ def asking(cpu: str) -> Object:
         ({"container": {"resources": {"limits": {"acme.com/gpu": "1"}}}}, "3 Insufficient acme.com/gpu"),
     ],
 )  # fmt: skip
-def test_no_node_will_do(spec: Object, said: str) -> None:
+def test_an_unschedulable_pod_reports_every_reason(spec: Object, reasons: str) -> None:
     play = Playground()
     play.create(pod(**spec))  # pyright: ignore[reportArgumentType]  # the container is an object too
     play.run(30)
     condition = play.condition("PodScheduled")
-    message = f"0/3 nodes are available: {said}. {_HELPLESS}"
+    message = f"0/3 nodes are available: {reasons}. {_HELPLESS}"
     assert (condition["status"], condition["reason"], condition["message"]) == (
         "False",
         "Unschedulable",
@@ -146,7 +146,7 @@ def test_a_stopped_scheduler_leaves_pods_alone() -> None:
 
 def claim(name: str = "data", **spec: object) -> Object:
     body = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
-    return made("PersistentVolumeClaim", name, {"spec": body})  # pyright: ignore[reportArgumentType]
+    return manifest("PersistentVolumeClaim", name, {"spec": body})  # pyright: ignore[reportArgumentType]
 
 
 def with_claim(name: str = "data") -> Object:
@@ -279,7 +279,7 @@ def test_a_pod_has_a_volume_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "amount"),
+    ("quantity", "amount"),
     [
         ("1", 1000),
         ("250m", 250),
@@ -291,5 +291,5 @@ def test_a_pod_has_a_volume_of_its_own() -> None:
         (None, 0),
     ],
 )
-def test_quantities(told: str | int | None, amount: int) -> None:
-    assert milli_value(told) == amount
+def test_quantities(quantity: str | int | None, amount: int) -> None:
+    assert milli_value(quantity) == amount

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kubernetes.controllers.playground import Playground, made, pod, service
+from tests.kubernetes.controllers.playground import Playground, manifest, pod, service
 from whysync.diagnosis.pods import log_root_cause
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.controllers.behavior import Behavior, LogLine, PodBehavior
@@ -21,14 +21,14 @@ def slices(play: Playground) -> list[Object]:
     return [obj for _, obj in play.api_server.store.within(_SLICES)]
 
 
-def test_ready_pods_stand_behind_their_service() -> None:
+def test_ready_pods_are_endpoints_of_their_service() -> None:
     play = Playground(PodBehavior(name="slow", ready_seconds=30))
     play.create(service("web"), pod("web"), pod("slow", labels={"app": "web"}), pod("other"))
     play.run(10)
     assert addresses(play, "web") == [play.status("web")["podIP"]]
     assert addresses(play, "web", "notReadyAddresses") == [play.status("slow")["podIP"]]
-    (found,) = slices(play)
-    ready = [dig(raw, "conditions", "ready") for raw in items(found["endpoints"])]
+    (endpoint_slice,) = slices(play)
+    ready = [dig(raw, "conditions", "ready") for raw in items(endpoint_slice["endpoints"])]
     assert sorted(map(bool, ready)) == [False, True]
     play.run(30)
     assert len(addresses(play, "web")) == 2
@@ -89,7 +89,7 @@ def test_a_load_balancer_that_never_comes() -> None:
 
 def ingress() -> Object:
     backend: Object = {"service": {"name": "web", "port": {"number": 80}}}
-    return made("Ingress", "web", {"spec": {"defaultBackend": backend}}, "networking.k8s.io/v1")
+    return manifest("Ingress", "web", {"spec": {"defaultBackend": backend}}, "networking.k8s.io/v1")
 
 
 def test_an_ingress_gets_an_address() -> None:

@@ -23,8 +23,8 @@ CLAIM: Object = {
 
 
 def stateful(*, pod: Object | None = None, **spec: Json) -> Object:
-    made = workload("StatefulSet", pod=pod)
-    return {**made, "spec": {**fields(made.get("spec")), "serviceName": "web", **spec}}
+    body = workload("StatefulSet", pod=pod)
+    return {**body, "spec": {**fields(body.get("spec")), "serviceName": "web", **spec}}
 
 
 def names(play: Playground) -> list[str]:
@@ -32,23 +32,25 @@ def names(play: Playground) -> list[str]:
 
 
 def claims(play: Playground) -> list[str]:
-    return [place[2] for place, _ in play.api_server.store.within(("", "persistentvolumeclaims"))]
+    return [object_key[2] for object_key, _ in play.api_server.store.within(("", "persistentvolumeclaims"))]
 
 
-def found(play: Playground) -> Object:
+def live_stateful_set(play: Playground) -> Object:
     return play.get("statefulsets", "web", group="apps")
 
 
-def test_pods_come_one_after_the_other() -> None:
+def test_pods_are_created_in_order() -> None:
     play = Playground(PodBehavior(ready_seconds=5, pull_seconds=0, start_seconds=0))
     play.create(stateful(replicas=3))
-    seen: list[list[str]] = []
+    states: list[list[str]] = []
     for _ in range(30):
         play.run(1)
-        if not seen or names(play) != seen[-1]:
-            seen.append(names(play))
-    assert seen == [["web-0"], ["web-0", "web-1"], ["web-0", "web-1", "web-2"]]
-    assert counts(found(play), "replicas", "readyReplicas", "currentReplicas", "updatedReplicas") == (
+        if not states or names(play) != states[-1]:
+            states.append(names(play))
+    assert states == [["web-0"], ["web-0", "web-1"], ["web-0", "web-1", "web-2"]]
+    assert counts(
+        live_stateful_set(play), "replicas", "readyReplicas", "currentReplicas", "updatedReplicas"
+    ) == (
         3,
         3,
         3,
@@ -56,7 +58,7 @@ def test_pods_come_one_after_the_other() -> None:
     )
     assert play.health("statefulsets", group="apps") == "Healthy"
     (revision,) = owned(play, "apps", "controllerrevisions", "web")
-    assert dig(found(play), "status", "currentRevision") == dig(revision, "metadata", "name")
+    assert dig(live_stateful_set(play), "status", "currentRevision") == dig(revision, "metadata", "name")
 
 
 def test_the_first_that_is_never_ready_holds_the_others() -> None:
@@ -83,12 +85,14 @@ def test_an_update_goes_from_the_last_to_the_partition() -> None:
     play.run(300)
     by_name = {name: images([pod]) for name, pod in zip(names(play), pods_of(play, "web"), strict=True)}
     assert by_name == {"web-0": {"nginx:1"}, "web-1": {"nginx:2"}, "web-2": {"nginx:2"}}
-    assert counts(found(play), "currentReplicas", "updatedReplicas") == (1, 2)
+    assert counts(live_stateful_set(play), "currentReplicas", "updatedReplicas") == (1, 2)
     assert play.health("statefulsets", group="apps") == "Healthy"
     patched(play, PATH, {"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}})
     play.run(300)
     assert images(pods_of(play, "web")) == {"nginx:2"}
-    assert dig(found(play), "status", "currentRevision") == dig(found(play), "status", "updateRevision")
+    assert dig(live_stateful_set(play), "status", "currentRevision") == dig(
+        live_stateful_set(play), "status", "updateRevision"
+    )
 
 
 def test_on_delete_waits_for_somebody_to_delete() -> None:

@@ -76,9 +76,9 @@ def pods_of(play: Playground, name: str) -> list[Object]:
 
 def owned(play: Playground, group: str, plural: str, name: str) -> list[Object]:
     return [
-        one
-        for _, one in play.api_server.store.within((group, plural))
-        if controller_of(one).get("name") == name
+        obj
+        for _, obj in play.api_server.store.within((group, plural))
+        if controller_of(obj).get("name") == name
     ]
 
 

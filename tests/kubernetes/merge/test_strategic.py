@@ -21,8 +21,8 @@ POD = type_named("core/v1.PodSpec")
 META = type_named("meta/v1.ObjectMeta")
 
 
-def containers(*found: Object) -> Object:
-    return {"containers": list(found)}
+def containers(*entries: Object) -> Object:
+    return {"containers": list(entries)}
 
 
 def two_way_patch(before: Object, after: Object, kind: Type) -> Object:
@@ -129,9 +129,9 @@ def test_nothing_passed_in_is_changed() -> None:
 )
 def test_patches_that_cannot_be_applied(patch: Object, problem: str) -> None:
     before: Object = {**containers({"name": "a"}), "securityContext": {"fsGroup": 1}, "foo": {"a": 1}}
-    with pytest.raises(BadPatch) as found:
+    with pytest.raises(BadPatch) as caught:
         apply_patch(before, patch, POD)
-    assert problem in str(found.value)
+    assert problem in str(caught.value)
 
 
 @settings(
@@ -165,9 +165,9 @@ def kind_of(obj: Object) -> Type | None:
 
 
 @needs_shared
-def test_as_kubectl_makes_them() -> None:
-    """The very patches that kubectl's client-side apply sent, but for the text of the annotation."""
-    seen = 0
+def test_patches_equal_those_of_kubectl() -> None:
+    """Patches equal those of kubectl's client-side apply, except for the text of the annotation."""
+    checked = 0
     for record in records():
         for request, response, live in objects_before(record):
             sent = dig(response, "sent", "body")
@@ -182,8 +182,8 @@ def test_as_kubectl_makes_them() -> None:
             desired: Object = {**body, "metadata": {**meta, "annotations": annotations}}
             patch = three_way_patch(last_applied(live) or {}, desired, live, kind)
             assert without_annotation(patch) == without_annotation(sent), record["id"]
-            seen += 1
-    assert seen > 20
+            checked += 1
+    assert checked > 20
 
 
 def without_annotation(patch: Object) -> Json:
@@ -198,8 +198,8 @@ def without_annotation(patch: Object) -> Json:
 
 
 @needs_shared
-def test_as_an_api_server_applies_them() -> None:
-    seen = 0
+def test_patches_are_applied_as_by_an_api_server() -> None:
+    checked = 0
     for record in records():
         for request, response, live in objects_before(record):
             kind = kind_of(live)
@@ -209,14 +209,14 @@ def test_as_an_api_server_applies_them() -> None:
                 "apiserver_patch/strategic-secret-stringdata",
                 "apiserver_patch/strategic-kind-change",
             }:
-                continue  # what the server does besides patching
+                continue  # the server does more than patching
             patched = apply_patch(live, fields(request.get("body")), kind)
             stored = with_defaults(remarshal(patched), kind)
-            left = without_empty(stored.get("spec"))
-            fields(left).pop("nope", None)
-            assert left == without_empty(fields(response.get("object")).get("spec")), record["id"]
-            seen += 1
-    assert seen > 30
+            spec = without_empty(stored.get("spec"))
+            fields(spec).pop("nope", None)
+            assert spec == without_empty(fields(response.get("object")).get("spec")), record["id"]
+            checked += 1
+    assert checked > 30
 
 
 def without_empty(value: Json) -> Json:

@@ -34,8 +34,8 @@ POD = atom_of(type_named("core/v1.PodSpec"))
 SERVICE = atom_of(type_named("core/v1.ServiceSpec"))
 
 
-def paths(found: FieldSet) -> set[str]:
-    return {"/".join(path) for path in found.paths()}
+def paths(field_set: FieldSet) -> set[str]:
+    return {"/".join(path) for path in field_set.paths()}
 
 
 def test_the_fields_of_a_value() -> None:
@@ -100,9 +100,9 @@ def test_sets() -> None:
     ],
 )
 def test_what_does_not_fit_a_type(spec: Object, problem: str) -> None:
-    with pytest.raises(TypeErrors) as found:
+    with pytest.raises(TypeErrors) as caught:
         validate(spec, POD)
-    assert str(found.value).startswith(problem)
+    assert str(caught.value).startswith(problem)
 
 
 def test_merging_keeps_what_the_other_side_has() -> None:
@@ -130,8 +130,8 @@ def test_comparing() -> None:
 
 def test_what_is_empty_after_removing_becomes_null() -> None:
     spec: Object = {"ports": [{"port": 80}], "type": "x"}
-    gone = FieldSet.of([("f:ports", 'k:{"port":80,"protocol":"TCP"}')])
-    assert remove_items(spec, gone, SERVICE) == {"ports": None, "type": "x"}
+    removed = FieldSet.of([("f:ports", 'k:{"port":80,"protocol":"TCP"}')])
+    assert remove_items(spec, removed, SERVICE) == {"ports": None, "type": "x"}
 
 
 def config_map(data: Object, *claims: tuple[str, str, list[str]]) -> Object:
@@ -248,9 +248,9 @@ def without_empty(value: Json) -> Json:
 
 
 @needs_shared
-def test_as_an_api_server_applies() -> None:
-    """The specs that a real server has after server-side applies by several managers."""
-    seen = 0
+def test_specs_equal_those_of_an_api_server() -> None:
+    """Specs equal those of a real server after server-side applies by several managers."""
+    checked = 0
     for line in (CONFORMANCE / "apiserver_ssa.jsonl").read_text().splitlines():
         record = json.loads(line)
         live: Object = {}
@@ -268,8 +268,8 @@ def test_as_an_api_server_applies() -> None:
                 assert isinstance(pruned_tree, dict)
                 ours = without_empty(with_defaults(remarshal(pruned_tree), kind).get("spec"))
                 theirs = without_empty(stored.get("spec"))
-                if "statefulset" not in text(record["id"]):  # the server names the kind of claim templates
+                if "statefulset" not in text(record["id"]):  # the server sets the kind of claim templates
                     assert ours == theirs, record["id"]
-                seen += 1
+                checked += 1
             live = stored or live
-    assert seen > 100
+    assert checked > 100

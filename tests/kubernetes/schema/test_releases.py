@@ -58,19 +58,19 @@ OLD = [
 
 
 @pytest.mark.parametrize(("struct", "field", "since"), FIELDS)
-def test_a_field_is_there_since_its_release(struct: str, field: str, since: int) -> None:
+def test_a_field_exists_since_its_release(struct: str, field: str, since: int) -> None:
     known = type_named(struct).struct
-    there = [release for release in range(OLDEST, NEWEST + 1) if field in fields_in(known, release)]
-    assert there == list(range(since, NEWEST + 1))
+    releases = [release for release in range(OLDEST, NEWEST + 1) if field in fields_in(known, release)]
+    assert releases == list(range(since, NEWEST + 1))
     assert span_of_field(known, field) == (since, NEWEST)
 
 
 @pytest.mark.parametrize(("api_version", "kind", "since"), KINDS)
-def test_a_kind_is_there_since_its_release(api_version: str, kind: str, since: int) -> None:
-    there = [
+def test_a_kind_exists_since_its_release(api_version: str, kind: str, since: int) -> None:
+    releases = [
         release for release in range(OLDEST, NEWEST + 1) if type_in(api_version, kind, release) is not None
     ]
-    assert there == list(range(since, NEWEST + 1))
+    assert releases == list(range(since, NEWEST + 1))
     assert span_of_kind(api_version, kind) == (since, NEWEST)
 
 

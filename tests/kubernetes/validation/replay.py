@@ -72,7 +72,7 @@ def played(record: Object) -> list[Played]:
     for index, step in enumerate(items(record.get("steps"))):
         request, response = fields(fields(step).get("request")), fields(fields(step).get("response"))
         if _reached_the_checks(request, response):
-            new = _wanted(_complete(request, response), stored)
+            new = _requested(_complete(request, response), stored)
             if new is not None:
                 message = _said(new, stored.get(_key(request, new)))
                 result.append(Played(index, response, message, in_any_order=record.get("unstable") is True))
@@ -116,7 +116,7 @@ def _remember(request: Object, response: Object, stored: dict[str, Object]) -> N
         stored[_key(request, obj)] = obj
 
 
-def _wanted(request: Object, stored: dict[str, Object]) -> Object | None:
+def _requested(request: Object, stored: dict[str, Object]) -> Object | None:
     """The object that the request asks for, with its defaults."""
     body = _expanded(request.get("body"))
     if request.get("verb") in {"create", "update"}:
@@ -131,12 +131,12 @@ def _wanted(request: Object, stored: dict[str, Object]) -> Object | None:
         if new is None:
             return None
     kind = type_of(text(new.get("apiVersion")), text(new.get("kind")))
-    whole = with_defaults(copy_object(new), kind) if kind is not None else new
+    complete = with_defaults(copy_object(new), kind) if kind is not None else new
     if text(request.get("path")) not in stored:
-        whole = _as_created(whole)
+        complete = _as_created(complete)
     if new.get("kind") == "Pod":
-        whole = _with_usual_tolerations(whole)
-    return fields(without_nulls(whole))
+        complete = _with_usual_tolerations(complete)
+    return fields(without_nulls(complete))
 
 
 def _complete(request: Object, response: Object) -> Object:
@@ -198,14 +198,14 @@ def _as_created(obj: Object) -> Object:
 def _with_usual_tolerations(pod: Object) -> Object:
     """What the DefaultTolerationSeconds admission plugin adds, also to a change."""
     spec = fields(pod.get("spec"))
-    held = items(spec.get("tolerations"))
+    tolerations = items(spec.get("tolerations"))
     keys = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
     added: list[Json] = [
         {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         for key in keys
-        if not any(fields(item).get("key") in (key, None) for item in held)
+        if not any(fields(item).get("key") in (key, None) for item in tolerations)
     ]
-    return {**pod, "spec": {**spec, "tolerations": held + added}}
+    return {**pod, "spec": {**spec, "tolerations": tolerations + added}}
 
 
 def _with_generated_selector(obj: Object, name: str) -> Object:
@@ -235,15 +235,15 @@ def _with_cluster_ips(obj: Object) -> Object:
 
 
 def _carried(old: Object, new: Object) -> Object:
-    """What the server takes over from the old object when the new one does not say it."""
+    """The new object with the fields that the server copies from the old one if they are unset."""
     before, meta = fields(old.get("metadata")), dict(fields(new.get("metadata")))
     for field in ("namespace", "uid", "creationTimestamp", "resourceVersion"):
         if field in before and field not in meta:
             meta[field] = before[field]
-    kept: Object = {**new, "metadata": meta}
+    merged: Object = {**new, "metadata": meta}
     if "status" in old:
-        kept["status"] = old["status"]
-    return _service_carried(old, kept) if new.get("kind") == "Service" else kept
+        merged["status"] = old["status"]
+    return _service_carried(old, merged) if new.get("kind") == "Service" else merged
 
 
 def _service_carried(old: Object, new: Object) -> Object:

@@ -97,10 +97,10 @@ CONTAINERS: list[tuple[Object, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("container", "told"), CONTAINERS, ids=[told.partition(":")[0] for _, told in CONTAINERS]
+    ("container", "expected"), CONTAINERS, ids=[expected.partition(":")[0] for _, expected in CONTAINERS]
 )
-def test_a_container_with_one_mistake(container: Object, told: str) -> None:
-    assert f"spec.template.spec.containers[0].{told}" in _texts(_deployment(**container))
+def test_a_container_with_one_mistake(container: Object, expected: str) -> None:
+    assert f"spec.template.spec.containers[0].{expected}" in _texts(_deployment(**container))
 
 
 def test_one_problem_stands_alone_and_several_in_brackets() -> None:
@@ -143,13 +143,13 @@ def test_a_deployment_keeps_its_selector() -> None:
     ]
 
 
-def test_a_stateful_set_says_what_may_change() -> None:
+def test_a_stateful_set_lists_the_mutable_fields() -> None:
     spec = {**fields(_deployment()["spec"]), "serviceName": "a"}
     spec.pop("strategy")
     old = _object("apps/v1", "StatefulSet", spec=spec)
     new = _object("apps/v1", "StatefulSet", spec={**spec, "serviceName": "b", "replicas": 3})
-    (told,) = _changes(old, new)
-    assert told.startswith("spec: Forbidden: updates to statefulset spec for fields other than 'replicas'")
+    (problem,) = _changes(old, new)
+    assert problem.startswith("spec: Forbidden: updates to statefulset spec for fields other than 'replicas'")
     assert _changes(old, _object("apps/v1", "StatefulSet", spec={**spec, "replicas": 3})) == []
 
 
@@ -157,11 +157,11 @@ def test_a_pod_shows_the_difference() -> None:
     spec: Object = {"containers": [{"name": "c", "image": "a"}]}
     old = _object("v1", "Pod", spec=spec)
     assert _changes(old, _object("v1", "Pod", spec={"containers": [{"name": "c", "image": "b"}]})) == []
-    (told,) = _changes(old, _object("v1", "Pod", spec={**spec, "restartPolicy": "Never"}))
-    assert told.startswith(
+    (problem,) = _changes(old, _object("v1", "Pod", spec={**spec, "restartPolicy": "Never"}))
+    assert problem.startswith(
         "spec: Forbidden: pod updates may not change fields other than `spec.containers[*]"
     )
-    assert told.endswith(
+    assert problem.endswith(
         "(allow it to be set to 1 if it was previously negative)\n"
         '@@ -35,7 +35,7 @@\n   }\n  ],\n  "EphemeralContainers": null,\n- "RestartPolicy": "Always",\n'
         '+ "RestartPolicy": "Never",\n  "TerminationGracePeriodSeconds": 30,\n'
@@ -177,8 +177,8 @@ def test_a_claim_does_not_shrink_or_move() -> None:
 
     assert _changes(claim("1Gi"), claim("1024Mi")) == []
     assert _changes(claim("1Gi"), claim("1Gi", storageClassName="fast")) == [], "it had none yet"
-    (told,) = _changes(claim("1Gi"), claim("2Gi"))
-    assert '-   "storage": "1Gi"\n+   "storage": "2Gi"\n' in told
+    (problem,) = _changes(claim("1Gi"), claim("2Gi"))
+    assert '-   "storage": "1Gi"\n+   "storage": "2Gi"\n' in problem
     bound: Object = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
     assert _changes({**claim("1Gi"), **bound}, {**claim("2Gi"), **bound}) == []
 
@@ -254,9 +254,9 @@ SPECS: list[tuple[str, str, Object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("version", "kind", "spec", "told"), SPECS, ids=[row[1] for row in SPECS])
-def test_a_spec_with_one_mistake(version: str, kind: str, spec: Object, told: str) -> None:
-    assert told in _texts(_object(version, kind, spec=spec))
+@pytest.mark.parametrize(("version", "kind", "spec", "expected"), SPECS, ids=[row[1] for row in SPECS])
+def test_a_spec_with_one_mistake(version: str, kind: str, spec: Object, expected: str) -> None:
+    assert expected in _texts(_object(version, kind, spec=spec))
 
 
 IMMUTABLE: list[tuple[str, str, Object, Object, str]] = [
@@ -334,12 +334,14 @@ IMMUTABLE: list[tuple[str, str, Object, Object, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("version", "kind", "old", "new", "told"), IMMUTABLE, ids=[row[1] for row in IMMUTABLE]
+    ("version", "kind", "old", "new", "expected"), IMMUTABLE, ids=[row[1] for row in IMMUTABLE]
 )
-def test_a_field_that_may_not_change(version: str, kind: str, old: Object, new: Object, told: str) -> None:
+def test_a_field_that_may_not_change(
+    version: str, kind: str, old: Object, new: Object, expected: str
+) -> None:
     before, after = _object(version, kind, "x", **old), _object(version, kind, "x", **new)
-    assert any(told in text for text in _changes(before, after))
-    assert not any(told in text for text in _changes(after, after))
+    assert any(expected in text for text in _changes(before, after))
+    assert not any(expected in text for text in _changes(after, after))
 
 
 def test_annotations_have_a_size_together() -> None:

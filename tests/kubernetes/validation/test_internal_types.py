@@ -22,7 +22,9 @@ TABLE: dict[str, str] = json.loads(
 def test_every_struct_of_the_table_has_its_fields_in_the_schemas(struct: str) -> None:
     package, _, name = struct.partition(".")
     printed = internal({}, f"{package}/v1.{name}")
-    expected = [word.partition("=")[0].rstrip("!") for word in TABLE[struct].split() if word != "@metadata"]
+    expected = [
+        entry.partition("=")[0].rstrip("!") for entry in TABLE[struct].split() if entry != "@metadata"
+    ]
     if package != "meta":
         assert list(fields(printed)) == expected
 

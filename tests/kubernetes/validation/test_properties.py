@@ -84,13 +84,13 @@ def test_valid_objects_pass(obj: Object) -> None:
 @given(workloads(), st.integers(0, 50))
 def test_a_container_without_image_never_passes(obj: Object, index: int) -> None:
     spec = fields(obj["spec"])
-    held = (
+    containers = (
         spec["containers"] if obj["kind"] == "Pod" else fields(fields(spec["template"])["spec"])["containers"]
     )
-    assert isinstance(held, list)
-    fields(held[index % len(held)])["image"] = ""
+    assert isinstance(containers, list)
+    fields(containers[index % len(containers)])["image"] = ""
     problems = problems_on_create(obj)
-    assert any(problem.path.endswith(f"containers[{index % len(held)}].image") for problem in problems)
+    assert any(problem.path.endswith(f"containers[{index % len(containers)}].image") for problem in problems)
 
 
 @given(KINDS, ANYTHING, ANYTHING, ANYTHING)
@@ -113,7 +113,7 @@ def test_what_did_not_change_is_no_immutable_field(kind: tuple[str, str], spec: 
 JUNK: list[Json] = [None, True, -1, 3.5, "", "150%", "a b", [], [None], {}, {"a": None}, [{}], [[]], 10**30]
 
 
-def _places(tree: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+def _paths(tree: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
     inner: list[tuple[str | int, Json]] = []
     if isinstance(tree, dict):
         inner = list(tree.items())
@@ -121,7 +121,7 @@ def _places(tree: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | in
         inner = list(enumerate(tree))
     return [
         *([path] if path else []),
-        *(place for key, item in inner for place in _places(item, (*path, key))),
+        *(inner_path for key, item in inner for inner_path in _paths(item, (*path, key))),
     ]
 
 
@@ -137,10 +137,10 @@ def _with(tree: Json, path: tuple[str | int, ...], value: Json) -> Json:
 
 @given(workloads(), st.data())
 def test_any_field_of_any_type_gets_an_answer(obj: Object, data: st.DataObject) -> None:
-    place = data.draw(
-        st.sampled_from([path for path in _places(obj) if path[0] not in ("kind", "apiVersion")])
+    field_path = data.draw(
+        st.sampled_from([path for path in _paths(obj) if path[0] not in ("kind", "apiVersion")])
     )
-    broken = fields(_with(obj, place, data.draw(st.sampled_from(JUNK))))
+    broken = fields(_with(obj, field_path, data.draw(st.sampled_from(JUNK))))
     problems_on_create(broken)
     problems_on_update(obj, broken)
     problems_on_update(broken, obj)
