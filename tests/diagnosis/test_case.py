@@ -64,15 +64,15 @@ def test_an_object_without_a_namespace_lies_in_the_destination() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("left", "right", "same"),
     [
         ("https://git.example.com/a.git", "https://git.example.com/a", True),
         ("https://git.example.com/a/", "https://GIT.example.com/a", True),
         ("https://git.example.com/a", "https://git.example.com/b", False),
     ],
 )
-def test_one_repository_in_several_spellings(one: str, other: str, *, same: bool) -> None:
-    assert same_repo(one, other) is same
+def test_one_repository_in_several_spellings(left: str, right: str, *, same: bool) -> None:
+    assert same_repo(left, right) is same
 
 
 def test_which_facts_are_there() -> None:

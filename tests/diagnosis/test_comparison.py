@@ -43,42 +43,42 @@ def case_with(*objects: Object, app: Object | None = None) -> Case:
 
 
 def comparison(*objects: Object, app: Object | None = None) -> Comparison:
-    found = case_with(*objects, app=app).comparison
-    assert isinstance(found, Comparison)
-    return found
+    result = case_with(*objects, app=app).comparison
+    assert isinstance(result, Comparison)
+    return result
 
 
 def test_without_rendered_manifests_there_is_nothing_to_compare() -> None:
-    found = case_with(config_map()).comparison
-    assert isinstance(found, NotCompared)
-    assert "no rendered manifests" in found.problem
-    assert "desired/shop/" in found.next
+    result = case_with(config_map()).comparison
+    assert isinstance(result, NotCompared)
+    assert "no rendered manifests" in result.problem
+    assert "desired/shop/" in result.next
 
 
 def test_without_live_objects_there_is_nothing_to_compare() -> None:
-    found = case_with(config_map(desired=True)).comparison
-    assert isinstance(found, NotCompared)
-    assert "no live objects" in found.problem
+    result = case_with(config_map(desired=True)).comparison
+    assert isinstance(result, NotCompared)
+    assert "no live objects" in result.problem
 
 
 def test_facts_without_any_marks_are_compared_as_they_are() -> None:
-    found = comparison(config_map(desired=True), config_map())
-    assert (found.sync, found.conditions) == (SyncCode.SYNCED, ())
+    result = comparison(config_map(desired=True), config_map())
+    assert (result.sync, result.conditions) == (SyncCode.SYNCED, ())
 
 
 def test_manifests_rendered_by_hand_get_the_marks_that_live_objects_have() -> None:
-    found = comparison(config_map(desired=True), config_map(marked=True))
-    assert found.sync is SyncCode.SYNCED
+    result = comparison(config_map(desired=True), config_map(marked=True))
+    assert result.sync is SyncCode.SYNCED
 
 
-def test_manifests_that_argo_cd_rendered_ask_for_their_marks() -> None:
-    found = comparison(config_map(desired=True, marked=True), config_map())
-    assert found.sync is SyncCode.OUT_OF_SYNC
+def test_manifests_that_argo_cd_rendered_require_their_tracking_id() -> None:
+    result = comparison(config_map(desired=True, marked=True), config_map())
+    assert result.sync is SyncCode.OUT_OF_SYNC
 
 
 def test_an_extra_object_is_known_by_its_mark() -> None:
-    found = comparison(config_map(desired=True), config_map(marked=True), config_map("old", marked=True))
-    assert [resource.ref.name for resource in found.resources if resource.target is None] == ["old"]
+    result = comparison(config_map(desired=True), config_map(marked=True), config_map("old", marked=True))
+    assert [resource.ref.name for resource in result.resources if resource.target is None] == ["old"]
 
 
 def test_an_extra_object_without_a_mark_is_known_by_its_row() -> None:
@@ -126,12 +126,12 @@ def test_settings_and_project_are_found() -> None:
         },
     }
     service: Object = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "shop"}}
-    wanted: Object = {
+    desired: Object = {
         **service,
         "metadata": {**fields(service["metadata"]), "annotations": {"whysync.dev/role": "desired"}},
     }
-    found = comparison(settings, project, config_map(desired=True), config_map(value="x"), wanted, service)
-    assert {resource.ref.kind: resource.sync for resource in found.resources} == {
+    result = comparison(settings, project, config_map(desired=True), config_map(value="x"), desired, service)
+    assert {resource.ref.kind: resource.sync for resource in result.resources} == {
         "ConfigMap": SyncCode.SYNCED,
         "Service": SyncCode.UNKNOWN,
     }
@@ -158,11 +158,11 @@ def test_a_cluster_is_known_by_its_secret(broken: str) -> None:
     odd = cluster("odd", "https://odd")
     fields(odd["data"])["server"] = broken
     app = application(spec={"destination": {"name": "prod", "namespace": "shop"}})
-    found = comparison(
+    result = comparison(
         cluster("prod", "https://10.0.0.1"), odd, config_map(desired=True), config_map(), app=app
     )
-    assert found.inputs.cluster is not None
-    assert found.inputs.cluster.server == "https://10.0.0.1"
+    assert result.inputs.cluster is not None
+    assert result.inputs.cluster.server == "https://10.0.0.1"
 
 
 def test_an_app_in_another_namespace_is_known_by_both_names() -> None:
@@ -172,8 +172,8 @@ def test_an_app_in_another_namespace_is_known_by_both_names() -> None:
     mine: Object = {MARK: "team_shop:/ConfigMap:shop/settings"}
     live = config_map()
     live["metadata"] = {**fields(live["metadata"]), "annotations": mine}
-    found = comparison(config_map(desired=True), live, app=app)
-    assert (found.sync, found.conditions) == (SyncCode.SYNCED, ())
+    result = comparison(config_map(desired=True), live, app=app)
+    assert (result.sync, result.conditions) == (SyncCode.SYNCED, ())
 
 
 def widget(ports: list[Json], *, desired: bool = False) -> Object:
@@ -211,9 +211,9 @@ def definition() -> Object:
     }
 
 
-def test_a_definition_among_the_facts_tells_how_lists_merge() -> None:
-    one: Json = {"name": "one", "port": 1}
-    other: Json = {"name": "other", "port": 2}
-    facts = (widget([one], desired=True), widget([other, one]))
+def test_a_crd_in_the_facts_defines_how_lists_merge() -> None:
+    first: Json = {"name": "one", "port": 1}
+    second: Json = {"name": "other", "port": 2}
+    facts = (widget([first], desired=True), widget([second, first]))
     assert comparison(*facts).sync is SyncCode.OUT_OF_SYNC
     assert comparison(*facts, definition()).sync is SyncCode.SYNCED

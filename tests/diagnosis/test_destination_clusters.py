@@ -45,26 +45,26 @@ def case_for(destination: Object, *live: Manifest) -> Case:
     return Case(SnapshotIndex(snapshot), manifest, app)
 
 
-def found(case: Case) -> object:
+def level_in_sight(case: Case) -> object:
     live = case.live_of(LEVEL)
     return None if live is None else live.body["data"]
 
 
 def test_the_object_of_its_own_cluster_counts() -> None:
     stage, prod = level("debug", "stage"), level("info", "prod")
-    assert found(case_for({"name": "prod"}, stage, prod)) == {"level": "info"}
-    assert found(case_for({"name": "stage"}, stage, prod)) == {"level": "debug"}
+    assert level_in_sight(case_for({"name": "prod"}, stage, prod)) == {"level": "info"}
+    assert level_in_sight(case_for({"name": "stage"}, stage, prod)) == {"level": "debug"}
 
 
 def test_a_cluster_that_was_not_read_has_nothing() -> None:
-    assert found(case_for({"name": "test"}, level("debug", "stage"), level("info", "prod"))) is None
+    assert level_in_sight(case_for({"name": "test"}, level("debug", "stage"), level("info", "prod"))) is None
 
 
 def test_one_cluster_needs_no_name() -> None:
-    assert found(case_for({"server": "https://10.0.0.1"}, level("info", ""))) == {"level": "info"}
+    assert level_in_sight(case_for({"server": "https://10.0.0.1"}, level("info", ""))) == {"level": "info"}
 
 
-def test_argocd_itself_is_in_sight_from_everywhere() -> None:
+def test_objects_of_argocd_are_visible_from_every_cluster() -> None:
     own = level("argocd", "in-cluster", namespace="argocd")
     case = case_for({"name": "prod"}, own, level("info", "prod"))
-    assert [one.ref.namespace for one in case.live_of_kind("ConfigMap")] == ["argocd", "shop"]
+    assert [config.ref.namespace for config in case.live_of_kind("ConfigMap")] == ["argocd", "shop"]

@@ -43,21 +43,21 @@ def groups(*reports: AppReport) -> list[tuple[str, ...]]:
 
 def test_one_host_that_is_down_is_one_cause() -> None:
     down = "failed to list refs: dial tcp: lookup git.example.com on 10.96.0.10:53: no such host"
-    one, two = compared("one", LOAD + down), compared("two", LOAD + down)
-    assert groups(one, two) == [("argocd/one", "argocd/two")]
-    assert one.first is not None
-    assert one.first.key == EvidenceKey(kind=KeyKind.HOST, name="git.example.com", detail="dns")
-    (group,) = groups_of([one, two])
-    assert group.key == one.first.key
+    first, two = compared("one", LOAD + down), compared("two", LOAD + down)
+    assert groups(first, two) == [("argocd/one", "argocd/two")]
+    assert first.first is not None
+    assert first.first.key == EvidenceKey(kind=KeyKind.HOST, name="git.example.com", detail="dns")
+    (group,) = groups_of([first, two])
+    assert group.key == first.first.key
 
 
 def test_two_hosts_are_two_causes() -> None:
     text = "failed to list refs: dial tcp: lookup {} on 10.96.0.10:53: no such host"
-    one, two = (compared(name, LOAD + text.format(f"{name}.example.com")) for name in ("one", "two"))
-    assert one.first is not None
+    first, two = (compared(name, LOAD + text.format(f"{name}.example.com")) for name in ("one", "two"))
+    assert first.first is not None
     assert two.first is not None
-    assert (one.first.rule, one.first.cause) == (two.first.rule, two.first.cause)
-    assert groups(one, two) == [("argocd/one",), ("argocd/two",)]
+    assert (first.first.rule, first.first.cause) == (two.first.rule, two.first.cause)
+    assert groups(first, two) == [("argocd/one",), ("argocd/two",)]
 
 
 def test_two_repositories_with_rejected_credentials_are_two_causes() -> None:

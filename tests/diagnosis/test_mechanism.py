@@ -21,8 +21,8 @@ OLD = "0000000000000000000000000000000000000000"
 
 def written_by(manager: str, *path: str, operation: str = "Update", subresource: str = "") -> Object:
     claim: Object = {}
-    for part in reversed(path):
-        claim = {f"f:{part}": claim}
+    for segment in reversed(path):
+        claim = {f"f:{segment}": claim}
     entry: Object = {
         "manager": manager,
         "operation": operation,
@@ -36,7 +36,7 @@ def written_by(manager: str, *path: str, operation: str = "Update", subresource:
 
 def differing(
     type: Object,
-    wanted: Object,
+    desired_fields: Object,
     live: Object,
     *others: Object,
     writer: Object | None = None,
@@ -46,11 +46,11 @@ def differing(
     source: str = "",
     operation: Object | None = None,
 ) -> Case:
-    """An app with one resource whose two sides are these."""
+    """An app with one resource with this desired and live state."""
     desired: Object = {
         **type,
         "metadata": {"name": "web", "namespace": "shop", "annotations": {"whysync.dev/role": "desired"}},
-        **wanted,
+        **desired_fields,
     }
     meta: Object = {"name": "web", "namespace": "shop"}
     if writer is not None:
@@ -68,7 +68,7 @@ def differing(
     return case_of(app, desired, {**type, "metadata": meta, **live}, *others)
 
 
-def told(case: Case) -> dict[str, Mechanism]:
+def mechanisms_of(case: Case) -> dict[str, Mechanism]:
     return {drift.pointer: mechanism_of(case, drift) for drift in case.drifts}
 
 
@@ -80,14 +80,18 @@ HPA: Object = {
 }
 
 
-def replicas(wanted: int, live: int, *others: Object, writer: Object | None = None) -> Case:
+def replicas(desired_fields: int, live: int, *others: Object, writer: Object | None = None) -> Case:
     return differing(
-        DEPLOYMENT, {"spec": {"replicas": wanted}}, {"spec": {"replicas": live}}, *others, writer=writer
+        DEPLOYMENT,
+        {"spec": {"replicas": desired_fields}},
+        {"spec": {"replicas": live}},
+        *others,
+        writer=writer,
     )
 
 
 def test_an_autoscalers_number() -> None:
-    assert told(replicas(1, 3, HPA)) == {"/spec/replicas": Mechanism.AUTOSCALED}
+    assert mechanisms_of(replicas(1, 3, HPA)) == {"/spec/replicas": Mechanism.AUTOSCALED}
 
 
 @pytest.mark.parametrize(
@@ -103,31 +107,31 @@ def test_an_autoscalers_number() -> None:
 )
 def test_the_writer_of_the_live_value_decides(manager: str, mechanism: Mechanism) -> None:
     case = replicas(1, 3, writer=written_by(manager, "spec", "replicas"))
-    assert told(case) == {"/spec/replicas": mechanism}
+    assert mechanisms_of(case) == {"/spec/replicas": mechanism}
 
 
 def test_the_autoscaler_comes_before_the_writer() -> None:
     """A person who scales what an autoscaler scales is not the cause."""
     case = replicas(1, 3, HPA, writer=written_by("kubectl-edit", "spec", "replicas"))
-    assert told(case) == {"/spec/replicas": Mechanism.AUTOSCALED}
+    assert mechanisms_of(case) == {"/spec/replicas": Mechanism.AUTOSCALED}
 
 
 def test_an_autoscaler_of_something_else_says_nothing() -> None:
     other: Object = {**HPA, "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "other"}}}
-    assert told(replicas(1, 3, other)) == {"/spec/replicas": Mechanism.SCALED}
+    assert mechanisms_of(replicas(1, 3, other)) == {"/spec/replicas": Mechanism.SCALED}
 
 
 def test_git_has_moved_on_by_the_revisions() -> None:
     case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, synced=OLD)
     assert has_unsynced_revision(case)
-    assert told(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
+    assert mechanisms_of(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
 
 
 def test_git_has_moved_on_by_the_last_applied_annotation() -> None:
     applied: Json = {"data": {"a": "old"}}
     last: Object = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(applied)}
     case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, annotations=last)
-    assert told(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
+    assert mechanisms_of(case) == {"/data/a": Mechanism.NOT_SYNCED_YET}
 
 
 def test_a_person_who_wrote_it_is_the_cause_even_when_git_moved_on() -> None:
@@ -138,23 +142,23 @@ def test_a_person_who_wrote_it_is_the_cause_even_when_git_moved_on() -> None:
         writer=written_by("kubectl-edit", "data", "a"),
         synced=OLD,
     )
-    assert told(case) == {"/data/a": Mechanism.BY_HAND}
+    assert mechanisms_of(case) == {"/data/a": Mechanism.BY_HAND}
 
 
 def test_a_broken_last_applied_annotation_says_nothing() -> None:
     last: Object = {"kubectl.kubernetes.io/last-applied-configuration": "{broken"}
     case = differing(CONFIG, {"data": {"a": "new"}}, {"data": {"a": "old"}}, annotations=last)
-    assert told(case) == {"/data/a": Mechanism.UNKNOWN}
+    assert mechanisms_of(case) == {"/data/a": Mechanism.UNKNOWN}
 
 
 def test_status_in_git() -> None:
     case = differing(WIDGET, {"status": {"ready": True}}, {"status": {"ready": False}})
-    assert set(told(case).values()) <= {Mechanism.SERVER_SET_IN_GIT}
+    assert set(mechanisms_of(case).values()) <= {Mechanism.SERVER_SET_IN_GIT}
 
 
 def test_the_equivalent_value() -> None:
     case = differing(WIDGET, {"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}})
-    assert told(case) == {"/spec/cpu": Mechanism.SAME_VALUE}
+    assert mechanisms_of(case) == {"/spec/cpu": Mechanism.SAME_VALUE}
 
 
 def test_a_sidecar_that_a_webhook_put_in() -> None:
@@ -165,7 +169,7 @@ def test_a_sidecar_that_a_webhook_put_in() -> None:
         return {"spec": {"template": {"spec": {"containers": list(containers)}}}}
 
     case = differing(DEPLOYMENT, pod(mine), pod(mine, theirs))
-    assert set(told(case).values()) == {Mechanism.INJECTED}
+    assert set(mechanisms_of(case).values()) == {Mechanism.INJECTED}
 
 
 def test_an_image_pinned_by_its_digest() -> None:
@@ -173,32 +177,32 @@ def test_an_image_pinned_by_its_digest() -> None:
         return {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}}
 
     case = differing(DEPLOYMENT, pod("web:1"), pod("web:1@sha256:0123456789abcdef"))
-    assert set(told(case).values()) == {Mechanism.INJECTED}
+    assert set(mechanisms_of(case).values()) == {Mechanism.INJECTED}
     case = differing(DEPLOYMENT, pod("web:1"), pod("web:2"))
-    assert set(told(case).values()) == {Mechanism.UNKNOWN}
+    assert set(mechanisms_of(case).values()) == {Mechanism.UNKNOWN}
 
 
 def test_a_default_of_a_custom_resource() -> None:
     case = differing(WIDGET, {"spec": {"size": 1}}, {"spec": {"size": 1, "policy": "Retain"}})
-    assert told(case) == {"/spec/policy": Mechanism.CRD_DEFAULT}
+    assert mechanisms_of(case) == {"/spec/policy": Mechanism.CRD_DEFAULT}
 
 
 def test_a_field_that_the_cluster_does_not_keep() -> None:
     case = differing(WIDGET, {"spec": {"size": 1, "typo": "x"}}, {"spec": {"size": 1}})
-    assert told(case) == {"/spec/typo": Mechanism.DROPPED}
+    assert mechanisms_of(case) == {"/spec/typo": Mechanism.DROPPED}
 
 
 def test_an_element_that_the_cluster_lost_is_no_spelling_and_no_dropped_field() -> None:
     steps: list[Json] = [{"setWeight": 20}, {"pause": {}}]
     case = differing(WIDGET, {"spec": {"steps": steps}}, {"spec": {"steps": steps[:1]}})
-    assert told(case) == {"/spec/steps/1": Mechanism.UNKNOWN}
+    assert mechanisms_of(case) == {"/spec/steps/1": Mechanism.UNKNOWN}
     empty = differing(WIDGET, {"spec": {"pause": {}, "a": 1}}, {"spec": {"a": 1}})
-    assert told(empty) == {"/spec/pause": Mechanism.SAME_VALUE}
+    assert mechanisms_of(empty) == {"/spec/pause": Mechanism.SAME_VALUE}
 
 
 def test_an_entry_of_a_map_is_kept_even_when_it_is_empty() -> None:
     case = differing(CONFIG, {"data": {"flags": "", "mode": "x"}}, {"data": {"mode": "x"}})
-    assert told(case) == {"/data/flags": Mechanism.UNKNOWN}
+    assert mechanisms_of(case) == {"/data/flags": Mechanism.UNKNOWN}
 
 
 def test_a_finalizer_is_put_on_by_who_will_clean_up() -> None:
@@ -206,7 +210,7 @@ def test_a_finalizer_is_put_on_by_who_will_clean_up() -> None:
     desired["annotations"] = {"whysync.dev/role": "desired"}
     live: Object = {**desired, "annotations": {}, "finalizers": ["example.com/a", "example.com/b"]}
     case = differing(WIDGET, {"metadata": desired}, {"metadata": live})
-    assert told(case) == {"/metadata/finalizers/1": Mechanism.BY_CONTROLLER}
+    assert mechanisms_of(case) == {"/metadata/finalizers/1": Mechanism.BY_CONTROLLER}
 
 
 def test_rules_that_a_program_adds_to_its_own_webhook() -> None:
@@ -215,23 +219,23 @@ def test_rules_that_a_program_adds_to_its_own_webhook() -> None:
     def hook(*rules: Json) -> Object:
         return {"webhooks": [{"name": "widgets.example.com", "rules": list(rules)}]}
 
-    one: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["widgets"]}
-    other: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["gadgets"]}
-    more = told(differing(kind, hook(one), hook(other, one)))
+    first: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["widgets"]}
+    second: Object = {"apiGroups": ["example.com"], "apiVersions": ["v1"], "resources": ["gadgets"]}
+    more = mechanisms_of(differing(kind, hook(first), hook(second, first)))
     assert set(more.values()) == {Mechanism.BY_CONTROLLER}
-    changed = told(differing(kind, hook(one), hook(other)))
+    changed = mechanisms_of(differing(kind, hook(first), hook(second)))
     assert set(changed.values()) == {Mechanism.UNKNOWN}
 
 
 def test_a_generated_password() -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret"}
     case = differing(secret, {"data": {"password": "YQ=="}}, {"data": {"password": "Yg=="}})
-    assert set(told(case).values()) == {Mechanism.GENERATED}
+    assert set(mechanisms_of(case).values()) == {Mechanism.GENERATED}
 
 
 def test_what_nothing_tells_stays_untold() -> None:
     case = differing(CONFIG, {"data": {"a": "x"}}, {"data": {"a": "y"}})
-    assert told(case) == {"/data/a": Mechanism.UNKNOWN}
+    assert mechanisms_of(case) == {"/data/a": Mechanism.UNKNOWN}
     assert case.drifts_by(Mechanism.UNKNOWN) == case.drifts
     assert case.drifts_by(Mechanism.BY_HAND) == ()
 
@@ -269,7 +273,7 @@ def pod_with(**container: Json) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "live", "mechanism"),
+    ("desired_fields", "live", "mechanism"),
     [
         (pod_with(readinessProbe={"timeoutSeconds": 0}), pod_with(readinessProbe={"timeoutSeconds": 1}),
          Mechanism.API_DEFAULT),
@@ -279,9 +283,9 @@ def pod_with(**container: Json) -> Object:
     ],
 )  # fmt: skip
 def test_a_zero_value_counts_as_unset_where_go_has_no_pointer(
-    wanted: Object, live: Object, mechanism: Mechanism
+    desired_fields: Object, live: Object, mechanism: Mechanism
 ) -> None:
-    assert set(told(differing(DEPLOYMENT, wanted, live)).values()) == {mechanism}
+    assert set(mechanisms_of(differing(DEPLOYMENT, desired_fields, live)).values()) == {mechanism}
 
 
 def test_a_known_default_comes_before_a_deduction_from_absent_managed_fields() -> None:
@@ -294,7 +298,7 @@ def test_a_known_default_comes_before_a_deduction_from_absent_managed_fields() -
         {"spec": {"volumeClaimTemplates": [filled]}},
         spec={"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}},
     )
-    assert set(told(case).values()) == {Mechanism.API_DEFAULT}
+    assert set(mechanisms_of(case).values()) == {Mechanism.API_DEFAULT}
 
 
 @pytest.mark.parametrize(
@@ -318,7 +322,7 @@ def test_a_field_that_only_the_cluster_has_under_server_side_apply(
         writer=written_by(manager, "spec", "progressDeadlineSeconds", operation=operation),
         spec={"syncPolicy": {"syncOptions": ["ServerSideApply=true"]}},
     )
-    assert told(case) == {"/spec/progressDeadlineSeconds": mechanism}
+    assert mechanisms_of(case) == {"/spec/progressDeadlineSeconds": mechanism}
 
 
 def test_of_two_managers_at_the_same_time_the_other_one_wrote_a_value_that_is_not_gits() -> None:
@@ -342,21 +346,23 @@ def test_with_self_heal_a_program_changed_it() -> None:
         spec={"syncPolicy": {"automated": {"selfHeal": True}}},
         operation={"phase": "Succeeded"},
     )
-    assert told(case) == {"/spec/minReadySeconds": Mechanism.CONTESTED}
+    assert mechanisms_of(case) == {"/spec/minReadySeconds": Mechanism.CONTESTED}
 
 
 def test_content_of_plain_files_is_not_generated() -> None:
     secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
     sides: tuple[Object, Object] = ({"data": {"password": "YQ=="}}, {"data": {"password": "Yg=="}})
-    assert told(differing(secret, *sides, source="Helm")) == {"/data/password": Mechanism.GENERATED}
-    assert told(differing(secret, *sides, source="Directory")) == {"/data/password": Mechanism.UNKNOWN}
+    assert mechanisms_of(differing(secret, *sides, source="Helm")) == {"/data/password": Mechanism.GENERATED}
+    assert mechanisms_of(differing(secret, *sides, source="Directory")) == {
+        "/data/password": Mechanism.UNKNOWN
+    }
 
 
 def test_argocds_mask_is_no_value() -> None:
     """Argo CD masks a Secret with plus signs: equal masks hide equal values."""
     secret: Object = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
     case = differing(secret, {"stringData": {"a": "++++++++"}}, {"data": {"a": "++++++++"}})
-    assert set(told(case).values()) == {Mechanism.ENCODING}
+    assert set(mechanisms_of(case).values()) == {Mechanism.ENCODING}
 
 
 API_SERVICE: Object = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}
@@ -373,7 +379,7 @@ def _schema(schema: Object) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("type", "wanted", "live", "mechanism"),
+    ("type", "desired_fields", "live", "mechanism"),
     [
         (
             API_SERVICE,
@@ -414,34 +420,38 @@ def _schema(schema: Object) -> Object:
     ],
 )
 def test_who_writes_a_field_of_this_kind(
-    type: Object, wanted: Object, live: Object, mechanism: Mechanism
+    type: Object, desired_fields: Object, live: Object, mechanism: Mechanism
 ) -> None:
-    assert set(told(differing(type, wanted, live)).values()) == {mechanism}
+    assert set(mechanisms_of(differing(type, desired_fields, live)).values()) == {mechanism}
 
 
 def test_a_switch_without_a_ca_was_changed_by_someone() -> None:
     case = differing(API_SERVICE, {"spec": {"insecureSkipTLSVerify": True}}, {"spec": {}})
-    assert Mechanism.BY_CONTROLLER not in told(case).values()
+    assert Mechanism.BY_CONTROLLER not in mechanisms_of(case).values()
 
 
-def test_a_webhook_that_is_asked_for_puts_in_the_values() -> None:
-    asks: Object = {"vault.security.example.org/inline-mutation": "true"}
-    wanted: Object = {"data": {"a": "${vault:secret#a}"}}
-    case = differing(CONFIG, wanted, {"data": {"a": "b"}}, annotations=asks)
-    assert set(told(case).values()) != {Mechanism.INJECTED}  # Git does not ask for it
-    marks: Object = {**asks, "whysync.dev/role": "desired"}
-    body: Object = {**wanted, "metadata": {"name": "web", "namespace": "shop", "annotations": marks}}
-    asked = differing(CONFIG, body, {"data": {"a": "b"}}, annotations=asks)
-    assert told(asked)["/data/a"] is Mechanism.INJECTED
+def test_a_webhook_that_git_requests_injects_the_values() -> None:
+    request: Object = {"vault.security.example.org/inline-mutation": "true"}
+    desired_fields: Object = {"data": {"a": "${vault:secret#a}"}}
+    case = differing(CONFIG, desired_fields, {"data": {"a": "b"}}, annotations=request)
+    assert set(mechanisms_of(case).values()) != {Mechanism.INJECTED}  # Git does not request it
+    marks: Object = {**request, "whysync.dev/role": "desired"}
+    body: Object = {**desired_fields, "metadata": {"name": "web", "namespace": "shop", "annotations": marks}}
+    requested = differing(CONFIG, body, {"data": {"a": "b"}}, annotations=request)
+    assert mechanisms_of(requested)["/data/a"] is Mechanism.INJECTED
 
 
 def test_an_element_that_another_manager_wrote_is_not_injected() -> None:
     live: Object = {"spec": {"parameters": [{"name": "a"}, {"name": "image.tag", "value": "1.2"}]}}
-    wanted: Object = {"spec": {"parameters": [{"name": "a"}]}}
+    desired_fields: Object = {"spec": {"parameters": [{"name": "a"}]}}
     writer = written_by("argocd-image-updater", "spec", "parameters")
-    assert set(told(differing(WIDGET, wanted, live, writer=writer)).values()) == {Mechanism.BY_CONTROLLER}
+    assert set(mechanisms_of(differing(WIDGET, desired_fields, live, writer=writer)).values()) == {
+        Mechanism.BY_CONTROLLER
+    }
     stranger = written_by("some-program", "spec", "parameters")
-    assert set(told(differing(WIDGET, wanted, live, writer=stranger)).values()) == {Mechanism.BY_CONTROLLER}
+    assert set(mechanisms_of(differing(WIDGET, desired_fields, live, writer=stranger)).values()) == {
+        Mechanism.BY_CONTROLLER
+    }
 
 
 APPLICATION: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application"}
@@ -464,7 +474,7 @@ def test_the_cluster_drops_what_the_schema_of_argocd_does_not_have(
     case = differing(
         type, {"spec": {"description": "x", **spec}}, {"spec": {"description": "x"}}, annotations=IS_LIVE
     )
-    assert set(told(case).values()) == {mechanism}
+    assert set(mechanisms_of(case).values()) == {mechanism}
 
 
 def test_no_setting_of_argocds_own_kinds_is_a_default() -> None:
@@ -474,7 +484,7 @@ def test_no_setting_of_argocds_own_kinds_is_a_default() -> None:
         {"spec": {"description": "x", "permitOnlyProjectScopedClusters": True}},
         annotations=IS_LIVE,
     )
-    assert told(case) == {"/spec/permitOnlyProjectScopedClusters": Mechanism.UNKNOWN}
+    assert mechanisms_of(case) == {"/spec/permitOnlyProjectScopedClusters": Mechanism.UNKNOWN}
 
 
 def test_a_crd_of_the_cluster_comes_before_the_schema_of_the_current_argocd() -> None:
@@ -516,4 +526,4 @@ def test_a_crd_of_the_cluster_comes_before_the_schema_of_the_current_argocd() ->
         crd,
         annotations=IS_LIVE,
     )
-    assert told(case) == {"/spec/syncPolicy/automated/enabled": Mechanism.DROPPED}
+    assert mechanisms_of(case) == {"/spec/syncPolicy/automated/enabled": Mechanism.DROPPED}

@@ -71,25 +71,27 @@ def lost_in(case: Case) -> list[tuple[str, str]]:
     explained = explained_by(report.findings, case.symptoms)
     shown = json.loads(json_yaml.as_json(diagnose_json.report_v1(Report(apps=(report,), groups=()))))
     quoted = "\n".join(strings(shown))
-    spoken = tuple(reported_texts_of(case))
+    all_reported = tuple(reported_texts_of(case))
     lost: list[tuple[str, str]] = []
-    for place, words in reported_texts(case):
-        if not words or not understand(words).failures or words.strip() in quoted:
+    for origin, message in reported_texts(case):
+        if not message or not understand(message).failures or message.strip() in quoted:
             continue
-        own = [found for found in spoken if words.strip() in found.text]
+        own = [reported for reported in all_reported if message.strip() in reported.text]
         if not own or not all(
-            found.symptom in explained or is_over(case, place, found.symptom) for found in own
+            reported.symptom in explained or is_over(case, origin, reported.symptom) for reported in own
         ):
-            lost.append((place, words))
+            lost.append((origin, message))
     return lost
 
 
-def is_over(case: Case, place: str, symptom: SymptomId) -> bool:
-    """Events and results of the past are no symptoms; all else that is reported is one."""
+def is_over(case: Case, origin: str, symptom: SymptomId) -> bool:
+    """Past events and results are not symptoms; everything else that is reported is one."""
     past = [
-        found for found in reported_texts_of(case) if found.symptom == symptom and is_history(case, found)
+        reported
+        for reported in reported_texts_of(case)
+        if reported.symptom == symptom and is_history(case, reported)
     ]
-    applied = place == "result" and symptom not in case.symptom_ids
+    applied = origin == "result" and symptom not in case.symptom_ids
     return bool(past) or applied
 
 

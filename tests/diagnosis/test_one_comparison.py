@@ -27,7 +27,9 @@ def cases_of_lab(name: str) -> Iterator[Case]:
 
 
 def shown_by_diff(resource: ResourceDiff) -> set[str]:
-    changes = (Difference(one.change.pointer, one.change.desired, one.change.live) for one in resource.fields)
+    changes = (
+        Difference(field.change.pointer, field.change.desired, field.change.live) for field in resource.fields
+    )
     return {difference.pointer for difference in per_map_entry(changes)}
 
 

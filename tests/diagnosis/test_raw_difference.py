@@ -12,7 +12,7 @@ from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer
 
 
-def found(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | Missing]]:
+def difference_tuples(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | Missing]]:
     return [
         (difference.pointer, difference.desired_value, difference.live_value)
         for difference in differences(desired, live)
@@ -21,36 +21,38 @@ def found(desired: Json, live: Json) -> list[tuple[str, Json | Missing, Json | M
 
 @given(trees())
 def test_equal_trees_have_no_difference(tree: Json) -> None:
-    assert found(tree, tree) == []
+    assert difference_tuples(tree, tree) == []
 
 
 @given(objects(), objects())
-def test_what_differs_is_told_and_nothing_else(desired: Object, live: Object) -> None:
+def test_exactly_the_differences_are_reported(desired: Object, live: Object) -> None:
     every = list(differences(desired, live))
     assert bool(every) == (not deeply_same(desired, live))
-    for one in every:
+    for difference in every:
         assert (
-            isinstance(one.desired_value, Missing)
-            or isinstance(one.live_value, Missing)
-            or not deeply_same(one.desired_value, one.live_value)
+            isinstance(difference.desired_value, Missing)
+            or isinstance(difference.live_value, Missing)
+            or not deeply_same(difference.desired_value, difference.live_value)
         )
-        side = desired if isinstance(one.live_value, Missing) else live
-        value = one.desired_value if isinstance(one.live_value, Missing) else one.live_value
-        at = pointer.resolve(side, one.pointer)
+        side = desired if isinstance(difference.live_value, Missing) else live
+        value = (
+            difference.desired_value if isinstance(difference.live_value, Missing) else difference.live_value
+        )
+        at = pointer.resolve(side, difference.pointer)
         assert not isinstance(at, Missing)
         assert not isinstance(value, Missing)
         assert deeply_same(at, value), "the pointer leads to the value"
 
 
-def deeply_same(one: Json, other: Json) -> bool:
-    """Equal as JSON, lists in any order of their named elements: the slow way."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(deeply_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        if len(one) == len(other) and all(deeply_same(a, b) for a, b in zip(one, other, strict=True)):
+def deeply_same(left: Json, right: Json) -> bool:
+    """Equal as JSON, with lists of named elements in any order: a slow reference implementation."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(deeply_same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        if len(left) == len(right) and all(deeply_same(a, b) for a, b in zip(left, right, strict=True)):
             return True
-        return not list(differences(one, other))
-    return same(one, other)
+        return not list(differences(left, right))
+    return same(left, right)
 
 
 def test_elements_of_a_list_are_paired_by_their_name() -> None:
@@ -60,7 +62,7 @@ def test_elements_of_a_list_are_paired_by_their_name() -> None:
         {"name": "sidecar", "image": "s"},
         {"name": "a", "image": "a:1"},
     ]
-    assert found(desired, live) == [
+    assert difference_tuples(desired, live) == [
         ("/1", MISSING, {"name": "sidecar", "image": "s"}),
         ("/0/image", "b:1", "b:2"),
     ]
@@ -69,34 +71,34 @@ def test_elements_of_a_list_are_paired_by_their_name() -> None:
 def test_a_name_that_stands_twice_pairs_nothing() -> None:
     desired: Json = [{"name": "a", "x": 1}, {"name": "a", "x": 2}]
     live: Json = [{"name": "a", "x": 1}, {"name": "a", "x": 3}]
-    assert found(desired, live) == [("/1/x", 2, 3)]
+    assert difference_tuples(desired, live) == [("/1/x", 2, 3)]
 
 
 def test_a_word_among_objects_is_compared_by_place() -> None:
-    assert found([{"name": "a"}, "b"], [{"name": "a"}, "c"]) == [("/1", "b", "c")]
+    assert difference_tuples([{"name": "a"}, "b"], [{"name": "a"}, "c"]) == [("/1", "b", "c")]
 
 
 def test_true_is_not_one() -> None:
-    assert found({"a": True}, {"a": 1}) == [("/a", True, 1)]
-    assert found({"a": 0}, {"a": False}) == [("/a", 0, False)]
+    assert difference_tuples({"a": True}, {"a": 1}) == [("/a", True, 1)]
+    assert difference_tuples({"a": 0}, {"a": False}) == [("/a", 0, False)]
     assert same(1, 1.0)
 
 
 def test_deep_inside_true_is_not_one_either() -> None:
-    assert found({"a": {"b": [{"c": True}]}}, {"a": {"b": [{"c": 1}]}}) == [("/a/b/0/c", True, 1)]
+    assert difference_tuples({"a": {"b": [{"c": True}]}}, {"a": {"b": [{"c": 1}]}}) == [("/a/b/0/c", True, 1)]
 
 
 def test_a_tree_deeper_than_pythons_stack() -> None:
-    wanted: Json = "git"
+    desired: Json = "git"
     live: Json = "live"
     for _ in range(5_000):
-        wanted, live = {"a": wanted}, {"a": live}
-    (only,) = differences(wanted, live)
+        desired, live = {"a": desired}, {"a": live}
+    (only,) = differences(desired, live)
     assert only == Difference("/a" * 5_000, "git", "live")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "live", "how"),
+    ("desired", "live", "how"),
     [
         ("1000m", "1", Equivalence.QUANTITY),
         ("0.5", "500m", Equivalence.QUANTITY),
@@ -116,12 +118,12 @@ def test_a_tree_deeper_than_pythons_stack() -> None:
         (MISSING, {}, Equivalence.EMPTY),
     ],
 )
-def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing, how: Equivalence) -> None:
-    assert equivalence_of(wanted, live) is how
+def test_one_value_in_two_spellings(desired: Json | Missing, live: Json | Missing, how: Equivalence) -> None:
+    assert equivalence_of(desired, live) is how
 
 
 @pytest.mark.parametrize(
-    ("wanted", "live"),
+    ("desired", "live"),
     [
         ("1000m", "2"),
         ("90s", "90m"),
@@ -141,15 +143,15 @@ def test_one_value_in_two_spellings(wanted: Json | Missing, live: Json | Missing
         ("", "x"),
     ],
 )
-def test_two_values(wanted: Json | Missing, live: Json | Missing) -> None:
-    assert equivalence_of(wanted, live) is None
+def test_two_values(desired: Json | Missing, live: Json | Missing) -> None:
+    assert equivalence_of(desired, live) is None
 
 
 @given(trees(), trees())
-def test_any_two_values_can_be_asked_about(one: Json, other: Json) -> None:
-    equivalence_of(one, other)
-    equivalence_of(one, MISSING)
-    equivalence_of(MISSING, other)
+def test_any_two_values_can_be_asked_about(left: Json, right: Json) -> None:
+    equivalence_of(left, right)
+    equivalence_of(left, MISSING)
+    equivalence_of(MISSING, right)
 
 
 @pytest.mark.parametrize("long", ["9" * 5_000, "1e999999999", "0." + "0" * 5_000 + "1", "1h" * 5_000])

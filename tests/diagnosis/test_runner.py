@@ -43,7 +43,7 @@ def finding(verdict: str = "so", *, explains: Iterable[str] = (), because: Itera
     )
 
 
-def a_rule(id: str, *said: Finding, side: Side = Side.HEALTH, needs: Iterable[Fact] = ()) -> Rule[Case]:
+def a_rule(id: str, *findings: Finding, side: Side = Side.HEALTH, needs: Iterable[Fact] = ()) -> Rule[Case]:
     return Rule(
         id=id,
         cause=id,
@@ -51,7 +51,7 @@ def a_rule(id: str, *said: Finding, side: Side = Side.HEALTH, needs: Iterable[Fa
         scope=Scope.APP,
         needs=frozenset(needs),
         since="0.1",
-        check=lambda _: said,
+        check=lambda _: findings,
         docs="Title.",
     )
 
@@ -87,7 +87,9 @@ def test_a_rule_that_crashes_is_named_and_the_others_run(problem: Exception) -> 
 def test_a_rule_without_its_facts_is_skipped_and_says_what_it_needs() -> None:
     report = diagnose(sick(), [a_rule("needy", finding(), needs=[Fact.LOGS, Fact.DESIRED])])
     assert report.findings == ()
-    assert [(one.rule, one.needs) for one in report.skipped] == [("needy", ("desired objects", "pod logs"))]
+    assert [(skipped.rule, skipped.needs) for skipped in report.skipped] == [
+        ("needy", ("desired objects", "pod logs"))
+    ]
 
 
 def test_what_no_rule_explains_is_never_dropped() -> None:
@@ -98,10 +100,10 @@ def test_what_no_rule_explains_is_never_dropped() -> None:
 
 
 def test_findings_are_signed_by_their_rule() -> None:
-    (one, two) = diagnose(sick(), [a_rule("r", finding("a"), finding("b"))]).findings
-    assert (one.rule, one.cause, one.side) == ("r", "r", Side.HEALTH)
-    assert one.id == "r:/ConfigMap/shop/settings"
-    assert one.id != two.id
+    (first, second) = diagnose(sick(), [a_rule("r", finding("a"), finding("b"))]).findings
+    assert (first.rule, first.cause, first.side) == ("r", "r", Side.HEALTH)
+    assert first.id == "r:/ConfigMap/shop/settings"
+    assert first.id != second.id
 
 
 def test_because_becomes_caused_by() -> None:
@@ -115,8 +117,8 @@ def test_because_becomes_caused_by() -> None:
 
 
 def test_nothing_causes_itself() -> None:
-    (one,) = diagnose(sick(), [a_rule("r", finding(explains=["s"], because=["s"]))]).findings
-    assert one.caused_by == ()
+    (only,) = diagnose(sick(), [a_rule("r", finding(explains=["s"], because=["s"]))]).findings
+    assert only.caused_by == ()
 
 
 def test_an_echo_is_explained_with_what_it_echoes() -> None:
@@ -131,7 +133,7 @@ def test_an_echo_is_explained_with_what_it_echoes() -> None:
 
 
 def test_the_order_of_findings() -> None:
-    """Roots before what follows, real trouble before news, what stops comparing before what it would see."""
+    """Root causes before consequences, critical before informational, compare errors before drift."""
 
     def made(name: str, side: Side, severity: Severity, confidence: Confidence, *causes: str) -> Finding:
         return Finding(
@@ -145,7 +147,7 @@ def test_the_order_of_findings() -> None:
             caused_by=causes,
         )
 
-    wanted = [
+    expected = [
         made("failed, less sure", Side.APPLY, Severity.CRITICAL, Confidence.MEDIUM),
         made("down", Side.HEALTH, Severity.CRITICAL, Confidence.LOW),
         made("cannot compare", Side.COMPARE, Severity.WARNING, Confidence.LOW),
@@ -154,8 +156,8 @@ def test_the_order_of_findings() -> None:
         made("unhealthy", Side.HEALTH, Severity.WARNING, Confidence.HIGH),
         made("follows", Side.COMPARE, Severity.CRITICAL, Confidence.HIGH, "failed"),
     ]
-    for some in itertools.permutations(wanted):
-        assert in_order(list(some)) == tuple(wanted)
+    for some in itertools.permutations(expected):
+        assert in_order(list(some)) == tuple(expected)
 
 
 def test_news_do_not_hide_trouble() -> None:
@@ -170,13 +172,13 @@ def test_news_do_not_hide_trouble() -> None:
 def test_the_order_of_rules_changes_nothing(order: list[int]) -> None:
     case = sick()
     rules = [a_rule(f"r{n}", finding(explains=[case.symptoms[0].id])) for n in range(4)]
-    wanted = diagnose(case, rules)
-    assert diagnose(case, [rules[n] for n in order]) == wanted
+    expected = diagnose(case, rules)
+    assert diagnose(case, [rules[n] for n in order]) == expected
 
 
 def test_linked_keeps_every_finding() -> None:
-    found = [finding("a", explains=["x"]), finding("b", because=["x"])]
-    assert [one.verdict for one in linked(found)] == ["a", "b"]
+    findings = [finding("a", explains=["x"]), finding("b", because=["x"])]
+    assert [linked_finding.verdict for linked_finding in linked(findings)] == ["a", "b"]
 
 
 def test_groups_are_by_first_cause_the_largest_first() -> None:

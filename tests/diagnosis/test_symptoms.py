@@ -118,8 +118,8 @@ def test_an_app_that_is_out_of_sync_while_no_resource_is() -> None:
 
 
 def test_a_resource_that_is_gone() -> None:
-    gone = row("ConfigMap", "settings", "OutOfSync", health={"status": "Missing"})
-    symptom = only(case_of(application(sync="OutOfSync", health="Missing", status={"resources": [gone]})))
+    missing = row("ConfigMap", "settings", "OutOfSync", health={"status": "Missing"})
+    symptom = only(case_of(application(sync="OutOfSync", health="Missing", status={"resources": [missing]})))
     assert (symptom.kind, symptom.side) == (SymptomKind.MISSING, Side.DRIFT)
 
 
@@ -216,6 +216,6 @@ def test_sync_and_health_are_independent(sync: str, health: str, rows: str) -> N
     assert (Side.DRIFT in sides) == (sync == "OutOfSync")
     assert (Side.HEALTH in sides) == (health not in ("", "Healthy", "Missing"))
     assert (report.side is Side.NONE) == (not case.symptoms)
-    told = {id for finding in report.findings for id in finding.explains}
-    left = {symptom.id for symptom in report.unexplained}
-    assert not told & left
+    explained = {id for finding in report.findings for id in finding.explains}
+    unexplained = {symptom.id for symptom in report.unexplained}
+    assert not explained & unexplained

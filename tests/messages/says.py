@@ -10,8 +10,8 @@ def says(text: str, kind: type[Failure], /, **parts: object) -> None:
     """`text` names exactly one failure, of this kind, with these parts (others are not looked at)."""
     failures = understand(text).failures
     assert [type(failure) for failure in failures] == [kind], failures
-    told = {name: getattr(failures[0], name) for name in parts}
-    assert told == parts
+    actual = {name: getattr(failures[0], name) for name in parts}
+    assert actual == parts
     assert failures[0].text in text
 
 

@@ -20,8 +20,8 @@ def denial(reason: str) -> AdmissionDenied:
     ],
 )
 def test_the_other_object(reason: str, other: tuple[str, str, str]) -> None:
-    named = denial(reason).other
-    assert (named.kind, named.namespace, named.name) == other
+    conflicting = denial(reason).other
+    assert (conflicting.kind, conflicting.namespace, conflicting.name) == other
 
 
 @pytest.mark.parametrize(

@@ -473,13 +473,13 @@ def test_an_immutable_field_leads_over_what_it_entails() -> None:
     assert [type(failure) for failure in understand(text).failures] == [ImmutableField, SchemaInvalid]
 
 
-def test_a_webhook_that_speaks_of_an_immutable_field() -> None:
+def test_a_webhook_message_about_an_immutable_field() -> None:
     message = understand('admission webhook "v.example.com" denied the request: spec.storage is immutable')
     (failure,) = message.failures
     assert isinstance(failure, AdmissionDenied)
-    found = message.first(ImmutableField)
-    assert found is not None
-    assert found.pointer == "/spec/storage"
+    immutable = message.first(ImmutableField)
+    assert immutable is not None
+    assert immutable.pointer == "/spec/storage"
 
 
 @pytest.mark.parametrize(

@@ -152,37 +152,41 @@ def cases() -> Iterator[Case]:
             case: Json = json.loads(line)
             body = fields(case)
             evidence = fields(body.get("evidence"))
-            said = [
+            all_reported = [
                 evidence.get("condition"),
                 evidence.get("operation"),
                 *items(evidence.get("events")),
                 *items(evidence.get("resources")),
             ]
-            texts = tuple(message for one in said if (message := text(fields(one).get("message"))))
+            texts = tuple(
+                message for reported in all_reported if (message := text(fields(reported).get("message")))
+            )
             causes = {text(body.get("cause")), *map(text, items(body.get("also_acceptable")))}
             yield Case(text(body.get("id")), causes, texts, text(evidence.get("logs")))
 
 
 def causes_of(case: Case) -> set[str]:
-    found: set[str] = set()
+    causes: set[str] = set()
     for message in (*case.texts, case.log):
         for failure in understand(message).failures:
-            for one in within(failure):
-                found |= WAITS[one.what] if isinstance(one, Waiting) else CAUSES.get(type(one), set())
+            for inner in within(failure):
+                causes |= WAITS[inner.what] if isinstance(inner, Waiting) else CAUSES.get(type(inner), set())
     line = log_failure(case.log.split("\n"))
     if line and line.reason is not LogReason.ERROR:
-        found |= OF_LOGS
-    return found
+        causes |= OF_LOGS
+    return causes
 
 
 @needs_shared
 def test_failures_fit_the_causes_that_people_found() -> None:
-    named = [(case, causes_of(case)) for case in cases()]
-    spoken = [(case, found) for case, found in named if found]
+    causes_by_case = [(case, causes_of(case)) for case in cases()]
+    classified = [(case, causes) for case, causes in causes_by_case if causes]
     wrong = [
-        (case.id, sorted(case.causes), sorted(found)) for case, found in spoken if not case.causes & found
+        (case.id, sorted(case.causes), sorted(causes))
+        for case, causes in classified
+        if not case.causes & causes
     ]
-    assert len(spoken) >= 130
+    assert len(classified) >= 130
     assert not wrong
 
 

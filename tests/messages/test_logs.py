@@ -134,12 +134,12 @@ LOGS = [
 
 @pytest.mark.parametrize(("log", "line", "reason", "subject"), LOGS)
 def test_root_causes(log: str, line: int, reason: LogReason, subject: str | None) -> None:
-    found = log_failure(log.split("\n"))
-    assert found is not None
-    assert (found.line, found.reason) == (line, reason), found
-    assert found.text == log.split("\n")[line - 1]
+    failure = log_failure(log.split("\n"))
+    assert failure is not None
+    assert (failure.line, failure.reason) == (line, reason), failure
+    assert failure.text == log.split("\n")[line - 1]
     if subject is not None:
-        assert found.subject == subject
+        assert failure.subject == subject
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_logs_without_a_failure(log: str) -> None:
 
 @given(st.lists(st.text(max_size=200), max_size=30))
 def test_any_log_has_an_answer(lines: list[str]) -> None:
-    found = log_failure(lines)
-    assert found is None or found.text == lines[found.line - 1]
+    failure = log_failure(lines)
+    assert failure is None or failure.text == lines[failure.line - 1]
 
 
 FORBIDDEN = (

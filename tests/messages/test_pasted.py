@@ -66,8 +66,13 @@ def test_decorations_are_removed(written: str) -> None:
 
 def test_a_described_pod_gives_the_states_of_its_containers_and_its_warnings() -> None:
     parts = read_paste(DESCRIBED_POD).parts
-    assert {(part.kind, part.namespace, part.name) for part in parts} == {("Pod", "shop", "web-6c5d8-abcde")}
-    assert [(part.origin, part.reason, part.text, part.container, part.exit_code) for part in parts] == [
+    assert {(message.kind, message.namespace, message.name) for message in parts} == {
+        ("Pod", "shop", "web-6c5d8-abcde")
+    }
+    assert [
+        (message.origin, message.reason, message.text, message.container, message.exit_code)
+        for message in parts
+    ] == [
         (Origin.EVENT, "BackOff", "Back-off restarting failed container web", "", None),
         (Origin.CONTAINER, "CrashLoopBackOff", "", "web", None),
         (Origin.CONTAINER, "OOMKilled", "", "web", 137),
@@ -83,7 +88,9 @@ def test_indented_and_quoted_pastes_say_the_same() -> None:
 def test_argocd_app_get_gives_conditions_and_the_rows_that_are_not_fine() -> None:
     pasted = read_paste(APP_GET)
     assert pasted.application == "shop"
-    assert [(part.origin, part.reason, part.kind, part.name, part.text) for part in pasted.parts] == [
+    assert [
+        (message.origin, message.reason, message.kind, message.name, message.text) for message in pasted.parts
+    ] == [
         (Origin.CONDITION, "ComparisonError", "", "", "rpc error: code = Unknown desc = no"),
         (Origin.HEALTH, "Degraded", "Deployment", "web", "exceeded its progress deadline"),
         (Origin.RESULT, "SyncFailed", "ConfigMap", "web", "is invalid"),
@@ -104,7 +111,7 @@ def test_the_operation_as_the_command_and_as_the_page_show_it(written: str) -> N
 
 def test_condition_with_its_type_on_its_own_line() -> None:
     parts = read_paste("ComparisonError\nrpc error: one\n\nSyncError: two\n").parts
-    assert [(part.reason, part.text) for part in parts] == [
+    assert [(message.reason, message.text) for message in parts] == [
         ("ComparisonError", "rpc error: one"),
         ("SyncError", "two"),
     ]
@@ -116,10 +123,10 @@ def test_listed_events_name_their_object() -> None:
     5m          Warning   FailedCreate   replicaset/web-5d   exceeded quota
     5m          Normal    Pulled         pod/web-2           fine
     """
-    wanted = PastedMessage(
+    expected = PastedMessage(
         origin=Origin.EVENT, reason="FailedCreate", kind="ReplicaSet", name="web-5d", text="exceeded quota"
     )
-    assert read_paste(listed).parts == (wanted,)
+    assert read_paste(listed).parts == (expected,)
 
 
 def test_listed_pods_give_the_state_of_those_that_do_not_run() -> None:
@@ -128,8 +135,8 @@ def test_listed_pods_give_the_state_of_those_that_do_not_run() -> None:
     a-1    0/1     Init:ErrImagePull   0          5m
     b-1    1/1     Running             0          5m
     """
-    wanted = PastedMessage(origin=Origin.CONTAINER, reason="ErrImagePull", kind="Pod", name="a-1")
-    assert read_paste(listed).parts == (wanted,)
+    expected = PastedMessage(origin=Origin.CONTAINER, reason="ErrImagePull", kind="Pod", name="a-1")
+    assert read_paste(listed).parts == (expected,)
 
 
 def test_log_lines_give_their_loud_messages_and_the_application() -> None:
@@ -139,14 +146,14 @@ def test_log_lines_give_their_loud_messages_and_the_application() -> None:
         '{"level":"error","msg":"so did this"}\n'
     )
     pasted = read_paste(logged)
-    assert [part.text for part in pasted.parts] == ["it broke", "so did this"]
+    assert [message.text for message in pasted.parts] == ["it broke", "so did this"]
     assert pasted.application == "shop"
     assert loud_lines(logged) == ("it broke", "so did this")
 
 
 def test_only_a_program_can_log_some_failures() -> None:
     def origins(text: str) -> set[Origin]:
-        return {part.origin for part in possible_origins(text)}
+        return {message.origin for message in possible_origins(text)}
 
     assert Origin.CONTAINER_LOG in origins("dial tcp 10.0.0.1:5432: connect: connection refused")
     assert Origin.CONTAINER_LOG not in origins("rpc error: code = Unknown desc = sad")

@@ -17,19 +17,25 @@ NONE = "none"
 
 def rows() -> Iterator[tuple[PastedMessage, frozenset[str]]]:
     for group in GROUPS:
-        for causes, words in group.texts:
-            part = PastedMessage(origin=group.origin, reason=group.condition, text=group.wrapper + words)
-            yield part, frozenset(causes.split())
+        for causes, tool_output in group.texts:
+            message = PastedMessage(
+                origin=group.origin, reason=group.condition, text=group.wrapper + tool_output
+            )
+            yield message, frozenset(causes.split())
 
 
-@pytest.mark.parametrize(("part", "causes"), list(rows()), ids=lambda value: getattr(value, "text", "")[-60:])
-def test_the_first_cause_is_one_that_the_text_can_have(part: PastedMessage, causes: frozenset[str]) -> None:
-    first = diagnose(case_of_parts([part]), diagnosis_rules()).first
+@pytest.mark.parametrize(
+    ("message", "causes"), list(rows()), ids=lambda value: getattr(value, "text", "")[-60:]
+)
+def test_the_first_cause_is_one_that_the_text_can_have(
+    message: PastedMessage, causes: frozenset[str]
+) -> None:
+    first = diagnose(case_of_parts([message]), diagnosis_rules()).first
     assert (NONE if first is None else first.cause) in causes
 
 
 @pytest.mark.parametrize(
-    "words",
+    "tool_output",
     [
         "permission denied",
         "authentication required",
@@ -55,12 +61,12 @@ def test_the_first_cause_is_one_that_the_text_can_have(part: PastedMessage, caus
         ("`kustomize build /tmp/x/overlays` failed exit status 1: Error: ", "kustomize-build"),
     ],
 )
-def test_what_a_tool_prints_is_a_failure_of_that_tool(wrapper: str, cause: str, words: str) -> None:
+def test_what_a_tool_prints_is_a_failure_of_that_tool(wrapper: str, cause: str, tool_output: str) -> None:
     text = (
         "Failed to load target state: failed to generate manifest for source 1 of 1: "
-        f"rpc error: code = Unknown desc = {wrapper}{words}"
+        f"rpc error: code = Unknown desc = {wrapper}{tool_output}"
     )
-    part = PastedMessage(origin=Origin.CONDITION, reason="ComparisonError", text=text)
-    first = diagnose(case_of_parts([part]), diagnosis_rules()).first
+    message = PastedMessage(origin=Origin.CONDITION, reason="ComparisonError", text=text)
+    first = diagnose(case_of_parts([message]), diagnosis_rules()).first
     assert first is not None
     assert first.cause == cause

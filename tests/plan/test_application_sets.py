@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.plan.shop import CONFIG, Shop
-from tests.plan.test_plan import made
+from tests.plan.test_plan import planned_changes
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api import yaml
 from whysync.plan.application_sets import NotExpanded, expanded
@@ -31,8 +31,8 @@ def a_set(*generators: Json, name: str, path: str = "x", go: bool = False) -> Ob
 
 def names(body: Object, root: Path) -> list[tuple[object, object]]:
     return [
-        (dig(one, "metadata", "name"), dig(one, "spec", "source", "path"))
-        for one in expanded(body, root, lambda source: source.get("repoURL") == URL)
+        (dig(generated, "metadata", "name"), dig(generated, "spec", "source", "path"))
+        for generated in expanded(body, root, lambda source: source.get("repoURL") == URL)
     ]
 
 
@@ -139,21 +139,21 @@ spec:
     )
     shop.git("branch", "-f", "main")
     shop.commit({"apps/blog/a.yaml": CONFIG})
-    found = made(shop)
-    assert [app.name for app in found.apps] == ["argocd/blog"]
-    assert found.untouched == ("argocd/shop",)
-    assert found.passed
+    plan = planned_changes(shop)
+    assert [app.name for app in plan.apps] == ["argocd/blog"]
+    assert plan.untouched == ("argocd/shop",)
+    assert plan.passed
 
 
 def test_an_app_that_leaves_a_set_takes_its_objects_along(tmp_path: Path) -> None:
     """Argo CD gives such apps its finalizer, unless the set keeps their objects."""
     generator: Json = {"git": {"repoURL": URL, "directories": [{"path": "apps/*"}]}}
-    for keeps, words in ((False, "is deleted with it"), (True, "its objects stay in the cluster")):
+    for keeps, expected in ((False, "is deleted with it"), (True, "its objects stay in the cluster")):
         shop = Shop(tmp_path / f"shop-{keeps}")
         body = a_set(generator, name="{{path.basename}}", path="{{path}}")
         fields(body["spec"])["syncPolicy"] = {"preserveResourcesOnDeletion": keeps}
         shop.commit({"argocd/shop.yaml": yaml.dump(body), "apps/wiki/a.yaml": CONFIG})
         shop.git("branch", "-f", "main")
         (shop.folder / "apps/wiki/a.yaml").unlink()
-        (note,) = [note for note in made(shop).notes if "argocd/wiki" in note]
-        assert words in note
+        (note,) = [note for note in planned_changes(shop).notes if "argocd/wiki" in note]
+        assert expected in note

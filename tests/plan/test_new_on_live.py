@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from tests.plan.shop import APP, Shop
-from tests.plan.test_plan import made, only
+from tests.plan.test_plan import only_app, planned_changes
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -51,7 +51,9 @@ subjects: [{kind: ServiceAccount, name: deployer, namespace: shop}]
 
 
 def manifests(role: Role, *texts: str) -> tuple[Manifest, ...]:
-    return tuple(Manifest(fields(one), role=role) for text in texts for one in yaml.safe_load_all(text))
+    return tuple(
+        Manifest(fields(document), role=role) for text in texts for document in yaml.safe_load_all(text)
+    )
 
 
 def planned(tmp_path: Path, *live: str, settings: str = "") -> Run:
@@ -66,9 +68,9 @@ def planned(tmp_path: Path, *live: str, settings: str = "") -> Run:
         settings=manifests(Role.SETTINGS, settings) if settings else (),
         projects=manifests(Role.PROJECT, _PROJECT) if settings else (),
     )
-    app = only(made(shop, base=root, live=facts))
-    (found,) = [run for run in app.runs if run.cluster is PlannedCluster.LIVE]
-    return found
+    app = only_app(planned_changes(shop, base=root, live=facts))
+    (live_run,) = [run for run in app.runs if run.cluster is PlannedCluster.LIVE]
+    return live_run
 
 
 def test_it_passes_where_everything_is_there(tmp_path: Path) -> None:

@@ -18,15 +18,15 @@ from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster,
 from whysync.plan.planner import plan
 
 
-def made(
+def planned_changes(
     shop: Shop, *, path: str = "", live: Snapshot | None = None, base: str = "main", head: str = ""
 ) -> Plan:
     with open_checkout(str(shop.folder), base=base, head=head) as checkout:
         return plan(checkout, path=path, live=live, keep=True)
 
 
-def only(found: Plan) -> AppPlan:
-    (app,) = found.apps
+def only_app(plan: Plan) -> AppPlan:
+    (app,) = plan.apps
     return app
 
 
@@ -35,8 +35,8 @@ def changes(app: AppPlan) -> list[tuple[ChangeKind, str, str]]:
 
 
 def of(app: AppPlan, kind: str) -> Change:
-    (found,) = [change for change in app.changes if change.ref.kind == kind]
-    return found
+    (only_change,) = [change for change in app.changes if change.ref.kind == kind]
+    return only_change
 
 
 def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
     shop.put("hook.yaml", f"{HOOK}---\n{HPA}")
     shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
     shop.remove("secret.yaml")
-    app = only(made(shop, path="apps/shop"))
+    app = only_app(planned_changes(shop, path="apps/shop"))
     based, empty = app.runs
     assert (based.cluster, based.passed) == (PlannedCluster.BASE, True)
     assert (empty.cluster, empty.passed) == (PlannedCluster.EMPTY, False)
@@ -72,7 +72,7 @@ def test_a_hook_that_waits_for_a_service_of_a_later_wave(tmp_path: Path) -> None
 def test_as_a_post_sync_hook_it_passes_on_both(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("hook.yaml", HOOK.replace("PreSync", "PostSync"))
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
     assert all(item.state is State.DONE for run in app.runs for step in run.steps for item in step.items)
 
@@ -80,7 +80,7 @@ def test_as_a_post_sync_hook_it_passes_on_both(tmp_path: Path) -> None:
 def test_an_immutable_field(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("deployment.yaml", DEPLOYMENT.replace("app: shop", "app: store"))
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     based, empty = app.runs
     assert not based.passed
     assert empty.passed
@@ -91,7 +91,7 @@ def test_an_immutable_field(tmp_path: Path) -> None:
 def test_a_rename_is_a_deletion_and_a_creation(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("config.yaml", CONFIG.replace("name: shop", "name: store"))
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert changes(app) == [
         (ChangeKind.PRUNE, "ConfigMap", "shop"),
         (ChangeKind.CREATE, "ConfigMap", "store"),
@@ -104,7 +104,7 @@ def test_without_pruning_what_leaves_git_stays(tmp_path: Path) -> None:
     shop.commit({"argocd/shop.yaml": APP.replace("{prune: true}", "{}")})
     shop.git("branch", "-f", "main")
     shop.remove("secret.yaml")
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert changes(app) == [(ChangeKind.KEEP, "Secret", "old-token")]
     assert app.safety is not None
     assert app.safety.sync is SyncSafety.SAFE
@@ -113,31 +113,33 @@ def test_without_pruning_what_leaves_git_stays(tmp_path: Path) -> None:
 def test_nothing_changes(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"README.md": "hello"})
-    found = made(shop)
-    assert found.apps == ()
-    assert found.untouched == ("argocd/shop",)
-    assert found.passed
+    plan = planned_changes(shop)
+    assert plan.apps == ()
+    assert plan.untouched == ("argocd/shop",)
+    assert plan.passed
 
 
 def test_only_what_the_annotation_names_touches_an_app(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
-    told = "metadata: {name: shop, namespace: argocd, annotations: {%s: %%s}}" % GENERATE_PATHS  # noqa: UP031
+    annotated = "metadata: {name: shop, namespace: argocd, annotations: {%s: %%s}}" % GENERATE_PATHS  # noqa: UP031
     shop.commit(
-        {"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", told % "/other")}
+        {"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", annotated % "/other")}
     )
     shop.git("branch", "-f", "main")
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
-    assert made(shop).untouched == ("argocd/shop",)
-    shop.commit({"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", told % ".")})
+    assert planned_changes(shop).untouched == ("argocd/shop",)
+    shop.commit(
+        {"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", annotated % ".")}
+    )
     shop.git("branch", "-f", "main")
     shop.put("config.yaml", CONFIG.replace("hello", "good bye"))
-    assert [app.name for app in made(shop).apps] == ["argocd/shop"]
+    assert [app.name for app in planned_changes(shop).apps] == ["argocd/shop"]
 
 
 def test_a_broken_manifest_fails_on_any_cluster(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("config.yaml", f"{CONFIG}  bad: [\n")
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     (run,) = app.runs
     assert not run.passed
     assert 'Failed to unmarshal "config.yaml"' in run.message
@@ -146,7 +148,7 @@ def test_a_broken_manifest_fails_on_any_cluster(tmp_path: Path) -> None:
 def test_a_namespace_that_nobody_brings_is_taken_to_exist_and_said(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"argocd/shop.yaml": APP.replace("    syncOptions: [CreateNamespace=true]\n", "")})
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert app.passed
     assert "Namespace shop is assumed to exist" in app.runs[-1].notes
 
@@ -154,9 +156,9 @@ def test_a_namespace_that_nobody_brings_is_taken_to_exist_and_said(tmp_path: Pat
 def test_a_commit_is_planned_like_a_work_tree_and_always_alike(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
-    first = only(made(shop))
+    first = only_app(planned_changes(shop))
     commit = shop.commit({})
-    second = only(made(shop, base="", head=commit))
+    second = only_app(planned_changes(shop, base="", head=commit))
     assert (first.changes, first.safety) == (second.changes, second.safety)
     assert [(run.seconds, run.steps) for run in first.runs] == [
         (run.seconds, run.steps) for run in second.runs
@@ -169,12 +171,12 @@ def test_the_cluster_as_it_is_now(tmp_path: Path) -> None:
     shop.git("checkout", "-q", "main")
     parent = shop.git("hash-object", "-t", "tree", "/dev/null")
     root = shop.git("commit-tree", "-m", "empty", parent, stdin=b"")
-    installed = only(made(shop, base=root))
+    installed = only_app(planned_changes(shop, base=root))
     live = installed.runs[-1].snapshot
     assert live is not None
     shop.put("hook.yaml", HOOK)
     shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
-    app = only(made(shop, base="main", live=live))
+    app = only_app(planned_changes(shop, base="main", live=live))
     now, empty = app.runs
     assert (now.cluster, now.passed, empty.passed) == (PlannedCluster.LIVE, True, False)
     assert changes(app) == [(ChangeKind.CHANGE, "Deployment", "shop"), (ChangeKind.HOOK, "Job", "smoke-test")]
@@ -192,16 +194,16 @@ def test_settings_of_argocd_cm_apply_to_rendering(tmp_path: Path) -> None:
         "data": {"jsonnet.enable": "false"},
     }
     live = Snapshot(settings=(Manifest(body, role=Role.SETTINGS),))
-    assert changes(only(made(shop, live=live))) == [(ChangeKind.CHANGE, "Deployment", "shop")]
-    assert changes(only(made(shop))) == []
+    assert changes(only_app(planned_changes(shop, live=live))) == [(ChangeKind.CHANGE, "Deployment", "shop")]
+    assert changes(only_app(planned_changes(shop))) == []
 
 
 def test_a_folder_without_an_application(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"other/thing/a.yaml": CONFIG})
-    found = made(shop, path="other/thing")
-    assert only(found).name == "argocd/thing"
-    assert "assuming Application" in found.notes[0]
+    plan = planned_changes(shop, path="other/thing")
+    assert only_app(plan).name == "argocd/thing"
+    assert "assuming Application" in plan.notes[0]
 
 
 def test_apps_that_another_app_renders(tmp_path: Path) -> None:
@@ -213,14 +215,14 @@ def test_apps_that_another_app_renders(tmp_path: Path) -> None:
     )
     shop.commit({"root.yaml": parent})
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
-    assert [app.name for app in made(shop).apps] == ["argocd/root", "argocd/shop"]
+    assert [app.name for app in planned_changes(shop).apps] == ["argocd/root", "argocd/shop"]
 
 
 def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"argocd/other.yaml": APP.replace("name: shop", "name: other")})
     (shop.folder / "argocd/shop.yaml").unlink()
-    (note,) = made(shop).notes
+    (note,) = planned_changes(shop).notes
     assert "Application argocd/shop is not in Git any more" in note
     assert "its objects stay in the cluster and are no longer managed" in note
 
@@ -229,7 +231,7 @@ def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
 def test_a_base_that_is_no_commit(tmp_path: Path, base: str) -> None:
     shop = Shop(tmp_path / "shop")
     with pytest.raises(UsageError, match="is no commit"):
-        made(shop, base=base)
+        planned_changes(shop, base=base)
 
 
 def test_no_repository(tmp_path: Path) -> None:
@@ -253,8 +255,8 @@ def test_hostile_files_beside_an_app(tmp_path: Path, text: str) -> None:
     shop.commit({"argocd/evil.yaml": text})
     (shop.folder / "apps/shop/passwd.yaml").symlink_to("/etc/passwd")
     shop.put("service.yaml", SERVICE.replace("8080", "8081"))
-    found = made(shop)
-    assert any(not app.passed for app in found.apps if app.name == "argocd/shop")
+    plan = planned_changes(shop)
+    assert any(not app.passed for app in plan.apps if app.name == "argocd/shop")
 
 
 def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> None:
@@ -262,7 +264,7 @@ def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> 
     shop = Shop(tmp_path / "shop")
     wrong = DEPLOYMENT.replace("name: shop, image", "name: shop, envFrom: [{secretRef: {name: gone}}], image")
     shop.put("deployment.yaml", wrong)
-    empty = only(made(shop)).runs[-1]
+    empty = only_app(planned_changes(shop)).runs[-1]
     assert not empty.passed
     (sync,) = [step for step in empty.steps if step.phase == "Sync"]
     assert {item.ref.kind: (item.state, item.note) for item in sync.items} == {

@@ -9,7 +9,7 @@ import yaml
 from msgspec.structs import replace
 
 from tests.plan.shop import CONFIG, DEPLOYMENT, HOOK, Shop
-from tests.plan.test_plan import made, only
+from tests.plan.test_plan import only_app, planned_changes
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest, Role
 
@@ -28,7 +28,7 @@ spec: {secretStoreRef: {name: vault, kind: ClusterSecretStore}, target: {name: d
 def test_a_secret_that_the_base_needs_is_there(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"deployment.yaml": NEEDY})
     shop.put("deployment.yaml", NEEDY.replace("shop:1.0", "shop:1.1"))
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
     assert "Secret db is assumed to exist" in app.runs[-1].notes
 
@@ -36,7 +36,7 @@ def test_a_secret_that_the_base_needs_is_there(tmp_path: Path) -> None:
 def test_one_that_the_commit_names_first_is_not(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("deployment.yaml", NEEDY)
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [False, False]
 
 
@@ -44,7 +44,7 @@ def test_but_an_operator_may_make_it(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("deployment.yaml", NEEDY)
     shop.put("secret.yaml", EXTERNAL)
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
     assert "the operator of ExternalSecret is assumed to work" in app.runs[-1].notes
 
@@ -54,7 +54,7 @@ def test_kinds_of_argo_that_are_not_argo_cds(tmp_path: Path) -> None:
     shop.put(
         "rollout.yaml", "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: r}\nspec: {}\n"
     )
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
 
 
@@ -63,7 +63,7 @@ def test_a_hook_without_a_name(tmp_path: Path) -> None:
     shop.put(
         "hook.yaml", HOOK.replace("  name: smoke-test\n", "  generateName: smoke-\n").replace("Pre", "Post")
     )
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert app.passed
     assert [change.ref.name for change in app.changes] == ["smoke-…"]
 
@@ -74,7 +74,7 @@ def test_kinds_of_an_old_group_are_not_taken_for_custom_ones(tmp_path: Path) -> 
     shop.put(
         "ingress.yaml", f"apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {{name: i}}\n{spec}\n"
     )
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [False, False]
     assert "extensions/v1beta1" in app.runs[0].message
 
@@ -117,12 +117,12 @@ def test_webhooks_of_the_facts(tmp_path: Path, facts: str, fails: bool) -> None:
     shop = Shop(tmp_path / "shop")
     shop.git("checkout", "-q", "main")
     root = shop.git("commit-tree", "-m", "empty", shop.git("hash-object", "-t", "tree", "/dev/null"))
-    live = only(made(shop, base=root)).runs[-1].snapshot
+    live = only_app(planned_changes(shop, base=root)).runs[-1].snapshot
     assert live is not None
-    found = [Manifest(fields(one), role=Role.LIVE) for one in yaml.safe_load_all(facts)]
-    live = replace(live, live=(*live.live, *found))
+    webhooks = [Manifest(fields(document), role=Role.LIVE) for document in yaml.safe_load_all(facts)]
+    live = replace(live, live=(*live.live, *webhooks))
     shop.put("config.yaml", CONFIG.replace("hello", "good day"))
-    now, empty = only(made(shop, base="main", live=live)).runs
+    now, empty = only_app(planned_changes(shop, base="main", live=live)).runs
     assert empty.passed
     assert now.passed is not fails, now.message
     assert ("failed calling webhook" in now.message) is fails

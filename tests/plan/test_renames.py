@@ -32,9 +32,9 @@ def body(text: str) -> Object:
     return fields(load(text))
 
 
-def told(before: str, after: str, *, prunes: bool = True) -> list[str]:
+def change_lines(before: str, after: str, *, prunes: bool = True) -> list[str]:
     changes = changes_of([body(before)], [body(after)], "shop", prunes=prunes)
-    return [f"{one.sort.value} {change_text(one)}" for one in changes]
+    return [f"{change.sort.value} {change_text(change)}" for change in changes]
 
 
 def renamed(text: str, name: str = "store") -> str:
@@ -56,17 +56,20 @@ def renamed(text: str, name: str = "store") -> str:
     ],
 )
 def test_what_is_lost(kind: str, before: str, lost: str) -> None:
-    assert told(before, renamed(before)) == [
+    assert change_lines(before, renamed(before)) == [
         f"prune {kind} shop (renamed to store: that is a deletion and a creation{lost})",
         f"create {kind} store (was shop)",
     ]
 
 
 def test_a_secret_with_the_same_data_loses_nothing() -> None:
-    words = "renamed to new-token: that is a deletion and a creation"
-    assert told(SECRET, SECRET.replace("old-token", "new-token"))[0] == f"prune Secret old-token ({words})"
+    note = "renamed to new-token: that is a deletion and a creation"
+    assert (
+        change_lines(SECRET, SECRET.replace("old-token", "new-token"))[0]
+        == f"prune Secret old-token ({note})"
+    )
     other = SECRET.replace("old-token", "new-token").replace("stringData: {", "stringData: {a: b, c: d, ")
-    assert told(SECRET, other.replace(PASSWORD, "x"))[1] == (
+    assert change_lines(SECRET, other.replace(PASSWORD, "x"))[1] == (
         "prune Secret old-token (pruned! its data is deleted with it)"
     )
 
@@ -74,38 +77,43 @@ def test_a_secret_with_the_same_data_loses_nothing() -> None:
 def test_nearly_the_same() -> None:
     """A new image and a new name at once."""
     after = renamed(DEPLOYMENT).replace("store:1.0", "store:2.0")
-    assert told(DEPLOYMENT, after)[1] == "create Deployment store (was shop)"
+    assert change_lines(DEPLOYMENT, after)[1] == "create Deployment store (was shop)"
 
 
 def test_labels_that_keep_the_old_name() -> None:
     after = STATEFUL.replace("name: shop}", "name: store}", 1)
-    assert told(STATEFUL, after)[1] == "create StatefulSet store (was shop)"
+    assert change_lines(STATEFUL, after)[1] == "create StatefulSet store (was shop)"
     short = STATEFUL.replace("shop", "db")
-    assert told(short, short.replace("name: db}", "name: base}", 1))[1] == "create StatefulSet base (was db)"
+    assert (
+        change_lines(short, short.replace("name: db}", "name: base}", 1))[1]
+        == "create StatefulSet base (was db)"
+    )
 
 
 def test_another_object_is_no_rename() -> None:
     after = CONFIG.replace("name: shop", "name: store").replace("{greeting: hello}", "{colour: red}")
-    assert told(CONFIG, after) == ["create ConfigMap store", "prune ConfigMap shop (pruned)"]
-    assert told(CONFIG, renamed(CONFIG).replace("ConfigMap", "Secret"))[0].startswith("create Secret store")
+    assert change_lines(CONFIG, after) == ["create ConfigMap store", "prune ConfigMap shop (pruned)"]
+    assert change_lines(CONFIG, renamed(CONFIG).replace("ConfigMap", "Secret"))[0].startswith(
+        "create Secret store"
+    )
 
 
 def test_a_new_hash_of_a_generator() -> None:
     before = CONFIG.replace("name: shop", "name: shop-5g2ktm8h9c")
     after = CONFIG.replace("name: shop", "name: shop-b7hd4kkf2m").replace("hello", "bye")
-    assert told(before, after)[1] == "create ConfigMap shop-b7hd4kkf2m (was shop-5g2ktm8h9c)"
+    assert change_lines(before, after)[1] == "create ConfigMap shop-b7hd4kkf2m (was shop-5g2ktm8h9c)"
 
 
 def test_into_another_namespace() -> None:
     after = CONFIG.replace("{name: shop}", "{name: shop, namespace: other}")
-    assert told(CONFIG, after) == [
+    assert change_lines(CONFIG, after) == [
         "prune ConfigMap shop (renamed to other/shop: that is a deletion and a creation)",
         "create ConfigMap shop (was shop/shop)",
     ]
 
 
 def test_without_pruning_both_are_there() -> None:
-    first = told(DEPLOYMENT, renamed(DEPLOYMENT), prunes=False)[0]
+    first = change_lines(DEPLOYMENT, renamed(DEPLOYMENT), prunes=False)[0]
     assert first == (
         "keep Deployment shop (renamed to store: that is a creation beside it:"
         " stays in the cluster: it is not pruned)"
@@ -114,19 +122,21 @@ def test_without_pruning_both_are_there() -> None:
 
 def test_of_several_the_closest_pairs() -> None:
     names = [("blue", "hello"), ("green", "hi")]
-    old = [body(CONFIG.replace("shop", one).replace("hello", word)) for one, word in names]
-    new = [body(CONFIG.replace("shop", f"{one}-2").replace("hello", word)) for one, word in reversed(names)]
-    found = renames(_by_key(old), _by_key(new))
-    assert {one.name: other.name for one, other in found.items()} == {"blue-2": "blue", "green-2": "green"}
+    old = [body(CONFIG.replace("shop", name).replace("hello", value)) for name, value in names]
+    new = [
+        body(CONFIG.replace("shop", f"{name}-2").replace("hello", value)) for name, value in reversed(names)
+    ]
+    pairs = renames(_by_key(old), _by_key(new))
+    assert {name.name: other.name for name, other in pairs.items()} == {"blue-2": "blue", "green-2": "green"}
 
 
 def test_accounts_without_a_body_are_known_by_their_names() -> None:
     account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: shop-web}\n"
     assert (
-        told(account, account.replace("shop-web", "shop-api"))[1]
+        change_lines(account, account.replace("shop-web", "shop-api"))[1]
         == "create ServiceAccount shop-api (was shop-web)"
     )
-    assert told(account, account.replace("shop-web", "kiln"))[0] == "create ServiceAccount kiln"
+    assert change_lines(account, account.replace("shop-web", "kiln"))[0] == "create ServiceAccount kiln"
 
 
 def test_thousands_take_no_time() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.plan.shop import SECRET, Shop
-from tests.plan.test_plan import made, only
+from tests.plan.test_plan import only_app, planned_changes
 from whysync.json_tree import Object
 from whysync.plan.secrets import with_shape
 
@@ -15,7 +15,7 @@ _BROKEN = "apiVersion: v1\nkind: Secret\nmetadata: {name: old-token}\ndata: {tok
 def test_on_the_base_as_on_an_empty_cluster(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET})
     shop.put("secret.yaml", _BROKEN)
-    app = only(made(shop))
+    app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [False, False]
     assert all("illegal base64 data at input byte 7" in run.message for run in app.runs)
     assert "hunter2" not in repr(app)

@@ -56,7 +56,7 @@ def test_room_in_the_quota_of_the_namespace() -> None:
     assert proof_of_fix(full, FAILURE, "shop") is None
     assert proof_of_fix(raised, FAILURE, "shop") is not None
     assert proof_of_fix(raised, FAILURE) is not None, "the app's own namespace"
-    assert [one.ref.kind for one in fixed_since_autosync_gave_up(raised)] == ["ResourceQuota"]
+    assert [evidence.ref.kind for evidence in fixed_since_autosync_gave_up(raised)] == ["ResourceQuota"]
 
 
 def test_room_in_another_namespace_is_none_here() -> None:
@@ -69,15 +69,15 @@ def test_room_in_another_namespace_is_none_here() -> None:
 
 
 @pytest.mark.parametrize(
-    "one",
+    "other_case",
     [
         case(quota("shop", "3"), automated=False),
         case(quota("shop", "3"), phase="Succeeded"),
         case(quota("shop", "3"), condition="ComparisonError"),
     ],
 )
-def test_nothing_was_given_up(one: Case) -> None:
-    assert fixed_since_autosync_gave_up(one) == ()
+def test_nothing_was_given_up(other_case: Case) -> None:
+    assert fixed_since_autosync_gave_up(other_case) == ()
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,13 @@ def test_all_that_is_asked_for_has_to_fit(requested: str, fits: bool) -> None:
     assert has_room(quota("shop", "3"), requested) == fits
 
 
-def test_a_namespace_that_is_going_is_not_there() -> None:
-    there: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-    going: Object = {**there, "metadata": {"name": "shop", "deletionTimestamp": "2026-03-02T03:00:00Z"}}
+def test_a_terminating_namespace_is_not_a_fix() -> None:
+    existing: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    terminating: Object = {
+        **existing,
+        "metadata": {"name": "shop", "deletionTimestamp": "2026-03-02T03:00:00Z"},
+    }
     missing = NamespaceMissing(text="", namespace="shop")
-    assert proof_of_fix(case(there), missing) is not None
-    assert proof_of_fix(case(going), missing) is None
+    assert proof_of_fix(case(existing), missing) is not None
+    assert proof_of_fix(case(terminating), missing) is None
     assert proof_of_fix(case(), missing) is None

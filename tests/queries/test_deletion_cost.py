@@ -25,16 +25,16 @@ def _lost(ref: Ref, *objects: Object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
+    ("policy", "expected"),
     [
         ("Delete", "its data (reclaim policy Delete)"),
         ("Retain", "the claim; the volume and its data stay (reclaim policy Retain)"),
     ],
 )
-def test_a_claim_is_lost_with_its_data_by_the_reclaim_policy(policy: str, said: str) -> None:
+def test_a_claim_is_lost_with_its_data_by_the_reclaim_policy(policy: str, expected: str) -> None:
     claim = _object("v1", "PersistentVolumeClaim", "data-pg-0", "db", spec={"volumeName": "pv-1"})
     volume = _object("v1", "PersistentVolume", "pv-1", spec={"persistentVolumeReclaimPolicy": policy})
-    assert _lost(CLAIM, claim, volume) == said
+    assert _lost(CLAIM, claim, volume) == expected
 
 
 def test_without_the_volume_the_policy_is_unknown() -> None:
@@ -44,11 +44,11 @@ def test_without_the_volume_the_policy_is_unknown() -> None:
 def test_a_stateful_set_keeps_its_claims_unless_its_policy_deletes_them() -> None:
     templates: Object = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
     claim = _object("v1", "PersistentVolumeClaim", "data-pg-0", "db", spec={})
-    kept = _object("apps/v1", "StatefulSet", "pg", "db", spec=templates)
-    assert _lost(SET, kept, claim) == "all its Pods at once; its claims and their data stay"
+    retaining = _object("apps/v1", "StatefulSet", "pg", "db", spec=templates)
+    assert _lost(SET, retaining, claim) == "all its Pods at once; its claims and their data stay"
     policy: Object = {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}
-    deleted = _object("apps/v1", "StatefulSet", "pg", "db", spec={**templates, **policy})
-    assert _lost(SET, deleted, claim) == (
+    deleting = _object("apps/v1", "StatefulSet", "pg", "db", spec={**templates, **policy})
+    assert _lost(SET, deleting, claim) == (
         "all its Pods at once; DATA LOSS: its claims are deleted too (whenDeleted: Delete): data-pg-0"
     )
 

@@ -27,13 +27,13 @@ def hidden(application: Object, live: Object) -> list[tuple[str, HiddenBy, str]]
 def test_a_field_that_an_ignore_rule_hides() -> None:
     rule = "spec.ignoreDifferences[0]: /data/a"
     for status in ("Synced", "OutOfSync"):
-        found = hidden(app(status, IGNORED), config_map(data={"a": "c"}))
-        assert found == [("/data/a", HiddenBy.IGNORE_RULE, rule)]
+        hidden_fields = hidden(app(status, IGNORED), config_map(data={"a": "c"}))
+        assert hidden_fields == [("/data/a", HiddenBy.IGNORE_RULE, rule)]
 
 
 def test_a_field_of_a_resource_that_is_reported_as_synced() -> None:
-    found = hidden(app("OutOfSync", reported="Synced"), config_map(data={"a": "c"}))
-    assert found == [("/data/a", HiddenBy.REPORTED_SYNCED, "")]
+    hidden_fields = hidden(app("OutOfSync", reported="Synced"), config_map(data={"a": "c"}))
+    assert hidden_fields == [("/data/a", HiddenBy.REPORTED_SYNCED, "")]
 
 
 def test_a_difference_that_argo_cd_shows_is_not_listed() -> None:

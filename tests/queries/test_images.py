@@ -19,7 +19,7 @@ def pod(number: int, image: str, *, ready: bool = True) -> Object:
 
 
 @pytest.mark.parametrize(
-    ("image", "running", "told"),
+    ("image", "running", "expected"),
     [
         ("shop:1.0", ["shop:v1.0"], "shop:v1.0"),
         ("shop:1.0", ["shop:1.0"], None),
@@ -33,11 +33,11 @@ def pod(number: int, image: str, *, ready: bool = True) -> Object:
         ("", ["shop:2"], None),
     ],
 )
-def test_which_one_may_be_meant(image: str, running: list[str], told: str | None) -> None:
-    found = running_tag(
-        case_of(application(), *(pod(number, one) for number, one in enumerate(running))), image
+def test_which_one_may_be_meant(image: str, running: list[str], expected: str | None) -> None:
+    result = running_tag(
+        case_of(application(), *(pod(number, pod_image) for number, pod_image in enumerate(running))), image
     )
-    assert (found[0] if found else None) == told
+    assert (result[0] if result else None) == expected
 
 
 def test_one_that_is_not_ready_does_not_run() -> None:

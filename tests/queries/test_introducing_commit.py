@@ -33,15 +33,15 @@ def deployment(
     strategy: str = "RollingUpdate",
 ) -> Object:
     meta: Object = {"name": "web", "namespace": "shop"}
-    made: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta}
+    body: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta}
     if desired:
         meta["annotations"] = {"whysync.dev/role": "desired"}
     else:
         meta |= {"uid": "u-web", "creationTimestamp": OLD}
         condition: Object = {"type": "Available", "status": available, "lastTransitionTime": since}
         rollout: list[Json] = [{"type": "Progressing", "reason": progress}] if progress else []
-        made["status"] = {"conditions": [condition, *rollout]}
-    return {**made, "spec": {"strategy": {"type": strategy}, "template": template(image)}}
+        body["status"] = {"conditions": [condition, *rollout]}
+    return {**body, "spec": {"strategy": {"type": strategy}, "template": template(image)}}
 
 
 def replica_set(number: int, image: str, *, created: str, ready: int = 0) -> Object:
@@ -82,22 +82,22 @@ TWO = (replica_set(1, "web:1", created=OLD), replica_set(2, "web:2", created=NEW
 
 
 def test_a_version_whose_pods_are_gone_was_well_until_the_present_one_came() -> None:
-    found = before(deployment("web:2"), *TWO)
-    assert found is not None
-    assert found.description == "the version that ran before"
-    assert found.edits == (Set(pointer="/spec/template/spec/containers/0/image", value="web:1"),)
-    assert found.evidence[0].says == "it was available until the current version was rolled out"
+    previous = before(deployment("web:2"), *TWO)
+    assert previous is not None
+    assert previous.description == "the version that ran before"
+    assert previous.edits == (Set(pointer="/spec/template/spec/containers/0/image", value="web:1"),)
+    assert previous.evidence[0].says == "it was available until the current version was rolled out"
 
 
 def test_pods_that_are_recreated_have_time_to_stop_before_the_new_version_comes() -> None:
     assert before(deployment("web:2", since="2026-03-02T08:59:40Z", strategy="Recreate"), *TWO) is not None
 
 
-def test_one_that_still_runs_is_said_to() -> None:
+def test_a_version_that_still_runs_is_described_so() -> None:
     still = replica_set(1, "web:1", created=OLD, ready=2)
-    found = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
-    assert found is not None
-    assert found.description == "the version that still runs"
+    previous = before(deployment("web:2", available="True", since=OLD), still, TWO[1])
+    assert previous is not None
+    assert previous.description == "the version that still runs"
 
 
 @pytest.mark.parametrize(
@@ -122,24 +122,24 @@ def test_of_one_that_may_never_have_been_well_nothing_is_said(objects: tuple[Obj
 
 
 @pytest.mark.parametrize(
-    ("of", "says"),
+    ("of", "expected"),
     [
         (app(), "argocd app rollback is refused while auto-sync is on"),
         (app(automated=False), "argocd app rollback shop 3 lasts until the next sync"),
     ],
 )
-def test_the_commit_that_brought_it(of: Object, says: str) -> None:
-    found = before(deployment("web:2"), *TWO, of=of)
-    assert found is not None
-    assert found.evidence[-1].pointer == "/status/history/1/revision"
+def test_the_commit_that_introduced_it(of: Object, expected: str) -> None:
+    previous = before(deployment("web:2"), *TWO, of=of)
+    assert previous is not None
+    assert previous.evidence[-1].pointer == "/status/history/1/revision"
     came = "its commits: git log aaaaaaa..bbbbbbb; git revert undoes them"
-    assert found.evidence[-1].says == f"{came}; {says}"
+    assert previous.evidence[-1].says == f"{came}; {expected}"
 
 
 def test_the_version_of_a_chart_is_no_commit() -> None:
-    found = before(deployment("web:2"), *TWO, of=app(revisions=("1.2.3", "1.2.4")))
-    assert found is not None
-    assert found.evidence[-1].says.startswith("introduced by 1.2.4, after 1.2.3; argocd app rollback")
+    previous = before(deployment("web:2"), *TWO, of=app(revisions=("1.2.3", "1.2.4")))
+    assert previous is not None
+    assert previous.evidence[-1].says.startswith("introduced by 1.2.4, after 1.2.3; argocd app rollback")
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_the_version_of_a_chart_is_no_commit() -> None:
     ],
 )
 def test_no_commit_is_named_where_it_is_not_plain(of: Object) -> None:
-    found = before(deployment("web:2"), *TWO, of=of)
-    assert found is not None
-    assert [citation.pointer for citation in found.evidence] == ["/status/conditions/0"]
+    previous = before(deployment("web:2"), *TWO, of=of)
+    assert previous is not None
+    assert [citation.pointer for citation in previous.evidence] == ["/status/conditions/0"]
 
 
 def test_where_the_present_version_could_not_be_made_the_newest_one_is_not_it() -> None:
@@ -164,20 +164,20 @@ def test_where_the_present_version_could_not_be_made_the_newest_one_is_not_it() 
 
 
 def test_the_newest_that_runs_not_the_newest() -> None:
-    """The second version never ran, the third does in part: the way back is to the first."""
+    """The second version never ran and the third runs partly: the first is the previous version."""
     sets = (
         replica_set(1, "web:1", created=OLD, ready=1),
         replica_set(2, "web:broken", created="2026-03-02T08:30:00Z"),
         replica_set(3, "web:2", created=NEW, ready=1),
     )
-    found = before(deployment("web:2"), *sets)
-    assert found is not None
-    assert (found.manifest.ref.name, found.description) == ("web-1", "the version that still runs")
+    previous = before(deployment("web:2"), *sets)
+    assert previous is not None
+    assert (previous.manifest.ref.name, previous.description) == ("web-1", "the version that still runs")
     newer = (sets[0], replica_set(2, "web:1.5", created="2026-03-02T08:30:00Z", ready=1), sets[2])
-    found = before(deployment("web:2"), *newer)
-    assert found is not None
-    assert found.manifest.ref.name == "web-2"
+    previous = before(deployment("web:2"), *newer)
+    assert previous is not None
+    assert previous.manifest.ref.name == "web-2"
     odd: Object = {**newer[1], "metadata": {**fields(newer[1]["metadata"]), "annotations": {REVISION: "²"}}}
-    found = before(deployment("web:2"), newer[0], odd, newer[2])
-    assert found is not None
-    assert found.manifest.ref.name == "web-1", "a number that is none comes last"
+    previous = before(deployment("web:2"), newer[0], odd, newer[2])
+    assert previous is not None
+    assert previous.manifest.ref.name == "web-1", "a number that is none comes last"

@@ -19,7 +19,7 @@ def rendered(source: Object) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("source", "words"),
+    ("source", "arguments"),
     [
         (GIT, "charts/shop"),
         (
@@ -44,8 +44,8 @@ def rendered(source: Object) -> list[str]:
         ),
     ],
 )
-def test_helm_template(source: Object, words: str) -> None:
-    assert rendered(source) == [f"helm template shop {words} -n shop"]
+def test_helm_template(source: Object, arguments: str) -> None:
+    assert rendered(source) == [f"helm template shop {arguments} -n shop"]
 
 
 def test_values_of_the_application_come_after_its_files() -> None:
@@ -77,6 +77,6 @@ def test_which_tool_renders_it(source: Object, status: Object, tool: str) -> Non
 def test_the_folder_of_the_message_comes_first() -> None:
     case = case_of(application(spec={"source": GIT}))
     source = case.app.sources[0]
-    named = understand("Unable to generate manifests in helm/Dev: rpc error: code = Unknown desc = broken")
-    assert folder_of(named, source) == "helm/Dev"
+    message = understand("Unable to generate manifests in helm/Dev: rpc error: code = Unknown desc = broken")
+    assert folder_of(message, source) == "helm/Dev"
     assert folder_of(understand("broken"), source) == "charts/shop"

@@ -38,31 +38,31 @@ return hs
 """
 
 
-def test_the_lines_that_stop_ask_first() -> None:
-    found = with_nil_checks(PHASE, queue(None))
-    assert found is not None
-    script, verdict = found
+def test_failing_lines_get_a_nil_check() -> None:
+    guarded = with_nil_checks(PHASE, queue(None))
+    assert guarded is not None
+    script, verdict = guarded
     assert verdict.code == "Progressing"
     assert 'if obj.status ~= nil and obj.status.phase == "Ready" then' in script
     assert "if obj.status ~= nil then hs.message = obj.status.detail.text end" in script
 
 
-def test_only_what_is_absent_is_asked_for() -> None:
-    found = with_nil_checks(PHASE, queue({"phase": "Ready"}))
-    assert found is not None
-    script, verdict = found
+def test_only_absent_fields_get_a_nil_check() -> None:
+    guarded = with_nil_checks(PHASE, queue({"phase": "Ready"}))
+    assert guarded is not None
+    script, verdict = guarded
     assert verdict.code == "Healthy"
     assert script.splitlines()[1] == PHASE.splitlines()[1]
     assert "if obj.status.detail ~= nil then hs.message = obj.status.detail.text end" in script
 
 
 @pytest.mark.parametrize("status", [None, {"phase": "Ready"}])
-def test_a_loop_over_what_is_not_there_goes_round_no_time(status: Object | None) -> None:
-    found = with_nil_checks(LOOP, queue(status))
-    assert found is not None
-    assert found[1].code == "Healthy"
-    whole = with_nil_checks(found[0], queue({"conditions": [{"status": "False"}]}))
-    assert whole is None, "it runs on others without another change"
+def test_a_loop_over_an_absent_list_does_not_run(status: Object | None) -> None:
+    guarded = with_nil_checks(LOOP, queue(status))
+    assert guarded is not None
+    assert guarded[1].code == "Healthy"
+    second = with_nil_checks(guarded[0], queue({"conditions": [{"status": "False"}]}))
+    assert second is None, "it runs on other objects without another change"
 
 
 def test_an_alternative_stays_one() -> None:
@@ -73,9 +73,9 @@ if obj.status.a == 1 or obj.status.b == 1 then
 end
 return hs
 """
-    found = with_nil_checks(script, queue(None))
-    assert found is not None
-    assert "if obj.status ~= nil and (obj.status.a == 1 or obj.status.b == 1) then" in found[0]
+    guarded = with_nil_checks(script, queue(None))
+    assert guarded is not None
+    assert "if obj.status ~= nil and (obj.status.a == 1 or obj.status.b == 1) then" in guarded[0]
 
 
 @pytest.mark.parametrize(

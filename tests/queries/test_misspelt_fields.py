@@ -9,7 +9,7 @@ from whysync.json_tree import Json, Object
 from whysync.queries.misspelt_fields import intended_field
 
 
-def found(spec: Object, pointer: str) -> str | None:
+def suggestion(spec: Object, pointer: str) -> str | None:
     git: Object = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -37,23 +37,23 @@ def found(spec: Object, pointer: str) -> str | None:
     ],
 )
 def test_the_nearest_that_takes_such_a_value(name: str, value: Json, right: str | None) -> None:
-    assert found({name: value}, f"/spec/{name}") == right
+    assert suggestion({name: value}, f"/spec/{name}") == right
 
 
 def test_one_that_is_set_was_not_meant() -> None:
-    assert found({"replcas": 3, "replicas": 1}, "/spec/replcas") is None
+    assert suggestion({"replcas": 3, "replicas": 1}, "/spec/replcas") is None
 
 
 def test_inside_lists() -> None:
     pod: Object = {"containers": [{"name": "web", "imagePullPolcy": "Always"}]}
     below = "/spec/template/spec/containers/0"
-    assert found({"template": {"spec": pod}}, f"{below}/imagePullPolcy") == f"{below}/imagePullPolicy"
+    assert suggestion({"template": {"spec": pod}}, f"{below}/imagePullPolcy") == f"{below}/imagePullPolicy"
 
 
 def test_what_is_not_there_or_leads_nowhere() -> None:
-    assert found({}, "/spec/replcas") is None
-    assert found({"replcas": 3}, "/spec") is None
-    assert found({"a": {"b": 1}}, "/spec/a/b") is None
+    assert suggestion({}, "/spec/replcas") is None
+    assert suggestion({"replcas": 3}, "/spec") is None
+    assert suggestion({"a": {"b": 1}}, "/spec/a/b") is None
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_what_is_not_there_or_leads_nowhere() -> None:
 )
 def test_lists_maps_and_texts(name: str, value: Json, right: str | None) -> None:
     at = "/spec/template/spec"
-    wanted = f"{at}/{right}" if right else None
-    assert found({"template": {"spec": {name: value}}}, f"{at}/{name}") == wanted
+    expected = f"{at}/{right}" if right else None
+    assert suggestion({"template": {"spec": {name: value}}}, f"{at}/{name}") == expected
 
 
 PROPERTIES: Object = {

@@ -25,16 +25,16 @@ def template(
     return {"metadata": meta, "spec": {"containers": containers, **(more or {})}}
 
 
-def with_defaults(one: Object) -> Object:
-    """As the API server keeps it."""
-    spec = fields(one["spec"])
+def with_defaults(template_body: Object) -> Object:
+    """The template as the API server stores it."""
+    spec = fields(template_body["spec"])
     containers: list[Json] = [
         {"terminationMessagePath": "/dev/termination-log", **fields(raw)} for raw in items(spec["containers"])
     ]
-    return {**one, "spec": {"dnsPolicy": "ClusterFirst", **spec, "containers": containers}}
+    return {**template_body, "spec": {"dnsPolicy": "ClusterFirst", **spec, "containers": containers}}
 
 
-def found(git: Object, now: Object, then: Object) -> PreviousRevision | None:
+def previous_revision(git: Object, now: Object, then: Object) -> PreviousRevision | None:
     owner: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "u-web"}
     labelled: Object = {**then, "metadata": {**fields(then["metadata"])}}
     fields(labelled["metadata"])["labels"] = {"app": "web", "pod-template-hash": "abc"}
@@ -107,24 +107,24 @@ def env(*values: tuple[str, str]) -> Object:
     ],
 )
 def test_what_differs_goes_back_and_nothing_else(now: Object, then: Object, edits: list[Edit]) -> None:
-    before = found(now, now, then)
+    before = previous_revision(now, now, then)
     assert before is not None
     assert (list(before.edits), before.in_git) == (edits, False)
-    after = found(then, now, then)
+    after = previous_revision(then, now, then)
     assert after is not None
     assert after.in_git, "Git already declares it"
 
 
-def test_of_what_was_put_in_beside_git_nothing_is_said() -> None:
+def test_injected_containers_are_ignored() -> None:
     """A sidecar that stands first in the cluster, and that Git does not know."""
     git = template({"image": "web:2"})
 
-    def injected(one: Object) -> Object:
-        spec = fields(one["spec"])
+    def injected(template_body: Object) -> Object:
+        spec = fields(template_body["spec"])
         containers: list[Json] = [{"name": "mesh", "image": "mesh:1"}, *items(spec["containers"])]
-        return {**one, "spec": {**spec, "containers": containers}}
+        return {**template_body, "spec": {**spec, "containers": containers}}
 
-    before = found(git, injected(git), injected(template()))
+    before = previous_revision(git, injected(git), injected(template()))
     assert before is not None
     assert before.edits == (Set(pointer=f"{FIRST}/image", value="web:1"),)
 
@@ -148,7 +148,7 @@ HIDDEN = template(env(("A", "<masked 1>")))
     ],
 )
 def test_where_the_way_back_is_not_known_there_is_none(git: Object, now: Object, then: Object) -> None:
-    assert found(git, now, then) is None
+    assert previous_revision(git, now, then) is None
 
 
 def test_the_same_amount_written_otherwise_is_the_same() -> None:
@@ -156,7 +156,7 @@ def test_the_same_amount_written_otherwise_is_the_same() -> None:
         template({"resources": {"limits": {"cpu": "1"}}}),
         template({"resources": {"limits": {"cpu": "2"}}}),
     )
-    before = found(template({"resources": {"limits": {"cpu": "1000m"}}}), now, then)
+    before = previous_revision(template({"resources": {"limits": {"cpu": "1000m"}}}), now, then)
     assert before is not None
     assert before.summary == "resources.limits.cpu 2"
 
@@ -166,16 +166,16 @@ def test_where_very_much_differs_it_is_another_manifest(fields_changed: int, kno
     def labelled(value: str) -> Object:
         return template(more={"nodeSelector": {f"k{number}": value for number in range(fields_changed)}})
 
-    assert (found(labelled("new"), labelled("new"), labelled("old")) is not None) == known
+    assert (previous_revision(labelled("new"), labelled("new"), labelled("old")) is not None) == known
 
 
 def test_the_words_of_many_changes() -> None:
     now = template({"image": "web:2", "args": ["-x"], "tty": True, "stdin": True})
-    before = found(now, now, template())
+    before = previous_revision(now, now, template())
     assert before is not None
     assert before.summary == "image web:1", "what differs most tellingly"
     now = template({"args": ["-x"], "tty": True, "stdin": True})
-    before = found(now, now, template())
+    before = previous_revision(now, now, template())
     assert before is not None
     assert before.summary == "without args, without stdin and 1 more"
 
@@ -210,7 +210,7 @@ NEW = pod("db-1", "db-new", ready="False", containerStatuses=WAITS)
 
 def stateful(*pods: Object, current: str = "db-old", new: str = "db-new", **spec: Json) -> Case:
     now = template({"image": "web:2"})
-    made: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
+    typed: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet"}
     meta: Object = {"name": "db", "namespace": "shop"}
     revision: Object = {
         "apiVersion": "apps/v1",
@@ -226,12 +226,12 @@ def stateful(*pods: Object, current: str = "db-old", new: str = "db-new", **spec
     return case_of(
         application(status={"resources": [row("StatefulSet", "db")]}),
         {
-            **made,
+            **typed,
             "metadata": {**meta, "annotations": {"whysync.dev/role": "desired"}},
             "spec": {"template": now},
         },
         {
-            **made,
+            **typed,
             "metadata": {**meta, "uid": "u-db"},
             "spec": {"template": now, **spec},
             "status": {"currentRevision": current, "updateRevision": new},
@@ -296,6 +296,6 @@ def test_only_a_changed_image_may_have_changed_data() -> None:
     case = stateful(NEW, pod("db-0", "db-old"))
     assert "database" in with_revert(case, finding_of(SET)).fixes[0].risk
     now = template({"args": ["-x"]})
-    before = found(now, now, template())
+    before = previous_revision(now, now, template())
     assert before is not None
     assert revert_fix(REF, before).risk == ""

@@ -26,7 +26,7 @@ def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("name", "hard", "used", "asked", "times", "told"),
+    ("name", "hard", "used", "requested", "times", "expected"),
     [
         ("requests.cpu", "2", "2", "1", 2, "4"),
         ("requests.cpu", "1", "900m", "250m", 1, "1150m"),
@@ -37,42 +37,42 @@ def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
     ],
 )
 def test_what_it_would_have_to_allow(
-    name: str, hard: Json, used: Json, asked: str, times: int, told: str
+    name: str, hard: Json, used: Json, requested: str, times: int, expected: str
 ) -> None:
-    assert required_hard_limits(quota({name: hard}, {name: used}).body, f"{name}={asked}", times) == {
-        name: told
+    assert required_hard_limits(quota({name: hard}, {name: used}).body, f"{name}={requested}", times) == {
+        name: expected
     }
 
 
 def test_only_what_is_too_little() -> None:
-    found = quota({"pods": "20", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "2"})
-    assert required_hard_limits(found.body, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
-    assert required_hard_limits(found.body, "pods=1", 2) == {}
+    current = quota({"pods": "20", "requests.cpu": "2"}, {"pods": "2", "requests.cpu": "2"})
+    assert required_hard_limits(current.body, "pods=1,requests.cpu=1", 2) == {"requests.cpu": "4"}
+    assert required_hard_limits(current.body, "pods=1", 2) == {}
 
 
-@pytest.mark.parametrize("asked", ["", "pods", "pods=many", "services=1"])
-def test_what_cannot_be_counted(asked: str) -> None:
-    assert required_hard_limits(quota({"pods": "1"}, {"pods": "1"}).body, asked, 1) is None
+@pytest.mark.parametrize("requested", ["", "pods", "pods=many", "services=1"])
+def test_what_cannot_be_counted(requested: str) -> None:
+    assert required_hard_limits(quota({"pods": "1"}, {"pods": "1"}).body, requested, 1) is None
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 50), st.booleans())
-def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
-    used: int, asked: int, times: int, memory: bool
+def test_a_raised_quota_has_room_and_exceeds_the_need_by_less_than_one(
+    used: int, requested: int, times: int, memory: bool
 ) -> None:
     name, unit = ("requests.memory", "Ki") if memory else ("requests.cpu", "m")
-    found = quota({name: "0"}, {name: f"{used}{unit}"})
-    raised = required_hard_limits(found.body, f"{name}={asked}{unit}", times)
+    current = quota({name: "0"}, {name: f"{used}{unit}"})
+    raised = required_hard_limits(current.body, f"{name}={requested}{unit}", times)
     assert raised is not None
     after = quota({name: raised[name]}, {name: f"{used}{unit}"}).body
-    assert has_room(after, f"{name}={asked * times}{unit}")
-    hard, needed = quantity_value(raised[name]), quantity_value(f"{used + asked * times}{unit}")
+    assert has_room(after, f"{name}={requested * times}{unit}")
+    hard, needed = quantity_value(raised[name]), quantity_value(f"{used + requested * times}{unit}")
     assert hard is not None
     assert needed is not None
     assert 0 <= hard - needed < 1
 
 
 @pytest.mark.parametrize(
-    ("kind", "replicas", "status", "told"),
+    ("kind", "replicas", "status", "expected"),
     [
         ("Deployment", 4, {"replicas": 2, "readyReplicas": 2, "updatedReplicas": 2}, (2, 4)),
         ("Deployment", 4, {"replicas": 2, "readyReplicas": 1, "updatedReplicas": 2}, None),
@@ -83,7 +83,7 @@ def test_what_is_raised_so_has_room_and_no_more_than_a_thousandth_too_much(
         ("DaemonSet", 4, {"replicas": 2, "readyReplicas": 2}, None),
     ],
 )
-def test_how_many_run(kind: str, replicas: int, status: Object, told: tuple[int, int] | None) -> None:
+def test_how_many_run(kind: str, replicas: int, status: Object, expected: tuple[int, int] | None) -> None:
     live: Object = {
         "apiVersion": "apps/v1",
         "kind": kind,
@@ -92,5 +92,5 @@ def test_how_many_run(kind: str, replicas: int, status: Object, told: tuple[int,
         "status": status,
     }
     ref = Ref(group="apps", version="v1", kind=kind, namespace="shop", name="web")
-    assert ready_and_desired(case_of(application(), live), ref) == told
+    assert ready_and_desired(case_of(application(), live), ref) == expected
     assert ready_and_desired(case_of(application()), ref) is None

@@ -38,8 +38,8 @@ def warning(message: str, *, reason: str = "UpdateFailed", type: str = "Warning"
 def reason(body: Object, *events: Object) -> str | None:
     case = case_of(application(), body, *events)
     manifest = Manifest(body, role=Role.LIVE)
-    found = reason_of(case, manifest.ref, manifest)
-    return found.text if found is not None else None
+    result = reason_of(case, manifest.ref, manifest)
+    return result.text if result is not None else None
 
 
 def ready(body: Object) -> bool:

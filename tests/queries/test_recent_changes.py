@@ -15,21 +15,21 @@ def source(**more: Json) -> Object:
 
 
 def entry(id: int, revision: str, at: str, by: str = "", **more: Json) -> Object:
-    who: Object = {"username": by} if by else {"automated": True}
+    initiator: Object = {"username": by} if by else {"automated": True}
     deployed = f"2026-03-02T{at}Z"
     return {
         "id": id,
         "revision": revision,
         "deployedAt": deployed,
-        "initiatedBy": who,
+        "initiatedBy": initiator,
         "source": source(),
         **more,
     }
 
 
-def written(by: str, at: str, part: str = "f:spec") -> Object:
+def written(by: str, at: str, section: str = "f:spec") -> Object:
     time = f"2026-03-02T{at}Z"
-    return {"manager": by, "operation": "Update", "time": time, "fieldsV1": {part: {"f:x": {}}}}
+    return {"manager": by, "operation": "Update", "time": time, "fieldsV1": {section: {"f:x": {}}}}
 
 
 def degraded(*history: Object, **status: Json) -> Object:
@@ -38,9 +38,9 @@ def degraded(*history: Object, **status: Json) -> Object:
 
 
 def changes(case: Case) -> RecentChanges:
-    found = recent_changes(case)
-    assert found is not None
-    return found
+    result = recent_changes(case)
+    assert result is not None
+    return result
 
 
 def of_kind(case: Case, kind: ChangeKind) -> list[Change]:
@@ -55,15 +55,15 @@ def test_the_sync_before_the_trouble_is_a_suspect_and_earlier_ones_are_not() -> 
     app = degraded(
         entry(1, ONE, "01:00:00"), entry(2, TWO, "02:00:00"), entry(3, THREE, "03:00:00", by="alice")
     )
-    found = changes(case_of(app))
-    assert found.began is not None
-    assert found.began.isoformat() == "2026-03-02T03:05:00+00:00"
-    assert found.shown_by == "/status/health/lastTransitionTime"
-    assert [(change.what, change.who) for change in found.changes] == [
+    recent = changes(case_of(app))
+    assert recent.began is not None
+    assert recent.began.isoformat() == "2026-03-02T03:05:00+00:00"
+    assert recent.shown_by == "/status/health/lastTransitionTime"
+    assert [(change.what, change.who) for change in recent.changes] == [
         ("sync 3 to 33333333", "alice"),
         ("commit", ""),
     ]
-    commit = found.changes[1]
+    commit = recent.changes[1]
     assert (commit.before, commit.after) == (TWO, THREE)
     assert commit.command == "git log --oneline 22222222..33333333 -- deploy"
 
@@ -218,14 +218,14 @@ def test_who_wrote_the_application_its_project_the_settings_and_objects() -> Non
         "metadata": {"name": "web", "namespace": "shop", "managedFields": managed},
         "spec": {"replicas": 1},
     }
-    found = changes(case_of(app, project, settings, live))
-    assert [(change.kind, change.about.kind, change.who) for change in found.changes] == [
+    recent = changes(case_of(app, project, settings, live))
+    assert [(change.kind, change.about.kind, change.who) for change in recent.changes] == [
         (ChangeKind.SETTINGS, "ConfigMap", "Helm (helm)"),
         (ChangeKind.PROJECT, "AppProject", "kubectl edit"),
         (ChangeKind.APPLICATION, "Application", "a console (argocd-server)"),
         (ChangeKind.OBJECT, "Deployment", "kubectl edit"),
     ]
-    assert [gap.what for gap in found.gaps] == [
+    assert [gap.what for gap in recent.gaps] == [
         "earlier deployed versions",
         "commits that Argo CD has not compared",
     ]

@@ -59,9 +59,9 @@ def test_where_it_is_not_plain_nothing_is_taken_back(
 
 
 def test_as_many_fields_as_somebody_reads() -> None:
-    found = edits({str(n): "new" for n in range(12)}, {str(n): "old" for n in range(12)})
-    assert found is not None
-    assert len(found) == 12
+    result = edits({str(n): "new" for n in range(12)}, {str(n): "old" for n in range(12)})
+    assert result is not None
+    assert len(result) == 12
 
 
 def test_what_git_has_dropped_is_not_taken_back() -> None:

@@ -18,7 +18,7 @@ def service(**spec: Json) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("spec", "pointer", "wanted", "value"),
+    ("spec", "pointer", "expected", "value"),
     [
         ({"ports": [{"port": 80}, {"port": "81"}]}, "/spec/ports/1/port", "int", 81),
         ({"ports": [{"port": "http"}]}, "/spec/ports/0/port", "int", MISSING),
@@ -32,9 +32,11 @@ def service(**spec: Json) -> Manifest:
         ({"publishNotReadyAddresses": "false"}, "/spec/publishNotReadyAddresses", "bool", False),
     ],
 )
-def test_it_is_found_and_turned(spec: Object, pointer: str, wanted: str, value: Json) -> None:
-    (found,) = mistyped(service(**spec))
-    assert (found.pointer, found.expected, found.value) == (pointer, wanted, value)
+def test_a_value_of_the_wrong_type_is_found_and_converted(
+    spec: Object, pointer: str, expected: str, value: Json
+) -> None:
+    (mistake,) = mistyped(service(**spec))
+    assert (mistake.pointer, mistake.expected, mistake.value) == (pointer, expected, value)
 
 
 def test_what_fits_and_what_nobody_knows_is_not_told() -> None:
@@ -56,8 +58,8 @@ def test_numbers_with_a_fraction() -> None:
 
     assert (mistyped(limits(1.5)), mistyped(limits(2))) == ((), ())
     for wrong in ("2", True):
-        (found,) = mistyped(limits(wrong))
-        assert (found.expected, found.expected_text, found.value) == ("float", "a number", MISSING)
+        (mistake,) = mistyped(limits(wrong))
+        assert (mistake.expected, mistake.expected_text, mistake.value) == ("float", "a number", MISSING)
 
 
 def test_a_tree_without_end_is_no_trouble() -> None:

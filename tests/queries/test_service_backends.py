@@ -32,12 +32,12 @@ def workload(*, replicas: Json = 0, applied: str = "", name: str = "hook", label
     }
 
 
-def found(*objects: Object, selector: Json = None) -> int | None:
+def replicas_before_zero(*objects: Object, selector: Json = None) -> int | None:
     case = case_of(application(), service(selector or {"app": "hook"}), *objects)
     manifest = case.live_named("Service", "policy", "hook")
     assert manifest is not None
-    told = scaled_to_zero(case, manifest)
-    return told[1] if told is not None else None
+    result = scaled_to_zero(case, manifest)
+    return result[1] if result is not None else None
 
 
 @pytest.mark.parametrize(
@@ -56,16 +56,16 @@ def found(*objects: Object, selector: Json = None) -> int | None:
     ],
 )
 def test_how_many_there_were(applied: str, count: int) -> None:
-    assert found(workload(applied=applied)) == count
+    assert replicas_before_zero(workload(applied=applied)) == count
 
 
 def test_only_one_that_is_at_zero() -> None:
-    assert found(workload(replicas=1)) is None
-    assert found(workload(replicas=None)) is None
-    assert found(workload(labels={"app": "other"})) is None
-    assert found(workload(), workload(name="canary")) is None
-    assert found(workload(), selector={"app": "hook", "part": "server"}) is None
-    assert found() is None
+    assert replicas_before_zero(workload(replicas=1)) is None
+    assert replicas_before_zero(workload(replicas=None)) is None
+    assert replicas_before_zero(workload(labels={"app": "other"})) is None
+    assert replicas_before_zero(workload(), workload(name="canary")) is None
+    assert replicas_before_zero(workload(), selector={"app": "hook", "part": "server"}) is None
+    assert replicas_before_zero() is None
 
 
 def test_a_service_without_a_selector_selects_nobody() -> None:

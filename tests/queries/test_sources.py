@@ -23,7 +23,7 @@ def commits(source: Object, revision: str = REVISION) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "expected"),
     [
         ({"path": "deploy", "targetRevision": "main"}, "main -- deploy"),
         ({"path": "a b", "targetRevision": "release/1.2"}, "release/1.2 -- 'a b'"),
@@ -33,8 +33,8 @@ def commits(source: Object, revision: str = REVISION) -> tuple[str, ...]:
         ({"path": "deploy", "targetRevision": "--output=x"}, "HEAD -- deploy"),
     ],
 )
-def test_commits_since_the_last_sync(source: Object, told: str) -> None:
-    assert commits(source) == (f"{SINCE}{told}{WHY}",)
+def test_commits_since_the_last_sync(source: Object, expected: str) -> None:
+    assert commits(source) == (f"{SINCE}{expected}{WHY}",)
 
 
 @pytest.mark.parametrize(

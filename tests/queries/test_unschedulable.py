@@ -28,7 +28,7 @@ def pod(selector: Object | None = None, **requests: str) -> Manifest:
 
 
 @pytest.mark.parametrize(
-    ("one", "why"),
+    ("pending_pod", "why"),
     [
         (pod({"pool": "gpu"}), "no node has the label pool=gpu"),
         (pod({"pool": "web", "zone": "b"}), "no node has all the labels pool=web, zone=b"),
@@ -39,8 +39,8 @@ def pod(selector: Object | None = None, **requests: str) -> Manifest:
         (pod(cpu="no number"), ""),
     ],
 )
-def test_what_no_node_has(one: Manifest, why: str) -> None:
-    assert why_unschedulable(case_of(application(), *NODES), one) == why
+def test_what_no_node_has(pending_pod: Manifest, why: str) -> None:
+    assert why_unschedulable(case_of(application(), *NODES), pending_pod) == why
 
 
 def test_without_nodes_nothing_is_said() -> None:

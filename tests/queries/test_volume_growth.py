@@ -41,10 +41,10 @@ def claim(name: str) -> Object:
     }
 
 
-def grown(*facts: Object, wanted: Json = "20Gi", immutable: Iterable[str] = (STORAGE,)) -> Fix | None:
+def grown(*facts: Object, size: Json = "20Gi", immutable: Iterable[str] = (STORAGE,)) -> Fix | None:
     live = stateful_set("10Gi")
     case = case_of(application(), live, *facts)
-    desired = Manifest(stateful_set(wanted), role=Role.DESIRED)
+    desired = Manifest(stateful_set(size), role=Role.DESIRED)
     return growth_fix(case, tuple(immutable), desired, Manifest(live, role=Role.LIVE))
 
 
@@ -72,7 +72,7 @@ def test_a_class_that_is_not_in_the_facts_is_checked_first() -> None:
 
 @pytest.mark.parametrize("size", ["5Gi", "10Gi", "10240Mi", None])
 def test_volumes_do_not_shrink(size: Json) -> None:
-    assert grown(storage_class(allowVolumeExpansion=True), wanted=size) is None
+    assert grown(storage_class(allowVolumeExpansion=True), size=size) is None
 
 
 @pytest.mark.parametrize("settings", [{}, {"allowVolumeExpansion": False}])

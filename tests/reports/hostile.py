@@ -80,9 +80,9 @@ def _without_code(text: str) -> str:
 def check_xml(text: str) -> None:
     check_text(text)
     root = ElementTree.fromstring(text)
-    for one in root.iter():
-        assert not one.tag.endswith(("script", "img")), one.tag
-        assert not [name for name in one.attrib if name.startswith("on")]
+    for element in root.iter():
+        assert not element.tag.endswith(("script", "img")), element.tag
+        assert not [name for name in element.attrib if name.startswith("on")]
 
 
 def check_json(text: str) -> None:

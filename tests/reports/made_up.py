@@ -33,24 +33,24 @@ class Maker:
     """
 
     def __init__(
-        self, poison: str, given: Mapping[type, object], *, only: Field | None = None, turn: int = 0
+        self, poison: str, fixed_values: Mapping[type, object], *, only: Field | None = None, turn: int = 0
     ) -> None:
         self._poison = poison
-        self._given = given
+        self._fixed_values = fixed_values
         self._only = only
         self._turn = turn
         self.fields: set[Field] = set()
 
-    def made(self, wanted: Any, owner: Field | None = None) -> Any:
-        wanted = getattr(wanted, "__value__", wanted)
-        origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
-        if wanted is str:
+    def made(self, annotation: Any, owner: Field | None = None) -> Any:
+        annotation = getattr(annotation, "__value__", annotation)
+        origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        if annotation is str:
             return self._text(owner)
-        if wanted is Path:
+        if annotation is Path:
             return Path(self._text(owner).replace("\0", ""))
-        if isinstance(wanted, type) and wanted in self._given:
-            return self._given[wanted]
-        if wanted is None or wanted is types.NoneType:
+        if isinstance(annotation, type) and annotation in self._fixed_values:
+            return self._fixed_values[annotation]
+        if annotation is None or annotation is types.NoneType:
             return None
         if origin in (types.UnionType, Union):
             return self._member(arguments, owner)
@@ -62,35 +62,35 @@ class Maker:
             return cast("object", origin([self.made(arguments[0], owner)] * 2))
         if origin is dict:
             return {self.made(arguments[0], owner): self.made(arguments[1], owner)}
-        if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
-            return list(wanted)[self._turn % len(wanted)]
-        if wanted in (int, float, bool):
-            return wanted(1)
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
+            return list(annotation)[self._turn % len(annotation)]
+        if annotation in (int, float, bool):
+            return annotation(1)
         if origin is Callable:
             return _no_findings
-        if wanted is datetime:
+        if annotation is datetime:
             return NOW
-        if wanted is SymptomId:
+        if annotation is SymptomId:
             return SymptomId(SymptomKind.DIFFERS, name=self._text(owner))
-        if isinstance(wanted, type):
-            return self._struct(wanted)
-        raise TypeError(f"cannot make up {wanted}")
+        if isinstance(annotation, type):
+            return self._struct(annotation)
+        raise TypeError(f"cannot make up {annotation}")
 
     def _member(self, members: tuple[Any, ...], owner: Field | None) -> Any:
-        """JSON is recursive, so a string stands for it."""
-        there = [member for member in members if member is not types.NoneType]
-        if str in there and any(typing.get_origin(one) is dict for one in there):
+        """One member of a union; JSON is recursive, so a string is used for it."""
+        candidates = [member for member in members if member is not types.NoneType]
+        if str in candidates and any(typing.get_origin(member_type) is dict for member_type in candidates):
             text = self._text(owner)
             return {text: [text]} if self._turn else text
-        return self.made(there[self._turn % len(there)], owner)
+        return self.made(candidates[self._turn % len(candidates)], owner)
 
     def _text(self, owner: Field | None) -> str:
         if owner is not None:
             self.fields.add(owner)
         return self._poison if self._only is None or self._only == owner else "word"
 
-    def _struct(self, wanted: type) -> Any:
-        return wanted(**{name: self.made(hint, (wanted, name)) for name, hint in _hints(wanted).items()})
+    def _struct(self, struct: type) -> Any:
+        return struct(**{name: self.made(hint, (struct, name)) for name, hint in _hints(struct).items()})
 
 
 def _no_findings(_: Case) -> tuple[Finding, ...]:
@@ -98,19 +98,19 @@ def _no_findings(_: Case) -> tuple[Finding, ...]:
 
 
 @cache
-def _hints(wanted: type) -> dict[str, Any]:
-    names = tuple(_names(wanted))
-    type_hints = typing.get_type_hints(wanted, localns=_LATE)
+def _hints(struct: type) -> dict[str, Any]:
+    names = tuple(_names(struct))
+    type_hints = typing.get_type_hints(struct, localns=_LATE)
     return {name: hint for name, hint in type_hints.items() if name in names}
 
 
-def _names(wanted: Any) -> Iterator[str]:
-    if issubclass(wanted, msgspec.Struct):
-        yield from wanted.__struct_fields__
-    elif hasattr(wanted, "_fields"):
-        yield from cast("tuple[str, ...]", wanted._fields)
+def _names(struct: Any) -> Iterator[str]:
+    if issubclass(struct, msgspec.Struct):
+        yield from struct.__struct_fields__
+    elif hasattr(struct, "_fields"):
+        yield from cast("tuple[str, ...]", struct._fields)
     else:
-        raise TypeError(f"cannot make up {wanted}")
+        raise TypeError(f"cannot make up {struct}")
 
 
 def poisoned(value: Json, key: str, poison: str, at: str = "") -> Json:

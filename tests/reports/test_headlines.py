@@ -27,8 +27,10 @@ def finding(verdict: str, *, root: str | None = None, evidence: tuple[Evidence, 
     return Finding(about=REF, verdict=verdict, confidence=Confidence.HIGH, root=root, evidence=evidence)
 
 
-def shown(one: Finding, *, wide: bool = False) -> str:
-    report: AppReport = replace(app.diagnose([case_of(application())], prove=False).apps[0], findings=(one,))
+def shown(finding: Finding, *, wide: bool = False) -> str:
+    report: AppReport = replace(
+        app.diagnose([case_of(application())], prove=False).apps[0], findings=(finding,)
+    )
     return render(Report(apps=(report,), groups=()), Terminal(width=80), wide=wide)
 
 

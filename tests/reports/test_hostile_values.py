@@ -152,10 +152,10 @@ def _health(report: HealthReport) -> Shown:
             yield _format(format, terminal), health_view.render(report, terminal, format=format)
 
 
-def _audit(found: Audit) -> Shown:
+def _audit(result: Audit) -> Shown:
     for format in ("text", "json", "yaml", "markdown"):
         for terminal in (WIDE, NARROW):
-            yield _format(format, terminal), audit_view(found, terminal, format=format)
+            yield _format(format, terminal), audit_view(result, terminal, format=format)
 
 
 def _diff(apps: Sequence[AppDiff]) -> Shown:
@@ -218,9 +218,9 @@ def _lab_run(moment: TraceEvent) -> Shown:
         yield _format("text", terminal), output.text([*picture.frame(terminal), *picture.ending(terminal)])
 
 
-def _collect(taken: CollectedCounts) -> Shown:
+def _collect(collected: CollectedCounts) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _format("text", terminal), output.text(summary(taken, terminal))
+        yield _format("text", terminal), output.text(summary(collected, terminal))
 
 
 def _wait(cases: Sequence[Case], apart: Sequence[Distance], goal: Goal, problem: SourceError) -> Shown:
@@ -272,12 +272,12 @@ def test_all_fields_at_once(name: str, turn: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_field_alone(name: str) -> None:
-    """So that no field hides another, and a failure names its field."""
+    """One hostile field at a time: no field hides another, and a failure shows its field."""
     for turn in TURNS[:2]:
-        found = Maker("word", GIVEN, turn=turn)
-        _check_all(name, found)
-        assert found.fields
-        for field in sorted(found.fields, key=str):
+        maker = Maker("word", GIVEN, turn=turn)
+        _check_all(name, maker)
+        assert maker.fields
+        for field in sorted(maker.fields, key=str):
             _check_all(name, Maker(HOSTILE, GIVEN, only=field, turn=turn), field)
 
 
@@ -356,9 +356,9 @@ def _everything(bundle: Path) -> Shown:
         for live_object in snapshot.live
     )
     yield from _health(HealthReport(objects=objects, failing=frozenset(), unread=snapshot.gaps))
-    for one in report.apps:
-        for finding in one.findings:
-            for place, fix in enumerate(finding.fixes, start=1):
-                yield from _fix(Chosen(case=one.case, finding=finding, number=place, fix=fix))
+    for app_report in report.apps:
+        for finding in app_report.findings:
+            for number, fix in enumerate(finding.fixes, start=1):
+                yield from _fix(Chosen(case=app_report.case, finding=finding, number=number, fix=fix))
     goal = Goal()
     yield from _wait(cases, [distance(case, goal) for case in cases], goal, SourceError(what="x"))

@@ -56,17 +56,17 @@ def test_sarif_has_what_viewers_need() -> None:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in levels
         assert result["message"]["text"]
-        (place,) = result["locations"]
-        physical = place["physicalLocation"]
+        (location,) = result["locations"]
+        physical = location["physicalLocation"]
         assert physical["region"]["startLine"] >= 1
         uri = physical["artifactLocation"]["uri"]
         assert not uri.startswith("/")
         assert " " not in uri
         assert result["partialFingerprints"]["whysync/v1"]
-    assert len({one["partialFingerprints"]["whysync/v1"] for one in run["results"]}) == 3
-    assert [one["suppressions"][0]["justification"] for one in run["results"] if "suppressions" in one] == [
-        "it is <fine>"
-    ]
+    assert len({entry["partialFingerprints"]["whysync/v1"] for entry in run["results"]}) == 3
+    assert [
+        entry["suppressions"][0]["justification"] for entry in run["results"] if "suppressions" in entry
+    ] == ["it is <fine>"]
 
 
 def test_fingerprints_do_not_know_lines() -> None:
@@ -102,7 +102,7 @@ def test_github_gets_one_command_a_line_that_nothing_escapes_from() -> None:
 
 def test_gitlab_knows_the_severities() -> None:
     document = json.loads(gitlab.render(lint_rows(OUTCOME)))
-    assert [one["severity"] for one in document] == ["info", "critical"]
+    assert [entry["severity"] for entry in document] == ["info", "critical"]
     assert set(document[0]) == {"description", "check_name", "fingerprint", "severity", "location"}
 
 

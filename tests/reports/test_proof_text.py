@@ -19,56 +19,59 @@ TRACE = ("without the fix", "   +0:00  OutOfSync · Healthy \x1b[31m", "with the
 
 
 def report(proof: Proof, *rejected: RejectedFix) -> Report:
-    found = diagnose(case_of(*large_app(4, 1)), diagnosis_rules())
-    finding = found.findings[0]
+    app_report = diagnose(case_of(*large_app(4, 1)), diagnosis_rules())
+    finding = app_report.findings[0]
     fixes = tuple(replace(fix, proof=proof) for fix in finding.fixes)
     findings = (replace(finding, fixes=fixes, rejected_fixes=rejected),)
-    return Report(apps=(replace(found, findings=findings),), groups=())
+    return Report(apps=(replace(app_report, findings=findings),), groups=())
 
 
-def shown(made: Report, *, wide: bool = False, proofs: bool = False) -> list[str]:
+def shown(document: Report, *, wide: bool = False, proofs: bool = False) -> list[str]:
     return [
-        line.strip() for line in diagnose_text.render(made, TERMINAL, wide=wide, proofs=proofs).splitlines()
+        line.strip()
+        for line in diagnose_text.render(document, TERMINAL, wide=wide, proofs=proofs).splitlines()
     ]
 
 
 def test_a_gap_is_named_below_the_fix() -> None:
-    made = report(Proof(status=ProofStatus.LIKELY, rounds=3, why="not known: the values", trace=TRACE))
-    lines = shown(made)
+    document = report(Proof(status=ProofStatus.LIKELY, rounds=3, why="not known: the values", trace=TRACE))
+    lines = shown(document)
     assert any(line.endswith("… likely") for line in lines)
     assert "not known: the values" in lines
     assert "likely: it helps on a model of the cluster; not known: the values" in diagnose_markdown.render(
-        made
+        document
     )
 
 
 def test_why_there_is_no_proof_is_said_where_all_is_wanted() -> None:
-    made = report(Proof(why="the facts have no manifests"))
-    assert not any("proven" in line for line in shown(made))
-    assert "not proven: the facts have no manifests" in shown(made, wide=True)
-    assert "not proven: the facts have no manifests" in shown(made, proofs=True)
+    document = report(Proof(why="the facts have no manifests"))
+    assert not any("proven" in line for line in shown(document))
+    assert "not proven: the facts have no manifests" in shown(document, wide=True)
+    assert "not proven: the facts have no manifests" in shown(document, proofs=True)
 
 
 def test_what_is_refuted_is_not_offered_and_can_be_seen() -> None:
     refuted = RejectedFix(title="Prune last", why="with it Deployment shop/web differs")
-    made = report(Proof(), refuted)
-    assert not any("Prune last" in line for line in shown(made))
-    assert any(line.startswith("rejected     Prune last: with it") for line in shown(made, wide=True))
-    assert "- Do not use “Prune last”: with it Deployment shop/web differs" in diagnose_markdown.render(made)
-    data = diagnose_json.report_v1(made).apps[0].findings[0].rejected_fixes
-    assert [(one.title, one.why) for one in data] == [(refuted.title, refuted.why)]
+    document = report(Proof(), refuted)
+    assert not any("Prune last" in line for line in shown(document))
+    assert any(line.startswith("rejected     Prune last: with it") for line in shown(document, wide=True))
+    assert "- Do not use “Prune last”: with it Deployment shop/web differs" in diagnose_markdown.render(
+        document
+    )
+    data = diagnose_json.report_v1(document).apps[0].findings[0].rejected_fixes
+    assert [(rejected.title, rejected.why) for rejected in data] == [(refuted.title, refuted.why)]
 
 
 def test_a_timeline_holds_nothing_that_a_terminal_obeys() -> None:
-    made = report(Proof(status=ProofStatus.PROVEN, rounds=3, trace=TRACE))
-    lines = shown(made, proofs=True)
+    document = report(Proof(status=ProofStatus.PROVEN, rounds=3, trace=TRACE))
+    lines = shown(document, proofs=True)
     assert "without the fix" in lines
     assert not any("\x1b" in line for line in lines)
 
 
 def test_why_nothing_was_tried_is_said_once_where_several_apps_have_fixes() -> None:
-    made = report(Proof(why="the facts have no manifests"))
-    fine = replace(made.apps[0], findings=())
-    assert not any("fixes were" in line for line in shown(Report(apps=(*made.apps, fine), groups=())))
-    twice = shown(Report(apps=made.apps * 2, groups=()))
+    document = report(Proof(why="the facts have no manifests"))
+    fine = replace(document.apps[0], findings=())
+    assert not any("fixes were" in line for line in shown(Report(apps=(*document.apps, fine), groups=())))
+    twice = shown(Report(apps=document.apps * 2, groups=()))
     assert twice[-1] == "fixes were not simulated: the facts have no manifests"

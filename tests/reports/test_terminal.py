@@ -14,9 +14,9 @@ from whysync.reports.terminal import Terminal, ago, one_line, short_age, table
 
 @given(st.text(), st.integers(5, 50))
 def test_one_line_is_one_line_and_not_too_long(text: str, longest: int) -> None:
-    made = one_line(text, longest)
-    assert len(made) <= longest
-    assert "\n" not in made
+    line = one_line(text, longest)
+    assert len(line) <= longest
+    assert "\n" not in line
 
 
 @given(st.lists(st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=15)), st.integers(30, 120))
@@ -28,7 +28,7 @@ def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: 
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "expected"),
     [
         (-5, "0s"),
         (0, "0s"),
@@ -41,9 +41,9 @@ def test_wrapping_loses_no_word_and_keeps_to_the_width(words: list[str], width: 
         (8_640_000, "100d"),
     ],
 )
-def test_ages_as_kubectl_writes_them(seconds: int, words: str) -> None:
-    assert short_age(timedelta(seconds=seconds)) == words
-    assert ago(timedelta(seconds=seconds)) == f"{words} ago"
+def test_ages_as_kubectl_writes_them(seconds: int, expected: str) -> None:
+    assert short_age(timedelta(seconds=seconds)) == expected
+    assert ago(timedelta(seconds=seconds)) == f"{expected} ago"
 
 
 def test_an_unknown_age_is_no_words() -> None:

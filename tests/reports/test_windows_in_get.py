@@ -21,7 +21,7 @@ spec: {syncWindows: [%s]}
 
 
 @pytest.mark.parametrize(
-    ("window", "said"),
+    ("window", "expected"),
     [
         ("", "Sync Allowed (no window matches this app)"),
         ('{kind: allow, schedule: "0 3 * * *", duration: 1h, applications: ["*"]}', "Sync Allowed"),
@@ -35,10 +35,10 @@ spec: {syncWindows: [%s]}
         ),
     ],
 )
-def test_get_tells_whether_a_window_lets_it_sync(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: str, said: str
+def test_get_shows_whether_a_window_allows_a_sync(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: str, expected: str
 ) -> None:
     (tmp_path / "all.yaml").write_text(APPLICATION % window)
     assert main(["get", "shop", "--bundle", str(tmp_path / "all.yaml")]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("SyncWindow:"))
-    assert line.removeprefix("SyncWindow:").strip() == said
+    assert line.removeprefix("SyncWindow:").strip() == expected

@@ -40,7 +40,7 @@ def test_equal_objects_have_no_lines() -> None:
 
 
 def test_the_place_is_the_field_that_holds_the_change() -> None:
-    containers = [fields(one) for one in items(fields(POD["spec"])["containers"])]
+    containers = [fields(container) for container in items(fields(POD["spec"])["containers"])]
     image = changed(containers=[{**containers[0], "image": "web:2"}, containers[1]])
     assert places(POD, image) == ["spec.containers"]
     assert places(POD, changed(nodeName="other")) == ["spec"]
@@ -53,10 +53,10 @@ def test_records_of_the_server_are_not_shown() -> None:
 
 def test_both_ways_of_showing_say_the_same() -> None:
     other = changed(nodeName="other", hostNetwork=True)
-    gone = [text for mark, text in unified(POD, other) if mark == "-"]
+    removed = [text for mark, text in unified(POD, other) if mark == "-"]
     new = [text for mark, text in unified(POD, other) if mark == "+"]
     beside = side_by_side(POD, other)
-    assert [live for live, mark, _ in beside if mark in "<|"] == gone
+    assert [live for live, mark, _ in beside if mark in "<|"] == removed
     assert [predicted for _, mark, predicted in beside if mark in ">|"] == new
 
 
@@ -74,10 +74,10 @@ def test_the_lines_lead_from_one_to_the_other(live: dict[str, int], predicted: d
     old: Object = {"data": dict(live)}
     new: Object = {"data": dict(predicted)}
     lines = unified(old, new)
-    gone = {text for mark, text in lines if mark == "-"}
+    removed = {text for mark, text in lines if mark == "-"}
     added = {text for mark, text in lines if mark == "+"}
     before, after = set(_lines(old)), set(_lines(new))
-    assert before - after <= gone
+    assert before - after <= removed
     assert after - before <= added
 
 
