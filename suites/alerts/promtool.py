@@ -32,9 +32,9 @@ import _ "github.com/prometheus/prometheus/promql"
 
 
 def find_or_build(say: Callable[[str], None]) -> Path:
-    given = os.environ.get("PROMTOOL") or shutil.which("promtool")
-    if given:
-        return Path(given)
+    installed = os.environ.get("PROMTOOL") or shutil.which("promtool")
+    if installed:
+        return Path(installed)
     home = cache_directory().parent / f"promtool-{VERSION}"
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:

@@ -68,38 +68,42 @@ RECONCILED = series(
 
 def test_a_runbook_is_filled_in(promtool: Promtool, tmp_path: Path) -> None:
     """With annotations: their templates must work, and name the app."""
-    made = rules(Scope())
-    stuck = fields(items(fields(items(made["groups"])[0])["rules"])[0])
+    rule_file = rules(Scope())
+    stuck = fields(items(fields(items(rule_file["groups"])[0])["rules"])[0])
     filled: Object = {
         name: str(value).replace("{{ $labels.namespace }}", "argocd").replace("{{ $labels.name }}", "shop")
         for name, value in fields(stuck["annotations"]).items()
     }
     firing: Object = {"exp_labels": {**SHOP, "severity": "warning"}, "exp_annotations": filled}
     request: Object = {"eval_time": "40m", "alertname": "ArgoCDSyncStuck", "exp_alerts": [firing]}
-    check(promtool, tmp_path, made, [info("1x60", operation="sync")], [request])
+    check(promtool, tmp_path, rule_file, [info("1x60", operation="sync")], [request])
 
 
 def check(
-    promtool: Promtool, folder: Path, made: Object, given: Sequence[Object], asked: Sequence[Object]
+    promtool: Promtool,
+    folder: Path,
+    rule_file: Object,
+    series: Sequence[Object],
+    expectations: Sequence[Object],
 ) -> None:
-    (folder / "rules.yaml").write_text(dump(made))
+    (folder / "rules.yaml").write_text(dump(rule_file))
     test: Object = {
         "rule_files": ["rules.yaml"],
         "evaluation_interval": "1m",
-        "tests": [{"interval": "1m", "input_series": [*given], "alert_rule_test": [*asked]}],
+        "tests": [{"interval": "1m", "input_series": [*series], "alert_rule_test": [*expectations]}],
     }
     (folder / "test.yaml").write_text(dump(test))
     done = promtool("test", "rules", folder / "test.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def without_annotations(made: Object) -> Object:
+def without_annotations(rule_file: Object) -> Object:
     """What is tested is when they fire; an unwritten annotation is an expected empty one."""
-    group = fields(items(made["groups"])[0])
-    kept: list[Json] = []
+    group = fields(items(rule_file["groups"])[0])
+    stripped: list[Json] = []
     for rule in items(group["rules"]):
-        kept.append({name: value for name, value in fields(rule).items() if name != "annotations"})
-    return {"groups": [{**group, "rules": kept}]}
+        stripped.append({name: value for name, value in fields(rule).items() if name != "annotations"})
+    return {"groups": [{**group, "rules": stripped}]}
 
 
 FLAPPING = " ".join(["1x4 stale _x4"] * 13)
@@ -174,7 +178,7 @@ SITUATIONS: dict[str, tuple[str, list[Object], list[int], list[int], Mapping[str
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_it_fires_when_it_should(promtool: Promtool, name: str, tmp_path: Path) -> None:
-    alert, given, quiet, firing, labels = SITUATIONS[name]
+    alert, series, quiet, firing, labels = SITUATIONS[name]
     severity = next(item.severity for item in alerts_of(Scope(), AlertLimits()) if item.name == alert)
     expected: Object = {"exp_labels": {**labels, "severity": severity}}
 
@@ -182,7 +186,7 @@ def test_it_fires_when_it_should(promtool: Promtool, name: str, tmp_path: Path) 
         return {"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": alerts}
 
     request = [*(at(minute, []) for minute in quiet), *(at(minute, [expected]) for minute in firing)]
-    check(promtool, tmp_path, without_annotations(rules(Scope())), given, request)
+    check(promtool, tmp_path, without_annotations(rules(Scope())), series, request)
 
 
 def test_every_alert_is_tried() -> None:

@@ -20,16 +20,20 @@ def pre_commit() -> str:
     result = shutil.which("pre-commit")
     if result is not None:
         return result
-    place = cache_folder() / f"pre-commit-{_VERSION}-py{sys.version_info.major}.{sys.version_info.minor}"
-    program = place / "bin" / "pre-commit"
+    environment = (
+        cache_folder() / f"pre-commit-{_VERSION}-py{sys.version_info.major}.{sys.version_info.minor}"
+    )
+    program = environment / "bin" / "pre-commit"
     if not program.exists():
-        venv.create(place, with_pip=True, clear=True)
+        venv.create(environment, with_pip=True, clear=True)
         expected = [f"pre-commit=={_VERSION}", "--quiet", "--disable-pip-version-check"]
         done = subprocess.run(
-            [place / "bin" / "python", "-m", "pip", "install", *expected], capture_output=True, check=False
+            [environment / "bin" / "python", "-m", "pip", "install", *expected],
+            capture_output=True,
+            check=False,
         )
         if done.returncode:
-            shutil.rmtree(place)
+            shutil.rmtree(environment)
             pytest.fail(f"pre-commit cannot be installed: {done.stderr.decode()[-300:]}")
     return str(program)
 
@@ -38,6 +42,6 @@ def pre_commit() -> str:
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository as others fetch it: what is committed, and nothing else."""
     root = Path(__file__).parents[2]
-    there = tmp_path_factory.mktemp("published") / "whysync"
-    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(root), str(there)], check=True)
-    return there
+    clone = tmp_path_factory.mktemp("published") / "whysync"
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(root), str(clone)], check=True)
+    return clone

@@ -79,9 +79,9 @@ def last_word_after_tab(command: list[str], home: Path, script: str, typed: str)
         os.write(terminal, f"PS1='> '; source {home}/{script}; {_SHOW}; echo rea''dy\n".encode())
         _until(terminal, r"\nready")
         os.write(terminal, f"{typed}\t\n".encode())
-        words = _until(terminal, r"WORDS(<.*>)\n")
+        printed = _until(terminal, r"WORDS(<.*>)\n")
         os.write(terminal, b"exit\n")
-        return re.findall(r"<([^<>]*)>", words)[-1]
+        return re.findall(r"<([^<>]*)>", printed)[-1]
     finally:
         os.close(terminal)
         os.waitpid(pid, 0)
@@ -101,8 +101,8 @@ def _until(terminal: int, pattern: str) -> str:
 @pytest.mark.parametrize("name", ["bash", "zsh"])
 def test_bash_and_zsh(home: Path, name: str, typed: str) -> None:
     command = [shell(name), "--norc" if name == "bash" else "-f", "-i"]
-    word = last_word_after_tab(command, home, name, typed.replace("KUBE", f"{home}/kube"))
-    assert word.rstrip("/") == TYPED.get(typed, BUNDLE)
+    completed = last_word_after_tab(command, home, name, typed.replace("KUBE", f"{home}/kube"))
+    assert completed.rstrip("/") == TYPED.get(typed, BUNDLE)
 
 
 @pytest.mark.parametrize("typed", [*TYPED, FILE])

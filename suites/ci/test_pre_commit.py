@@ -51,24 +51,24 @@ def checkout(pre_commit: str, published: Path, tmp_path_factory: pytest.TempPath
 
 
 def test_try_repo(checkout: Checkout) -> None:
-    code, said = checkout("try-repo", str(checkout.published), "whysync-lint", "--all-files")
-    assert code == 1, said
-    assert "hook id: whysync-lint" in said
-    assert "unknown_field" in said
+    code, output = checkout("try-repo", str(checkout.published), "whysync-lint", "--all-files")
+    assert code == 1, output
+    assert "hook id: whysync-lint" in output
+    assert "unknown_field" in output
 
 
 def test_changed_files(checkout: Checkout) -> None:
-    code, said = checkout.run("whysync-lint-changed", "--files", "apps/shop/config.yaml")
-    assert code == 0, said
-    code, said = checkout.run("whysync-lint-changed", "--files", "apps/other/wrong.yaml")
-    assert code == 1, said
+    code, output = checkout.run("whysync-lint-changed", "--files", "apps/shop/config.yaml")
+    assert code == 0, output
+    code, output = checkout.run("whysync-lint-changed", "--files", "apps/other/wrong.yaml")
+    assert code == 1, output
     assert "no files to check" in checkout.run("whysync-lint-changed", "--files", "README.md")[1]
 
 
 def test_before_a_push(checkout: Checkout) -> None:
-    code, said = checkout.run("whysync-plan", "--hook-stage", "pre-push", "--all-files")
-    assert code == 1, said
-    assert "Would fail." in said
+    code, output = checkout.run("whysync-plan", "--hook-stage", "pre-push", "--all-files")
+    assert code == 1, output
+    assert "Would fail." in output
     checkout.machine.mend()
-    code, said = checkout.run("whysync-plan", "--hook-stage", "pre-push", "--all-files")
-    assert code == 0, said
+    code, output = checkout.run("whysync-plan", "--hook-stage", "pre-push", "--all-files")
+    assert code == 0, output

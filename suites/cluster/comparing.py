@@ -14,7 +14,9 @@ def differences(real: Object, model: Object) -> list[str]:
     if real.get("code") == model.get("code") and _same_causes(real, model):
         return []
     if real.get("code") != model.get("code"):
-        return [f"code: real {real.get('code')} {_said(real)}, model {model.get('code')} {_said(model)}"]
+        return [
+            f"code: real {real.get('code')} {_message(real)}, model {model.get('code')} {_message(model)}"
+        ]
     return list(_walk(real, model, ""))
 
 
@@ -32,16 +34,16 @@ def _sorted(causes: Json) -> list[str]:
     return sorted(json.dumps(cause, sort_keys=True) for cause in items(causes))
 
 
-def _said(seen: Object) -> str:
-    result = fields(seen.get("status")).get("message") or seen.get("text") or ""
+def _message(answer: Object) -> str:
+    result = fields(answer.get("status")).get("message") or answer.get("text") or ""
     return _shown(result)
 
 
-def _walk(real: Json, model: Json, where: str) -> list[str]:
+def _walk(real: Json, model: Json, path: str) -> list[str]:
     if isinstance(real, dict) and isinstance(model, dict):
         result: list[str] = []
         for key in sorted({*real, *model}):
-            inner = f"{where}.{key}" if where else key
+            inner = f"{path}.{key}" if path else key
             if key not in model:
                 result.append(f"{inner}: only real: {_shown(real[key])}")
             elif key not in real:
@@ -52,12 +54,12 @@ def _walk(real: Json, model: Json, where: str) -> list[str]:
     if isinstance(real, list) and isinstance(model, list) and len(real) == len(model):
         return [
             problem
-            for at, (one, other) in enumerate(zip(real, model, strict=True))
-            for problem in _walk(one, other, f"{where}[{at}]")
+            for at, (real_item, model_item) in enumerate(zip(real, model, strict=True))
+            for problem in _walk(real_item, model_item, f"{path}[{at}]")
         ]
     if real == model and isinstance(real, bool) == isinstance(model, bool):
         return []
-    return [f"{where}: real {_shown(real)}, model {_shown(model)}"]
+    return [f"{path}: real {_shown(real)}, model {_shown(model)}"]
 
 
 def _shown(value: Json, limit: int = 700) -> str:

@@ -100,10 +100,10 @@ class Conversation:
         return Compared(at=at, verb=step.request.verb, path=step.request.path, problems=tuple(result))
 
 
-def held(real: Cluster, told: Case, namespace: str) -> Iterator[Compared]:
+def held(real: Cluster, case: Case, namespace: str) -> Iterator[Compared]:
     talk = Conversation(real, namespace)
-    for number, step in enumerate(told.steps):
-        yield talk.compare(step, f"{told.id}#{number}")
+    for number, step in enumerate(case.steps):
+        yield talk.compare(step, f"{case.id}#{number}")
 
 
 def namespace_of(name: str) -> Request:

@@ -26,9 +26,9 @@ class Described:
     """By path, with dots."""
 
 
-def _pools(**told: str) -> dict[str, tuple[Json, ...]]:
+def _pools(**values_by_path: str) -> dict[str, tuple[Json, ...]]:
     """`spec__replicas="[1, 3]"` is the path `spec.replicas` with two values."""
-    return {name.replace("__", "."): tuple(items(tree(values))) for name, values in told.items()}
+    return {name.replace("__", "."): tuple(items(tree(values))) for name, values in values_by_path.items()}
 
 
 _META = {
@@ -166,8 +166,8 @@ KINDS: dict[str, Described] = {
 }
 
 
-def _put_at(target: Object, where: str, value: Json) -> None:
-    *parents, last = where.split(".")
+def _put_at(target: Object, field_path: str, value: Json) -> None:
+    *parents, last = field_path.split(".")
     for step in parents:
         inner = target.get(step)
         if not isinstance(inner, dict):
@@ -181,20 +181,20 @@ def written(draw: st.DrawFn, kind: Described, *, nulls: bool = False, whole: boo
     """A part of an object, or with `whole` a valid one."""
     chosen = draw(st.lists(st.sampled_from(sorted(kind.pools)), max_size=3, unique=True))
     result: Object = copy_object(kind.least) if whole else {}
-    for where in chosen:
-        values: tuple[Json, ...] = (*kind.pools[where], None) if nulls else kind.pools[where]
-        _put_at(result, where, draw(st.sampled_from(values)))
+    for field_path in chosen:
+        values: tuple[Json, ...] = (*kind.pools[field_path], None) if nulls else kind.pools[field_path]
+        _put_at(result, field_path, draw(st.sampled_from(values)))
     return result
 
 
 @st.composite
 def _json_patch(draw: st.DrawFn, kind: Described) -> Json:
-    where = draw(st.sampled_from(sorted(kind.pools)))
-    at = "/" + where.replace(".", "/")
+    field_path = draw(st.sampled_from(sorted(kind.pools)))
+    at = "/" + field_path.replace(".", "/")
     verb = draw(st.sampled_from(("add", "replace", "remove", "test")))
     if verb == "remove":
         return [{"op": verb, "path": at}]
-    return [{"op": verb, "path": at, "value": draw(st.sampled_from(kind.pools[where]))}]
+    return [{"op": verb, "path": at, "value": draw(st.sampled_from(kind.pools[field_path]))}]
 
 
 @st.composite
@@ -209,9 +209,9 @@ def _step(draw: st.DrawFn, kind: Described) -> Step:
             return ssa(draw(written(kind, whole=True)), manager, force=force, dry_run=dry_run)
         case "part":
             identity: Object = {key: kind.least[key] for key in ("apiVersion", "kind")}
-            part = draw(written(kind))
-            meta: Object = {**fields(part.get("metadata")), **fields(kind.least["metadata"])}
-            return ssa({**identity, **part, "metadata": meta}, manager, dry_run=dry_run)
+            partial = draw(written(kind))
+            meta: Object = {**fields(partial.get("metadata")), **fields(kind.least["metadata"])}
+            return ssa({**identity, **partial, "metadata": meta}, manager, dry_run=dry_run)
         case "put":
             return put(draw(written(kind, whole=True)), manager=manager, dry_run=dry_run)
         case "apply":

@@ -34,14 +34,14 @@ class Eyes:
         self._versions: dict[str, list[str]] = {}
 
     def see(self, answer: Answer) -> Object:
-        seen: Object = {"code": answer.code}
+        result: Object = {"code": answer.code}
         body = answer.body
         if body is None:
-            return {**seen, "text": self._text(answer.text)}
+            return {**result, "text": self._text(answer.text)}
         if body.get("kind") == "Status" and body.get("apiVersion") == "v1":
-            kept = {key: body.get(key) for key in ("status", "reason", "message", "details") if key in body}
-            return {**seen, "status": self._walked(kept)}
-        return {**seen, "object": self._object(body)}
+            status = {key: body.get(key) for key in ("status", "reason", "message", "details") if key in body}
+            return {**result, "status": self._walked(status)}
+        return {**result, "object": self._object(body)}
 
     def _object(self, body: Object) -> Json:
         if isinstance(body.get("items"), list) and "metadata" in body:
@@ -60,10 +60,10 @@ class Eyes:
         self._meet(text(meta.get("uid")), name)
         uid, version = text(meta.get("uid")), text(meta.get("resourceVersion"))
         if version:
-            seen = self._versions.setdefault(uid, [])
-            if version not in seen:
-                seen.append(version)
-            meta["resourceVersion"] = f"<version {seen.index(version)}>"
+            versions = self._versions.setdefault(uid, [])
+            if version not in versions:
+                versions.append(version)
+            meta["resourceVersion"] = f"<version {versions.index(version)}>"
         if isinstance(meta.get("managedFields"), list):
             meta["managedFields"] = sorted(items(meta["managedFields"]), key=_rank)
         return self._walked({**body, "metadata": meta} if "metadata" in body else body)
@@ -91,20 +91,20 @@ class Eyes:
         for own, common in self._names.items():
             if own in message:
                 message = message.replace(own, common)
-        message = _UUID.sub(lambda found: self._ids.get(found[0], "<id>"), message)
+        message = _UUID.sub(lambda match: self._ids.get(match[0], "<id>"), message)
         message = _ADDRESS.sub("<address>", message)
         message = _SCHEME.sub("in scheme \\1<scheme>", message)
         message = _VERSION.sub(r"\1<version>", message)
         return _TIME.sub(_recent, message)
 
 
-def _recent(found: re.Match[str]) -> str:
+def _recent(match: re.Match[str]) -> str:
     """A time around now is the server's; any other came from a request."""
     try:
-        result = datetime.fromisoformat(found[0])
+        result = datetime.fromisoformat(match[0])
     except ValueError:
-        return found[0]
-    return "<now>" if abs(result - datetime.now(UTC)) < timedelta(days=1) else found[0]
+        return match[0]
+    return "<now>" if abs(result - datetime.now(UTC)) < timedelta(days=1) else match[0]
 
 
 def _rank(entry: Json) -> tuple[str, ...]:

@@ -26,7 +26,9 @@ def _settled(*bodies: Object) -> tuple[Step, ...]:
 def quota(hard: str) -> tuple[Step, ...]:
     """A quota whose use is told, as its controller would."""
     body = obj("v1/ResourceQuota q", f"spec: {{hard: {hard}}}")
-    used = "{" + ", ".join(f"{part.split(':')[0].strip()}: '0'" for part in hard.strip("{}").split(",")) + "}"
+    used = (
+        "{" + ", ".join(f"{limit.split(':')[0].strip()}: '0'" for limit in hard.strip("{}").split(",")) + "}"
+    )
     return (create(body), patch("merge", body, f"status: {{hard: {hard}, used: {used}}}", "status"))
 
 

@@ -24,8 +24,15 @@ class Answering:
     def __init__(self, home: Path) -> None:
         key, certificate = home / "webhook.key", home / "webhook.crt"
         request = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1")
-        named = ("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate))
-        subprocess.run(["openssl", *request, *named], check=True, capture_output=True)
+        output_flags = (
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+        )
+        subprocess.run(["openssl", *request, *output_flags], check=True, capture_output=True)
         self.judges: dict[str, Judge] = {}
         self._ca = base64.b64encode(certificate.read_bytes()).decode()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -43,8 +50,8 @@ class Answering:
         """The same configuration, with this server behind all its webhooks."""
         body = copy_object(configuration)
         for hook in map(fields, items(body.get("webhooks"))):
-            where = f"https://127.0.0.1:{self._server.server_address[1]}/{text(hook.get('name'))}"
-            hook["clientConfig"] = {"url": where, "caBundle": self._ca}
+            url = f"https://127.0.0.1:{self._server.server_address[1]}/{text(hook.get('name'))}"
+            hook["clientConfig"] = {"url": url, "caBundle": self._ca}
         return body
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
@@ -67,8 +74,8 @@ class Answering:
         return Handler
 
 
-def _reviewed(asked: Object, judge: Judge | None) -> Object:
-    request = fields(asked.get("request"))
+def _reviewed(review: Object, judge: Judge | None) -> Object:
+    request = fields(review.get("request"))
     answer: Object = {"uid": request.get("uid"), "allowed": True}
     before = fields(request.get("object"))
     try:

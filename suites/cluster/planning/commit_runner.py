@@ -125,7 +125,7 @@ class CommitRunner:
 
     def done(self, commit: Commit, *, facts: list[Snapshot] | None = None) -> Outcome:
         """What then happens; `facts` gets what is known of the cluster right before."""
-        there = [self._put(item) for item in (_namespace(commit), _CLASS, *self.granted)]
+        existing = [self._put(item) for item in (_namespace(commit), _CLASS, *self.granted)]
 
         def between(application: Object) -> list[Object]:
             come = [self._put(item) for item in commit.around]
@@ -139,7 +139,7 @@ class CommitRunner:
             self._real,
             commit.application,
             commit.head,
-            there=there,
+            there=existing,
             before=commit.base,
             between=between,
         )
@@ -168,10 +168,10 @@ class CommitRunner:
     def _put(self, obj: Object) -> Object:
         kinds = {(kind.api_version, kind.kind): kind for kind in self._real.kinds()}
         kind = kinds[text(obj.get("apiVersion")), text(obj.get("kind"))]
-        place = text(dig(obj, "metadata", "namespace"))
-        answer = self._real.send(Request(verb="create", path=kind.collection(place), body=obj))
+        namespace = text(dig(obj, "metadata", "namespace"))
+        answer = self._real.send(Request(verb="create", path=kind.collection(namespace), body=obj))
         assert answer.ok or answer.code == 409, answer
-        path = kind.path(place, text(dig(obj, "metadata", "name")))
+        path = kind.path(namespace, text(dig(obj, "metadata", "name")))
         if obj.get("status"):
             change: Object = {"status": obj["status"]}
             self._real.send(Request(verb="merge-patch", path=f"{path}/status", body=change))
@@ -179,9 +179,9 @@ class CommitRunner:
 
 
 def _namespace(commit: Commit) -> Object:
-    made = _object("Namespace", commit.namespace)
-    made["metadata"] = {"name": commit.namespace, "labels": {**dict(commit.labels)}}
-    return made
+    body = _object("Namespace", commit.namespace)
+    body["metadata"] = {"name": commit.namespace, "labels": {**dict(commit.labels)}}
+    return body
 
 
 def _object(kind: str, name: str) -> Object:

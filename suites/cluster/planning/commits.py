@@ -83,7 +83,7 @@ AROUND: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 
 
 def around(name: str, namespace: str) -> list[Object]:
-    return [made(what, rest, namespace) for what, rest in AROUND[name]]
+    return [made(header, rest, namespace) for header, rest in AROUND[name]]
 
 
 @st.composite
@@ -97,7 +97,7 @@ def commits(draw: st.DrawFn, cluster: PlannedCluster, namespace: str) -> Commit:
     )
     drawn = _Drawn(draw, own)
     base, head = drawn.base, drawn.head
-    chosen = draw(st.lists(st.sampled_from(SERVED), min_size=2, max_size=6, unique_by=lambda one: one.id))
+    chosen = draw(st.lists(st.sampled_from(SERVED), min_size=2, max_size=6, unique_by=lambda piece: piece.id))
     if draw(st.integers(0, 11)) == 0:
         chosen.append(draw(st.sampled_from(ABSENT)))
     for number, piece in enumerate(chosen):
@@ -153,10 +153,10 @@ class _Drawn:
 
 def _marked(obj: Object, marks: Object) -> Object:
     meta = fields(obj.get("metadata"))
-    given = meta.get("annotations")
-    if not marks or (given is not None and not isinstance(given, dict)):
+    annotations = meta.get("annotations")
+    if not marks or (annotations is not None and not isinstance(annotations, dict)):
         return obj
-    return {**obj, "metadata": {**meta, "annotations": {**marks, **fields(given)}}}
+    return {**obj, "metadata": {**meta, "annotations": {**marks, **fields(annotations)}}}
 
 
 def _resource(definition: Object, name: str, rest: str) -> Object:
@@ -183,34 +183,34 @@ def _pooled(draw: st.DrawFn, kind: Described, name: str) -> tuple[Object | None,
 
 def _mangled(draw: st.DrawFn, obj: Object) -> Object:
     """One field under another name, of another type, or left out."""
-    places = sorted(_places(obj.get("spec"), ("spec",))) or [("metadata", "labels")]
-    where = draw(st.sampled_from(places))
+    paths = sorted(_paths(obj.get("spec"), ("spec",))) or [("metadata", "labels")]
+    path = draw(st.sampled_from(paths))
     parent: Json = obj
-    for step in where[:-1]:
+    for step in path[:-1]:
         parent = items(parent)[int(step)] if isinstance(parent, list) else fields(parent).get(step)
-    if not isinstance(parent, dict) or where[-1] not in parent:
+    if not isinstance(parent, dict) or path[-1] not in parent:
         return obj
-    value = parent[where[-1]]
+    value = parent[path[-1]]
     match draw(st.sampled_from(("renamed", "retyped", "gone", "null"))):
         case "renamed":
-            del parent[where[-1]]
-            parent[f"{where[-1]}s"] = value
+            del parent[path[-1]]
+            parent[f"{path[-1]}s"] = value
         case "gone":
-            del parent[where[-1]]
+            del parent[path[-1]]
         case "null":
-            parent[where[-1]] = None
+            parent[path[-1]] = None
         case _:
             retyped: dict[type, Json] = {int: str(value), str: 7, bool: "yes", list: {"a": "b"}, dict: ["a"]}
-            parent[where[-1]] = retyped.get(type(value), "x")
+            parent[path[-1]] = retyped.get(type(value), "x")
     return obj
 
 
-def _places(value: Json, at: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _paths(value: Json, at: tuple[str, ...]) -> list[tuple[str, ...]]:
     if isinstance(value, dict):
         result = [(*at, key) for key in value]
-        return result + [place for key, item in value.items() for place in _places(item, (*at, key))]
+        return result + [path for key, item in value.items() for path in _paths(item, (*at, key))]
     if isinstance(value, list):
-        return [place for number, item in enumerate(value) for place in _places(item, (*at, str(number)))]
+        return [path for number, item in enumerate(value) for path in _paths(item, (*at, str(number)))]
     return []
 
 

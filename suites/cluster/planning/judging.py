@@ -116,5 +116,5 @@ class Score:
             yield f"  not tried: {why}: {names}"
 
 
-def _share(part: int, whole: int) -> str:
-    return f" ({100 * part / whole:.1f} %)" if whole else ""
+def _share(count: int, total: int) -> str:
+    return f" ({100 * count / total:.1f} %)" if total else ""

@@ -31,17 +31,17 @@ class Piece:
         return before, made(f"{self.kind} {name}", self.head, namespace)
 
 
-def made(what: str, rest: str, namespace: str) -> Object:
-    kind, _, name = what.partition(" ")
+def made(header: str, rest: str, namespace: str) -> Object:
+    kind, _, name = header.partition(" ")
     api_version, _, kind = kind.rpartition("/")
     if not kind_of(api_version, kind).namespaced:
         name = f"{namespace}-{name}"
     filled = fields(tree(rest.replace("NS", namespace).replace("$N", name)))
-    named: Object = {"name": name, **fields(filled.get("metadata"))}
+    metadata: Object = {"name": name, **fields(filled.get("metadata"))}
     if kind == "CustomResourceDefinition":
         plural, group = dig(filled, "spec", "names", "plural"), dig(filled, "spec", "group")
-        named["name"] = text(fields(filled.get("metadata")).get("name")) or f"{text(plural)}.{text(group)}"
-    return {"apiVersion": api_version, "kind": kind, **filled, "metadata": named}
+        metadata["name"] = text(fields(filled.get("metadata")).get("name")) or f"{text(plural)}.{text(group)}"
+    return {"apiVersion": api_version, "kind": kind, **filled, "metadata": metadata}
 
 
 _C = "containers: [{name: c, image: 'a:1'}]"

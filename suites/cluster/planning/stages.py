@@ -117,16 +117,16 @@ def _is_of(act: object, url: str, scenario: Scenario) -> bool:
 
 
 def _files(commits: Iterable[Commit]) -> dict[str, str]:
-    """What a tool renders a folder to stands there instead of what it is made from."""
+    """Files of the commits; a rendered folder has the rendered manifests instead of its sources."""
     files: dict[str, str] = {}
     rendered: dict[str, str] = {}
     for commit in commits:
         files |= commit.files
-        for gone in commit.removes:
+        for removed in commit.removes:
             files = {
                 path: value
                 for path, value in files.items()
-                if path != gone and not path.startswith(f"{gone.rstrip('/')}/")
+                if path != removed and not path.startswith(f"{removed.rstrip('/')}/")
             }
         for path, rendering in commit.renders.items():
             if rendering.error:
@@ -152,9 +152,9 @@ def _touched(files: dict[str, str]) -> dict[str, str]:
 
 
 def application_file(stage: Stage) -> str:
-    """As it stands in Git: without a status."""
-    kept: Object = {
+    """The Application as declared in Git, without a status."""
+    declared: Object = {
         key: value for key, value in stage.application.items() if key in ("apiVersion", "kind", "spec")
     }
     meta = {"name": stage.name.partition("/")[2], "namespace": stage.name.partition("/")[0]}
-    return yaml.dump({**kept, "metadata": {**meta}})
+    return yaml.dump({**declared, "metadata": {**meta}})

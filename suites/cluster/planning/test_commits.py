@@ -64,9 +64,9 @@ def test_the_command_line_says_the_same(runner: CommitRunner, names: Iterator[st
     base: list[Object] = [before for before, _ in result if before is not None]
     commit = Commit(namespace=namespace, head=[after for _, after in result], base=base)
     real = runner.done(commit)
-    code, said = runner.revision(commit)
+    code, document = runner.revision(commit)
     assert code == 1
-    (app,) = items(dig(said, "plan", "apps"))
+    (app,) = items(dig(document, "plan", "apps"))
     run = next(fields(run) for run in items(dig(app, "runs")) if dig(run, "cluster") == "base")
     failed = {
         (text(dig(item, "ref", "kind")), text(dig(item, "ref", "name"))): text(dig(item, "note"))

@@ -38,16 +38,16 @@ from whysync.proofs.partial_objects import AssumedCrds
 
 @pytest.fixture(scope="session")
 def server(real: Cluster) -> RealCluster:
-    made = RealCluster(real)
-    made.install()
-    return made
+    cluster = RealCluster(real)
+    cluster.install()
+    return cluster
 
 
 @pytest.fixture(scope="session")
 def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Answering]:
-    made = Answering(tmp_path_factory.mktemp("webhooks"))
-    yield made
-    made.close()
+    webhooks = Answering(tmp_path_factory.mktemp("webhooks"))
+    yield webhooks
+    webhooks.close()
 
 
 @pytest.mark.parametrize("scenario", names())
