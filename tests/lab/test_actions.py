@@ -83,15 +83,15 @@ def test_a_cluster_that_does_not_answer_makes_the_app_unknown_until_it_does() ->
 
 
 @pytest.mark.parametrize(
-    ("happens", "told"),
+    ("happens", "message"),
     [
         ("- {at: 2m, controller: halts}", "controller cannot be 'halts'"),
         ("- {at: 2m, delete_branch: {}}", "branch is missing"),
         ("- {at: 2m, api_server: {errror: x}}", "no field 'errror'"),
     ],
 )
-def test_what_is_not_understood_is_told(happens: str, told: str) -> None:
-    with pytest.raises(WhysyncError, match=told):
+def test_an_unknown_action_is_an_error(happens: str, message: str) -> None:
+    with pytest.raises(WhysyncError, match=message):
         played(happens)
 
 

@@ -46,7 +46,7 @@ def test_the_good_one_is_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "why"),
+    ("change", "problem_text", "why"),
     [
         (
             ("ends: 1m", "ends: 1m\nexpcet: {}"),
@@ -156,10 +156,12 @@ def test_the_good_one_is_good() -> None:
         ),
     ],
 )
-def test_a_mistake_is_told_with_its_place(change: tuple[str, str], what: str, why: str) -> None:
+def test_a_mistake_is_reported_with_its_location(
+    change: tuple[str, str], problem_text: str, why: str
+) -> None:
     assert change[0] in GOOD
     problem = problem_of(GOOD.replace(*change, 1))
-    assert what in problem.what
+    assert problem_text in problem.what
     assert why in problem.why
     assert problem.next, "what to do"
 
@@ -210,9 +212,9 @@ def test_no_tree_gives_more_than_an_error(tree: Json) -> None:
 
 @settings(max_examples=60)
 @given(st.sampled_from(names()), st.integers(0, 10_000), st.sampled_from("[]{}:-|>*&!\n\t 0x"))
-def test_no_letter_gives_more_than_an_error(name: str, place: int, letter: str) -> None:
+def test_no_letter_gives_more_than_an_error(name: str, position: int, letter: str) -> None:
     text = built_in(name).text
-    at = place % len(text)
+    at = position % len(text)
     _read(text[:at] + letter + text[at + 1 :])
 
 

@@ -89,7 +89,7 @@ def test_until_ends_earlier(whysync: Whysync) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "expected"),
     [
         (("lab",), "the following arguments are required"),
         (("lab", "play"), "invalid choice: 'play'"),
@@ -103,10 +103,10 @@ def test_until_ends_earlier(whysync: Whysync) -> None:
         (("lab", "run", "quota", "--bundle", "/dev/null/x"), "the bundle cannot be written"),
     ],
 )
-def test_mistakes_are_told_kindly(arguments: tuple[str, ...], says: str, whysync: Whysync) -> None:
+def test_mistakes_are_usage_errors(arguments: tuple[str, ...], expected: str, whysync: Whysync) -> None:
     result = whysync(*arguments)
     assert result.code == 2
-    assert says in result.err
+    assert expected in result.err
     assert "Traceback" not in result.err
 
 
@@ -238,8 +238,8 @@ def test_a_scenario_may_end_without_an_application(whysync: Whysync, tmp_path: P
     assert json.loads(whysync("lab", "run", str(mine), "-o", "json").out)["apps"] == []
     assert whysync("lab", "test", str(mine)).code == 0
     mine.write_text(DELETED.replace("argocd app delete shop", "argocd app get shop"))
-    told = whysync("lab", "test", str(mine))
-    assert (told.code, "shop: it is still there" in told.out) == (1, True)
+    failed = whysync("lab", "test", str(mine))
+    assert (failed.code, "shop: it is still there" in failed.out) == (1, True)
 
 
 def test_the_picture_knows_hooks_without_a_name(whysync: Whysync, tmp_path: Path) -> None:

@@ -77,13 +77,13 @@ def up_to_the_answers(out: str) -> str:
     """The story, the picture, each app's first lines: how findings are laid out has goldens of its own."""
     lines = out.split("\n")
     first = next(at for at, line in enumerate(lines) if line[:2] in MARKS)
-    kept = lines[:first]
+    selected = lines[:first]
     inside = False
     for line in lines[first:]:
         inside = line[:2] in MARKS or (inside and bool(line))
         if inside:
-            kept.append(line)
-    return "\n".join(kept) + "\n"
+            selected.append(line)
+    return "\n".join(selected) + "\n"
 
 
 def _is_quiet(name: str) -> bool:
@@ -148,27 +148,27 @@ WRONG_EXPECTATIONS = {
 
 
 def with_wrong_expectation(right: str) -> tuple[str, str]:
-    """The text of a scenario, and what is to be told of it."""
-    wrong, told = WRONG_EXPECTATIONS[right]
+    """The text of a scenario with a wrong expectation, and the message about it."""
+    wrong, message = WRONG_EXPECTATIONS[right]
     text = built_in("hpa-loop").text
     assert f"  {right.strip()}\n" in text
-    return text.replace(f"  {right.strip()}\n", f"  {wrong}\n"), f"my-api-service: {told}"
+    return text.replace(f"  {right.strip()}\n", f"  {wrong}\n"), f"my-api-service: {message}"
 
 
 @pytest.mark.parametrize("right", WRONG_EXPECTATIONS)
 def test_a_wrong_expectation_is_found(right: str) -> None:
-    text, told = with_wrong_expectation(right)
+    text, message = with_wrong_expectation(right)
     mine = scenario_from(text, name="mine", origin="mine.yaml")
-    assert differences(mine, diagnosed("hpa-loop")) == [told]
+    assert differences(mine, diagnosed("hpa-loop")) == [message]
 
 
-def test_a_wrong_expectation_is_told(whysync: Whysync, tmp_path: Path) -> None:
-    text, told = with_wrong_expectation("safety: unsafe")
+def test_a_wrong_expectation_is_reported(whysync: Whysync, tmp_path: Path) -> None:
+    text, message = with_wrong_expectation("safety: unsafe")
     mine = tmp_path / "mine.yaml"
     mine.write_text(text)
     for command in (("lab", "test", str(mine)), ("lab", "run", str(mine), "--check")):
         result = whysync(*command, COLUMNS="200")
-        assert (result.code, told in result.out) == (1, True), result.out
+        assert (result.code, message in result.out) == (1, True), result.out
 
 
 def test_what_a_proof_assumed_must_be_expected() -> None:
@@ -176,8 +176,8 @@ def test_what_a_proof_assumed_must_be_expected() -> None:
     (expected,) = scenario.expects
     assert expected.fix is not None
     quiet = replace(scenario, expects=(replace(expected, fix=replace(expected.fix, why=None)),))
-    (told,) = differences(quiet, diagnosed("missing-service-account"))
-    assert "why of the first fix is 'assumes that registry" in told
+    (difference,) = differences(quiet, diagnosed("missing-service-account"))
+    assert "why of the first fix is 'assumes that registry" in difference
 
 
 def test_no_secret_leaves_the_lab(tmp_path: Path, whysync: Whysync) -> None:

@@ -63,13 +63,15 @@ def test_what_a_check_offers_silences_it(
     offered = [finding for finding in before.findings if finding.fixes]
     for file in tree.files:
         own = [
-            one for one in offered if one.path == file.path and any(fix.keeps_meaning for fix in one.fixes)
+            candidate
+            for candidate in offered
+            if candidate.path == file.path and any(fix.keeps_meaning for fix in candidate.fixes)
         ]
         text, done = fixed(file, own)
         Path(file.path).write_text(text)
         assert text.count("#") == file.text.count("#"), "comments stay"
         after = {key_of(finding) for finding in lint([file.path], rules=(check,))[0].findings}
-        assert not after & {key_of(one) for one in done}
+        assert not after & {key_of(candidate) for candidate in done}
 
 
 @pytest.mark.parametrize("check", lint_rules(), ids=lambda check: check.id)

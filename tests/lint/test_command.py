@@ -39,7 +39,7 @@ spec:
 
 
 @pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -54,13 +54,13 @@ def test_good_files_are_quiet(whysync: Whysync) -> None:
     assert (result.code, result.out) == (0, "✓ nothing found: 1 object in 1 file\n")
 
 
-def test_bad_files_say_where_what_and_how_to_mend_it(whysync: Whysync) -> None:
+def test_bad_files_report_location_problem_and_fix(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
     result = whysync("lint")
     assert result.code == 1
     assert "a.yaml" in result.out
-    told = " ".join(result.out.split())  # however wide the terminal
-    assert "7 critical metadata.annotations.argocd.argoproj.io/sync-wave must be a string" in told
+    output = " ".join(result.out.split())  # however wide the terminal
+    assert "7 critical metadata.annotations.argocd.argoproj.io/sync-wave must be a string" in output
     assert "put it in quotes" in result.out
     assert result.out.endswith("✗ 2 critical: 1 object in 1 file\n")
 
@@ -163,7 +163,7 @@ def test_a_suppression_with_a_reason_counts(written: str, whysync: Whysync) -> N
     assert result.code == 0
     document = json.loads(result.out)
     assert document["findings"] == []
-    assert [one["check"] for one in document["suppressed"]] == ["image_without_fixed_tag"]
+    assert [entry["check"] for entry in document["suppressed"]] == ["image_without_fixed_tag"]
     assert "toy" in document["suppressed"][0]["reason"]
 
 
@@ -183,8 +183,10 @@ def test_the_configuration_sets_severities_for_paths_and_leaves_folders_out(whys
         "  severities: {image_without_fixed_tag: critical}\n"
         '  paths: [{path: "dev/**", severities: {image_without_fixed_tag: "off"}}]\n'
     )
-    told = [(finding["path"], finding["severity"]) for finding in findings(whysync("lint", "-o", "json").out)]
-    assert told == [("prod/a.yaml", "critical")]
+    reported = [
+        (finding["path"], finding["severity"]) for finding in findings(whysync("lint", "-o", "json").out)
+    ]
+    assert reported == [("prod/a.yaml", "critical")]
 
 
 SINCE_1_34 = """\
@@ -203,8 +205,10 @@ def test_the_version_of_kubernetes_says_which_fields_there_are(whysync: Whysync)
     assert whysync("lint", "--kubernetes-version", "v1.34.1").code == 0
     result = whysync("lint", "--kubernetes-version", "1.30")
     assert result.code == 1
-    told = " ".join(result.out.split())
-    assert '"spec.hostnameOverride" of Pod exists only since Kubernetes 1.34, but the target is 1.30' in told
+    output = " ".join(result.out.split())
+    assert (
+        '"spec.hostnameOverride" of Pod exists only since Kubernetes 1.34, but the target is 1.30' in output
+    )
 
 
 @pytest.mark.parametrize(("version", "which"), [("1.20", "begin"), ("1.99", "end")])
@@ -232,8 +236,8 @@ def test_crds_from_elsewhere(whysync: Whysync) -> None:
     Path("app").mkdir()
     Path("app/a.yaml").write_text(widget)
     assert "no schema for example.com/v1 Widget" in whysync("lint", "app").out
-    told = findings(whysync("lint", "app", "--crds", "crds", "-o", "json").out)
-    assert [one["check"] for one in told] == ["unknown_field"]
+    reported = findings(whysync("lint", "app", "--crds", "crds", "-o", "json").out)
+    assert [finding["check"] for finding in reported] == ["unknown_field"]
 
 
 def test_the_list_and_the_pages_of_checks(whysync: Whysync) -> None:
@@ -255,19 +259,21 @@ def test_values_of_secrets_are_never_shown(whysync: Whysync) -> None:
             assert secret not in result.out + result.err
 
 
-def test_odd_files_are_clear_answers(whysync: Whysync, here: Path) -> None:
+def test_odd_files_are_clear_answers(whysync: Whysync, workdir: Path) -> None:
     Path("binary.yaml").write_bytes(bytes(range(256)) * 50)
     Path("deep.json").write_text('{"kind": ' + "[" * 5_000 + "]" * 5_000 + "}")
     Path("outside.yaml").symlink_to("/etc/hostname")
-    Path("loop").symlink_to(here)
+    Path("loop").symlink_to(workdir)
     os.mkfifo("pipe.yaml")
     Path("a").mkdir()
     Path("b").mkdir()
     Path("a/kustomization.yaml").write_text("resources: [../b]\n")
     Path("b/kustomization.yaml").write_text("resources: [../a]\n")
     result = whysync("lint", "--no-render", "-o", "json")
-    told = findings(result.out)
-    assert [(one["check"], one["path"]) for one in told] == [("manifest_yaml_invalid", "deep.json")]
+    reported = findings(result.out)
+    assert [(finding["check"], finding["path"]) for finding in reported] == [
+        ("manifest_yaml_invalid", "deep.json")
+    ]
     assert whysync("lint", "binary.yaml").code == 1
 
 
@@ -276,7 +282,9 @@ def test_a_thousand_names_that_lead_nowhere_take_no_time(whysync: Whysync) -> No
     workload = FLOATS.replace("web:latest", "web:1").replace("name: web}", "name: app-NUMBER}", 1) + volume
     other = GOOD.replace("settings", "app-NUMBER-cfg")
     Path("a.yaml").write_text(
-        "---\n".join(part.replace("NUMBER", f"{n:05d}") for n in range(1_000) for part in (workload, other))
+        "---\n".join(
+            template.replace("NUMBER", f"{n:05d}") for n in range(1_000) for template in (workload, other)
+        )
     )
 
     def lint() -> None:
@@ -287,5 +295,5 @@ def test_a_thousand_names_that_lead_nowhere_take_no_time(whysync: Whysync) -> No
 
 def test_json_on_one_line_is_a_manifest_too(whysync: Whysync) -> None:
     Path("a.json").write_text('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"dta":{}}')
-    told = findings(whysync("lint", "-o", "json").out)
-    assert [(one["check"], one["line"]) for one in told] == [("unknown_field", 1)]
+    reported = findings(whysync("lint", "-o", "json").out)
+    assert [(finding["check"], finding["line"]) for finding in reported] == [("unknown_field", 1)]

@@ -96,7 +96,7 @@ def test_default_values_that_nobody_deploys_weigh_little(
         for finding in lint(["."], render=True)[0].findings
         if finding.rule == "image_without_fixed_tag"
     ]
-    assert [one.severity for one in findings] == [Severity.WARNING]
+    assert [finding.severity for finding in findings] == [Severity.WARNING]
 
 
 @pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")

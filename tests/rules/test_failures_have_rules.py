@@ -48,8 +48,8 @@ def test_every_failure_has_a_rule() -> None:
 
 @pytest.mark.parametrize("name", BELOW_A_WORKLOAD)
 def test_what_a_pod_reports_explains_its_workload(name: str) -> None:
-    words = BELOW_A_WORKLOAD[name]
-    assert [type(failure).__name__ for failure in understand(words).failures] == [name]
+    message = BELOW_A_WORKLOAD[name]
+    assert [type(failure).__name__ for failure in understand(message).failures] == [name]
     owner: Json = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "uid": "1"}]
     objects: tuple[Object, ...] = (
         {
@@ -71,7 +71,7 @@ def test_what_a_pod_reports_explains_its_workload(name: str) -> None:
             "metadata": {"name": "web-1.1", "namespace": "shop"},
             "type": "Warning",
             "reason": "Unheard",
-            "message": words,
+            "message": message,
             "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web-1"},
         },
     )
@@ -80,5 +80,5 @@ def test_what_a_pod_reports_explains_its_workload(name: str) -> None:
     assert SymptomKind.EVENT in {symptom.kind for symptom in case.symptoms}
     report = diagnose(case, diagnosis_rules())
     assert report.first is not None
-    assert words in report.first.verdict
+    assert message in report.first.verdict
     assert explained_by(report.findings, case.symptoms) == case.symptom_ids

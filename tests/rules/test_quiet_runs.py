@@ -46,8 +46,8 @@ PROJECT: Object = {
 
 def _object(api: str, kind: str, name: str, body: Object, **annotations: str) -> Object:
     marks: Object = {key.replace("_", "-"): value for key, value in annotations.items()}
-    named: Object = {f"argocd.argoproj.io/{key}": value for key, value in marks.items()}
-    metadata: Object = {"name": name, **({"annotations": named} if named else {})}
+    full_annotations: Object = {f"argocd.argoproj.io/{key}": value for key, value in marks.items()}
+    metadata: Object = {"name": name, **({"annotations": full_annotations} if full_annotations else {})}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **body}
 
 
@@ -185,7 +185,7 @@ def _copied(snapshot: Snapshot) -> Snapshot:
         applications=copies(snapshot.applications),
         projects=copies(snapshot.projects),
         settings=copies(snapshot.settings),
-        desired={name: copies(wanted) for name, wanted in snapshot.desired.items()},
+        desired={name: copies(rendered) for name, rendered in snapshot.desired.items()},
         live=copies(snapshot.live),
         events=copies(snapshot.events),
     )
@@ -213,7 +213,7 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     """Ten minutes of an app, with a new commit after five; looked at every few seconds."""
     clock = Clock(START)
     git = GitRepository(url=URL, clock=clock)
-    git.push({"deploy": [part for name in sorted(names) for part in _parts("shop:1")[name]]})
+    git.push({"deploy": [manifest for name in sorted(names) for manifest in _parts("shop:1")[name]]})
     behavior = Behavior(
         pods=(PodBehavior(name="*", start_seconds=2, ready_seconds=ready_seconds),),
         metrics=(Metric(namespace="shop", name="scaled", after_seconds=60, replicas=3),),
@@ -229,7 +229,7 @@ def _alarms_of_a_run(names: set[str], *, automated: Object, ready_seconds: int, 
     )
     for second in range(0, 600, step):
         if second <= 300 < second + step:
-            git.push({"deploy": [part for name in sorted(names) for part in _parts("shop:2")[name]]})
+            git.push({"deploy": [manifest for name in sorted(names) for manifest in _parts("shop:2")[name]]})
         simulation.run(timedelta(seconds=step))
         for alarm in _alarms(snapshot_of(simulation)):
             yield f"{second + step} s: {alarm.cause}: {alarm.verdict}"

@@ -58,6 +58,6 @@ def test_rule_has_a_page_a_case_and_a_near_miss(rule: AnyRule) -> None:
 
 
 def test_no_rule_is_newer_than_the_version_in_which_it_ships() -> None:
-    version = [int(part) for part in __version__.split(".")[:2]]
+    version = [int(number) for number in __version__.split(".")[:2]]
     newer = {rule.id: rule.since for rule in registry() if [*map(int, rule.since.split("."))] > version}
     assert newer == {}

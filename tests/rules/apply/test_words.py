@@ -37,10 +37,10 @@ def test_ten_minutes_are_long_unless_earlier_syncs_took_longer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("age", "words"), [(0, "0 s"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
+    ("age", "expected"), [(0, "0 s"), (119, "119 min"), (120, "2 h"), (2879, "47 h"), (2880, "2 days")]
 )
-def test_ages_are_as_exact_as_a_person_needs(age: int, words: str) -> None:
-    assert age_text(timedelta(minutes=age)) == words
+def test_ages_are_as_exact_as_a_person_needs(age: int, expected: str) -> None:
+    assert age_text(timedelta(minutes=age)) == expected
 
 
 def test_a_root_names_address_and_port() -> None:
@@ -60,13 +60,13 @@ def test_counts() -> None:
 
 
 @given(st.text())
-def test_foreign_words_stay_on_their_line(words: str) -> None:
-    for line in (one_line(words), comment(words), with_comment("kubectl get pods", words)):
+def test_foreign_words_stay_on_their_line(message: str) -> None:
+    for line in (one_line(message), comment(message), with_comment("kubectl get pods", message)):
         assert len(line.splitlines()) <= 1
 
 
 @given(st.text(min_size=1).filter(lambda text: "\0" not in text))
-def test_every_word_of_a_command_survives_a_shell(word: str) -> None:
+def test_every_word_of_a_command_survives_a_shell(argument: str) -> None:
     import shlex
 
-    assert shlex.split(kubectl("get", word)) == ["kubectl", "get", word]
+    assert shlex.split(kubectl("get", argument)) == ["kubectl", "get", argument]
