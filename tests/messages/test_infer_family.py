@@ -11,6 +11,7 @@ from whysync.messages.patterns.apply import SizeLimit, TooLarge
 from whysync.messages.patterns.git import RepoUnreachable
 
 COMPARE = "ComparisonError: "
+TARGET = COMPARE + "Failed to load target state: "
 SOURCE = COMPARE + "Failed to load target state: failed to generate manifest for source 1 of 1: "
 RPC = SOURCE + "rpc error: code = Unknown desc = "
 CACHE = COMPARE + 'Failed to load live state: failed to get cluster info for "https://10.0.0.1": '
@@ -37,7 +38,12 @@ ROWS: list[tuple[str, Family]] = [
     (SOURCE + f"rpc error: code = ResourceExhausted desc = {NEW}", Family.OWN_PROCESS),
     (COMPARE + 'strconv.ParseBool: parsing "yes\\n": invalid syntax', Family.SECRET_MALFORMED),
     (COMPARE + "asn1: structure error", Family.SECRET_MALFORMED),
-    (COMPARE + "json: cannot unmarshal string into Go value of type []string", Family.SETTINGS),
+    (COMPARE + "json: cannot unmarshal string into Go value of type []string", Family.UNWRAPPED),
+    (COMPARE + 'strconv.Atoi: parsing "80,": invalid syntax', Family.UNWRAPPED),
+    (COMPARE + "Secret db, which database.existingSecret names, not found", Family.UNWRAPPED),
+    (COMPARE + f"the chart needs a newer Kubernetes: {NEW}", Family.HELM_TEMPLATE),
+    (TARGET + "json: cannot unmarshal string into Go value of type []string", Family.SETTINGS),
+    (COMPARE + 'secret "creds" not found', Family.CREDENTIAL_SECRET),
     (COMPARE + 'parse "https://git example": net/url: invalid character', Family.SPEC_URL),
     (
         COMPARE + f"failed to convert *unstructured.Unstructured to *v1.Ingress: {NEW}",

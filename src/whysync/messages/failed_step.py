@@ -32,6 +32,7 @@ class Family(StrEnum):
     SPEC_URL = "spec-url"
     SOURCE_FILES = "source-files"
     MANIFESTS = "manifests"
+    UNWRAPPED = "unwrapped"
     # Argo CD itself
     OWN_PROCESS = "own-process"
     SETTINGS = "settings"

@@ -119,12 +119,30 @@ def _of_source(context: Context) -> bool:
 
 
 def _of_settings(context: Context) -> bool:
-    """A bare error in a ComparisonError: Argo CD failed before it asked a repo-server or a cluster."""
+    """Did Argo CD fail before it asked a repo-server or a cluster?"""
+    if {layer.kind for layer in context.layers} == {LayerKind.COMPARISON_ERROR, LayerKind.LOAD_TARGET_STATE}:
+        return True  # settings and Secrets are read before the request to the repo-server
     return context.within(LayerKind.COMPARISON_ERROR, LayerKind.UNKNOWN_ERROR) and not (
         _of_cluster(context)
         or _of_source(context)
         or context.within(LayerKind.DIFF, LayerKind.NORMALIZE, LayerKind.COMPARE_STATES)
     )
+
+
+def _is_unwrapped(context: Context) -> bool:
+    """A ComparisonError without the words that Argo CD puts in front of every error.
+
+    Settings that cannot be read are no condition: `CompareAppState` of Argo CD 3.6 logs them, or puts
+    `Failed to load target state: ` in front. So the beginning was not copied, and most errors are those of
+    the tool that renders the source.
+    """
+    kinds = {layer.kind for layer in context.layers}
+    return LayerKind.COMPARISON_ERROR in kinds and kinds <= _NO_ORIGIN
+
+
+_NO_ORIGIN = frozenset(
+    {LayerKind.COMPARISON_ERROR, LayerKind.LOG, LayerKind.RETRIED, LayerKind.RETRYING, LayerKind.SYNC_ATTEMPT}
+)
 
 
 # --- the command that failed
@@ -219,8 +237,16 @@ def _of_repo_server(context: Context) -> bool:
     return context.scope is Scope.REPO_SERVER
 
 
+def _of_rendering(context: Context) -> bool:
+    return _of_repo_server(context) or _is_unwrapped(context)
+
+
 def _of_controller(context: Context) -> bool:
     return context.scope is Scope.CONTROLLER
+
+
+def _of_controller_itself(context: Context) -> bool:
+    return _of_controller(context) and not _is_unwrapped(context)
 
 
 def _of_controller_or_repository(context: Context) -> bool:
@@ -289,6 +315,15 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
     _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
+    _Class(Family.CREDENTIAL_SECRET, r"^secrets? \S{1,253} not found$", _of_controller),
+    _Class(
+        Family.UNWRAPPED,
+        r"\b(?:secret|configmap)s? .{1,253} not found|^yaml: |json: cannot unmarshal|"
+        r"error (?:unmarshaling json|converting yaml)|unexpected end of json|"
+        r"invalid character .{1,20} looking for|time: (?:invalid|unknown|missing)|error parsing regexp|"
+        r"strconv\.(?!parsebool)\w{1,30}: parsing",  # templates parse numbers, Secrets of Argo CD have flags
+        _is_unwrapped,
+    ),
     _Class(
         Family.CREDENTIAL_SECRET,
         r"\bsecrets? \S{1,253} not found",
@@ -478,16 +513,16 @@ def _cached(context: Context) -> _Sign | None:
 
 _VOCABULARY: tuple[_Class, ...] = (
     _Class(
-        Family.PLUGIN, r"\bcmp\b|cmp-server|plugin|parameters? announcement|match repository", _of_repo_server
+        Family.PLUGIN, r"\bcmp\b|cmp-server|plugin|parameters? announcement|match repository", _of_rendering
     ),
     _Class(
         Family.SIGNATURE,
         r"\b(?:gpg|pgp)\b|gnupg|keyring|(?:commit|tag|revision|git)\b.{0,80}\b(?:signature|signing|signed)\b",
         _of_repo_server,
     ),
-    _Class(Family.KUSTOMIZE, r"kustomiz", _of_repo_server),
-    _Class(Family.JSONNET, r"jsonnet", _of_repo_server),
-    _Class(Family.HELM_TEMPLATE, r"\bhelm\b|\bchart\b|values? files?\b|set-file", _of_repo_server),
+    _Class(Family.KUSTOMIZE, r"kustomiz", _of_rendering),
+    _Class(Family.JSONNET, r"jsonnet", _of_rendering),
+    _Class(Family.HELM_TEMPLATE, r"\bhelm\b|\bchart\b|values? files?\b|set-file", _of_rendering),
     _Class(
         Family.SOURCE_FILES,
         r"symlink|repository root|repo root|app ?path|\bglob\b|resolve path|\bpaths?\b",
@@ -522,10 +557,14 @@ _VOCABULARY: tuple[_Class, ...] = (
     _Class(Family.CLUSTER, r"\bclusters?\b|rest ?config|api resource|watch", _of_controller),
     _Class(
         Family.OWN_STATE,
-        r"settings?\b|config ?map|argocd-|overrides?\b|tracking ?method|installation id|label key|"
-        r"compare options|customization|source types|\bsecrets?\b|credentials?\b|\bproject|"
-        r"repositor|\brepos?\b",
+        r"settings?\b|argocd-|overrides?\b|tracking ?method|installation id|label key|"
+        r"compare options|customization|source types",
         _of_controller,
+    ),
+    _Class(
+        Family.OWN_STATE,
+        r"config ?map|\bsecrets?\b|credentials?\b|\bproject|repositor|\brepos?\b",
+        _of_controller_itself,
     ),
 )
 

@@ -88,8 +88,7 @@ def parse_log_line(line: str) -> LogLine:
         text = f"{message}: {reason}" if reason and reason not in message else message
         return LogLine(
             text=text.strip(": ") or line,
-            # Argo CD logs its events at level info, with the type of the event in a field.
-            level="warning" if fields.get("type") == "Warning" else _first(fields, _LEVEL).lower(),
+            level="warning" if _is_warning(fields, reason) else _first(fields, _LEVEL).lower(),
             application=_first(fields, _OF_APP).rpartition("/")[2],
             application_set=_application_set(fields),
             service="" if fields.get("grpc.code") in _REFUSED else fields.get("grpc.service", ""),
@@ -106,6 +105,13 @@ def parse_log_line(line: str) -> LogLine:
     if redis is not None:
         return LogLine(text=line[redis.start() :].rstrip('"'), level="warning" if redis[1] == "#" else "info")
     return LogLine(text=line)
+
+
+def _is_warning(fields: dict[str, str], reason: str) -> bool:
+    """Argo CD logs its events, and requests that it rejects as invalid, at level info."""
+    return fields.get("type") == "Warning" or (
+        fields.get("grpc.code") == "InvalidArgument" and bool(reason) and _first(fields, _LEVEL) == "info"
+    )
 
 
 def _application_set(fields: dict[str, str]) -> str:

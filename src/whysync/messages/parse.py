@@ -12,7 +12,7 @@ import msgspec
 from whysync.messages.benign import is_benign
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import FamilyFailure, family_of
-from whysync.messages.log_line import LogLine, parse_log
+from whysync.messages.log_line import LogLine, parse_log, parse_log_line
 from whysync.messages.pattern import SEARCHED, Context, answer_of_truncated_text, first_answer
 from whysync.messages.patterns import TABLES
 from whysync.messages.patterns.admission import AdmissionDenied
@@ -136,7 +136,8 @@ def understand(text: str, *, reason: str = "", of_argocd_log: bool = False) -> M
     logged = parse_log(text[len(prefix) : _LONGEST])
     plain = (f"{prefix}{logged.text}" if logged else text[:_LONGEST]).replace('\\"', '"')
     if logged is None and of_argocd_log:
-        logged = LogLine(text=plain)
+        logged = parse_log_line(plain)  # klog, or the `argocd` command
+        plain = logged.text
     log_layers = _layers_of_log(logged) if logged else ()
     message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):

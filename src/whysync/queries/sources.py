@@ -37,6 +37,27 @@ def failing_source(case: Case, message: Message, *, url: str = "") -> Source | N
     return sources[0] if len(sources) == 1 else None
 
 
+def rendering_tool(case: Case, source: Source | None) -> str:
+    """`Helm`, `Kustomize`, `Plugin` or `Directory`: what renders the source, as Argo CD names it.
+
+    The spec of the source decides, else what Argo CD reported before the error. Empty if neither tells, or
+    if the source is not known and the sources of the app are of several types.
+    """
+    sources = (source,) if source is not None else tuple(s for s in case.app.sources if s.path or s.chart)
+    tools = {_declared_tool(case, source) for source in sources} or {""}
+    if tools == {""}:
+        status = case.app.status
+        tools = set(status.source_types or (status.source_type,))
+    return tools.pop() if len(tools) == 1 else ""
+
+
+def _declared_tool(case: Case, source: Source) -> str:
+    declared = fields(case.application.at(source_pointer(case, source)))
+    if source.chart or declared.get("helm"):
+        return "Helm"
+    return next((name.title() for name in ("kustomize", "plugin", "directory") if declared.get(name)), "")
+
+
 def source_pointer(case: Case, source: Source) -> str:
     """The pointer to the source in the Application."""
     if not case.app.spec.sources:

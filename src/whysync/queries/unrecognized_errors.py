@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
+from msgspec.structs import replace
+
 from whysync.diagnosis.evidence import cite
 from whysync.diagnosis.finding import Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
@@ -14,9 +16,11 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import Side, SymptomId, SymptomKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failed_step import Family
+from whysync.messages.failure import Unknown
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.network import url_in
 from whysync.messages.patterns.git import repository_url
+from whysync.messages.wrappers import LayerKind
 from whysync.queries.commands import (
     app_argument,
     argocd_namespace,
@@ -35,6 +39,7 @@ from whysync.queries.sources import (
     is_of_source,
     oci_chart,
     references_in_git,
+    rendering_tool,
     repository_address,
 )
 
@@ -59,10 +64,65 @@ def family_findings(case: Case, side: Side) -> Iterator[Finding]:
     for group in grouped(case, FamilyFailure, by=lambda failure: (failure.family, failure.words)):
         if _side_of(case, group) is side:
             yield _finding(case, group)
+    if side is Side.COMPARE:
+        yield from _of_rendering_tool(case)
+
+
+def _of_rendering_tool(case: Case) -> Iterator[Finding]:
+    """A finding for each error of a comparison without any sign, if the tool that renders is known.
+
+    A chart fails with whatever words its author chose, and so do plugins and their scripts.
+    """
+    for group in grouped(case, Unknown, by=lambda failure: (type(failure), failure.text)):
+        tool = rendering_tool(case, failing_source(case, group.message))
+        if type(group.failure) is not Unknown or tool not in _TOOLS or not _is_of_rendering(group):
+            continue
+        family = FamilyFailure(
+            text=group.failure.text,
+            family=_TOOLS[tool],
+            component=Component.REPO_SERVER,
+            words=group.failure.text,
+            by_words=True,
+        )
+        reports = tuple(replace(report, failure=family) for report in group.reports)
+        yield _finding(
+            case,
+            Group(
+                failure=family,
+                reports=reports,
+                explains=group.explains,
+                resources=group.resources,
+                hidden=group.hidden,
+            ),
+        )
+
+
+_TOOLS = {"Helm": Family.HELM_TEMPLATE, "Kustomize": Family.KUSTOMIZE, "Plugin": Family.PLUGIN}
+# Wrappers of a comparison that do not tell what failed.
+_OF_ANY_STEP = frozenset(
+    {
+        LayerKind.COMPARISON_ERROR,
+        LayerKind.INVALID_SPEC_ERROR,
+        LayerKind.LOAD_TARGET_STATE,
+        LayerKind.SOURCE_N_OF_M,
+        LayerKind.GENERATE_MANIFESTS,
+        LayerKind.RPC,
+        LayerKind.CACHED,
+    }
+)
+_OF_REPO_SERVER = frozenset({LayerKind.RPC, LayerKind.GENERATE_MANIFESTS, LayerKind.CACHED})
+
+
+def _is_of_rendering(group: FailureGroup[Unknown]) -> bool:
+    """Is it an error of the repo-server, or one of a comparison that was copied without its beginning?"""
+    kinds = {layer.kind for layer in group.message.layers}
+    of_condition = any(id.kind is SymptomKind.CONDITION for id in group.explains)
+    unwrapped = kinds == {LayerKind.COMPARISON_ERROR}
+    return of_condition and kinds <= _OF_ANY_STEP and (unwrapped or not kinds.isdisjoint(_OF_REPO_SERVER))
 
 
 def _finding(case: Case, group: Group) -> Finding:
-    explanation = _explanation(group)
+    explanation = _explanation(case, group)
     words = _quoted(group.failure)
     about = _about(case, group)
     names = {
@@ -95,9 +155,12 @@ def _finding(case: Case, group: Group) -> Finding:
     )
 
 
-def _explanation(group: Group) -> Explanation:
+def _explanation(case: Case, group: Group) -> Explanation:
     """Words that only suggest a family are quoted: the sentence and the checks assert nothing else."""
     known = EXPLANATIONS[_family(group)]
+    if group.failure.family is Family.UNWRAPPED:
+        tool = rendering_tool(case, failing_source(case, group.message))
+        return known._replace(cause=EXPLANATIONS[_TOOLS[tool]].cause) if tool in _TOOLS else known
     if not group.failure.by_words:
         return known
     if group.failure.component is Component.REPO_SERVER:
@@ -375,6 +438,11 @@ EXPLANATIONS: dict[Family, Explanation] = {
     ),
     Family.MANIFESTS: Explanation(
         "invalid-yaml", "Argo CD cannot parse a file of the source", _render, _RENDER
+    ),
+    Family.UNWRAPPED: Explanation(
+        "invalid-yaml",
+        "Argo CD most likely cannot render the source of {app} (if the error begins with these words,"
+        " a setting of Argo CD may be malformed)", _render, _RENDER,
     ),
     Family.DIFF: Explanation(
         "diff-schema-error", "Argo CD cannot compute the difference between Git and the cluster",

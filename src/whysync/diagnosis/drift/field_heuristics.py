@@ -31,7 +31,13 @@ _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 # Annotations that ask a webhook for a mutation; those of Vault's webhook name the server to read from.
 _RESOLVES = re.compile(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
 _RELOADER = ("STAKATER_", "reloader.stakater.com/last-reloaded", "reloader.stakater.com~1last-reloaded")
-_TOKEN = re.compile(r"(<masked \d{1,9}>|[A-Za-z0-9+/=_-]{16,})")
+_TIME = (
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?|"
+    r"\w{3},? \d\d? \w{3} \d{4} \d\d:\d\d:\d\d|\w{3} \w{3} +\d\d? \d\d:\d\d:\d\d|"
+    r"(?<!\d)1\d{9}(?:\d{3})?(?!\d)"
+)
+_TOKEN = re.compile(rf"(<masked \d{{1,9}}>|{_TIME}|[A-Za-z0-9+/=_-]{{16,}})")
+_INSTANT = re.compile(_TIME)
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
 _PLAIN_SOURCES = frozenset({"Directory"})  # Kustomize may inflate a chart that generates values
@@ -130,7 +136,11 @@ def is_injected(drift: Drift) -> bool:
         return True  # an element that the webhook of a custom resource adds to its lists
     if drift.only_live and drift.ref.kind == "Service" and drift.last_key == "loadBalancerClass":
         return True  # the webhook of a cloud's controller selects it for new Services
-    if not drift.only_live or drift.ref.kind not in _WORKLOADS:
+    if drift.ref.kind not in _WORKLOADS:
+        return False
+    if drift.desired_value is None and parts[-1] in _INJECTED_LISTS:
+        return bool(drift.live_value)  # a template printed the key of a list without elements
+    if not drift.only_live:
         return False
     added = len(parts) >= 2 and parts[-1].isdecimal() and parts[-2] in _INJECTED_LISTS
     noted = len(parts) >= 2 and parts[-2] in ("annotations", "labels")
@@ -286,9 +296,15 @@ def is_known_default(drift: Drift) -> bool:
         claim
         or admitted
         or parts[-1] in _ALLOCATED
+        or _is_own_namespace(drift, parts)
         or is_filled_in_by_api_server(drift)
         or _is_written_for_unset(drift, parts)
     )
+
+
+def _is_own_namespace(drift: Drift, parts: tuple[str, ...]) -> bool:
+    """A reference without a namespace is to the object's own; clients write it out before they send it."""
+    return len(parts) > 2 and parts[-1] == "namespace" and drift.live_value == drift.ref.namespace
 
 
 def _is_written_for_unset(drift: Drift, parts: tuple[str, ...]) -> bool:
@@ -369,7 +385,7 @@ def looks_defaulted(drift: Drift) -> bool:
     if is_builtin(drift.ref) and not bound and not _is_empty(drift.live_value):
         return False  # the other defaults of built-in kinds are known
     return (
-        drift.only_live
+        (drift.only_live or drift.desired_value is None)
         and (_is_empty(drift.live_value) or _is_plain(drift.live_value))
         and not split(drift.pointer)[-1].isdecimal()
         and not _under_metadata(drift.pointer)
@@ -428,21 +444,32 @@ def looks_generated(drift: Drift) -> bool:
     parts = split(drift.pointer)
     if drift.ref.kind == "ConfigMap" and parts[:1] == ("data",):
         return _differ_in_random_words(drift.desired_value, drift.live_value)
+    if parts[-1] == "value" and "env" in parts:
+        return _are_instants(drift)
     annotated = len(parts) >= 2 and parts[-2] == "annotations"
     if annotated and key.startswith(_GENERATED_KEYS):
         return True
     return annotated and _is_stamp(drift.desired_value) and _is_stamp(drift.live_value)
 
 
+def _are_instants(drift: Drift) -> bool:
+    return all(
+        isinstance(value, str) and _INSTANT.fullmatch(value)
+        for value in (drift.desired_value, drift.live_value)
+    )
+
+
 def _differ_in_random_words(wanted: Json | object, found: Json | object) -> bool:
-    """The same text except for random words or masked values: a key that a template generates in a file."""
+    """The same text except for random words, times or masked values, which a template generates in a file."""
     if not isinstance(wanted, str) or not isinstance(found, str):
         return False
     mine, theirs = _TOKEN.split(wanted), _TOKEN.split(found)
     if len(mine) != len(theirs) or mine[::2] != theirs[::2]:
         return False
     return all(
-        desired == live or all(is_mask(word) or _is_random(word) for word in (desired, live))
+        desired == live
+        or all(is_mask(word) or _is_random(word) for word in (desired, live))
+        or all(_INSTANT.fullmatch(word) for word in (desired, live))
         for desired, live in zip(mine[1::2], theirs[1::2], strict=True)
     )
 

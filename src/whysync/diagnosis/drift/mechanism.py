@@ -113,6 +113,8 @@ _NAMES_A_TIME = re.compile(
 )
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T_ -]\d\d[:_-]?\d\d.*|1\d{9}(\d{3})?")
 
+OWN_INSTANCE = "/metadata/labels/argocd.argoproj.io~1instance"
+"""The label that the documentation proposes for application.instanceLabelKey; only Argo CD writes it."""
 PRESERVE_UNKNOWN = "/spec/preserveUnknownFields"
 RESTARTED_AT = "kubectl.kubernetes.io~1restartedAt"
 _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
@@ -184,7 +186,7 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
     if not drift.only_live and (parts[:1] == ("status",) or _is_server_set(parts)):
         return Mechanism.SERVER_SET_IN_GIT
     is_label = case.may_track_by_label and drift.pointer == case.argocd.instance_label_pointer
-    if drift.pointer == TRACKING_ID_POINTER or is_label:
+    if drift.pointer in (TRACKING_ID_POINTER, OWN_INSTANCE) or is_label:
         return Mechanism.TRACKING
     if drift.pointer == LAST_APPLIED_POINTER:
         return Mechanism.LAST_APPLIED

@@ -224,7 +224,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "because it is being terminated",
         r"unable to create new content in namespace "
-        r"(?P<namespace>[\w.-]{1,253}) because it is being terminated",
+        r"(?P<namespace>[\w.<>{}$-]{1,253}) because it is being terminated",
         fill(NamespaceTerminating, resource=forbidden_object),
     ),
     Pattern(
@@ -234,7 +234,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "because it is being terminated",
-        r"namespace (?P<namespace>[\w.-]{1,253}) because it is being terminated",
+        r"namespace (?P<namespace>[\w.<>{}$-]{1,253}) because it is being terminated",
         fill(NamespaceTerminating),
     ),
     Pattern(

@@ -408,6 +408,10 @@ TEMPLATES: tuple[Pattern, ...] = (
 _CHARTS: tuple[Pattern, ...] = (
     Pattern("failed to parse --set", r"failed to parse --set.*", invalid_chart),
     Pattern("values file glob", r"values file glob \"(?P<file>[^\"]{1,300})\" matched no files", values_file),
+    # Argo CD's `ResolveValueFilePathOrUrl`, for schemes that helm.valuesFileSchemes does not list.
+    Pattern(
+        "the URL scheme", r"the URL scheme '[^']{1,100}' is not allowed", fill(HelmRender, whole="detail")
+    ),
     Pattern(
         "error resolving helm value files", r"error resolving helm value files: (?P<detail>.*)", values_file
     ),

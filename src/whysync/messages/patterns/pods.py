@@ -80,6 +80,17 @@ class FailedMount(Failure, frozen=True, kw_only=True):
         return "failed to sync " in self.detail
 
     @property
+    def missing_kind(self) -> str:
+        """`ConfigMap` or `Secret`: the kind of the volume's own object, if that does not exist."""
+        missing = compiled(
+            r"(?i)\b(?:(?P<secret>secrets?)|configmaps?)\b.{0,300}(?:not found|does not exist)"
+            r"|references non-existent (?:(?P<of_secret>secret)|config) key"
+        ).search(self.detail)
+        if missing is None:
+            return ""
+        return "Secret" if missing["secret"] or missing["of_secret"] else "ConfigMap"
+
+    @property
     def used_by(self) -> str:
         """The name of the only Pod that still uses the volume; empty if there are several."""
         used = compiled(r"already used by pod\(s\) ([a-z0-9.-]{1,253})(?![\w, .-]*,)").search(self.detail)
@@ -439,6 +450,8 @@ FIRST: tuple[Pattern, ...] = (
         r"container has runAsNonRoot and image .*",
         fill(ContainerConfigInvalid, whole="detail"),
     ),
+    # The container was created; its own process reports that the kernel cannot run the program.
+    Pattern("exec user process caused", r"exec user process caused", fill(CrashLoop)),
     Pattern(
         "exec format error",
         r"exec format error",

@@ -8,7 +8,10 @@ commits the live value.
 ## How whysync knows
 The last sync succeeded at the revision that Argo CD compares with, so Git's value was applied. The live
 object has no managedFields (`kubectl get -o yaml` omits them), or they do not name a known program. For a
-custom resource its operator is the likely writer: the finding then has the cause controller-owned.
+custom resource its operator is the likely writer: the finding then has the cause controller-owned. A field
+that only Git has was most likely not kept by the API server (unknown-field-dropped), and one that only the
+cluster has was most likely added by a webhook or a controller (webhook-injected, controller-owned). All of
+these have low confidence.
 
 ## Fix
 Read managedFields, which name the writer. Then commit the live value, or sync. If the value comes back
@@ -20,6 +23,7 @@ differently each time: then nobody changed it.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,6 +31,7 @@ from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mecha
 from whysync.diagnosis.drift.field_heuristics import is_builtin, may_be_rendered_differently
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing
+from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import drift_finding, field_names, find_writer, live_values, restore_from_git
 
@@ -41,24 +46,78 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
             continue
         ref = drifts[0].ref
         names = field_names(drifts)
-        operated = _has_operator(ref)
+        reading = _reading_of(drifts)
         finding = drift_finding(
             *drifts,
             writer=drifts[0].writer,
             confidence=Confidence.LOW,
-            verdict=f"{names} of {ref} changed after the last sync, outside Git: "
-            + (
-                "most likely its operator did it; a person may have, too: the facts do not show the writer"
-                if operated
-                else "the facts do not show whether a person or a program did it"
-            ),
+            verdict=f"{names} of {ref} {reading.sentence}",
             fixes=(
                 find_writer(ref),
                 Fix.change(ref, *live_values(drifts), title="The live value is right: commit it to Git"),
                 restore_from_git(case, drifts),
             ),
         )
-        yield msgspec.structs.replace(finding, cause="controller-owned") if operated else finding
+        yield msgspec.structs.replace(finding, cause=reading.cause)
+
+
+class _Reading(NamedTuple):
+    cause: str
+    sentence: str
+
+
+_OUTSIDE_GIT = "changed after the last sync, outside Git: "
+_BY_ANYONE = _Reading(
+    "manual-edit", _OUTSIDE_GIT + "the facts do not show whether a person or a program did it"
+)
+_BY_OPERATOR = _Reading(
+    "controller-owned",
+    _OUTSIDE_GIT
+    + "most likely its operator did it; a person may have, too: the facts do not show the writer",
+)
+_NOT_KEPT = _Reading(
+    "unknown-field-dropped",
+    "is in Git, but not in the cluster, although the last sync succeeded: most likely the API server did not"
+    " keep it (an older Kubernetes, a feature gate, a webhook); a person may have removed it",
+)
+_ADMITTED = _Reading(
+    "webhook-injected",
+    "is in the cluster, but not in Git: most likely an admission webhook added it; a person or a controller"
+    " may have, too",
+)
+_ADDED = _Reading(
+    "controller-owned",
+    "is in the cluster, but not in Git: most likely a controller added it; a person may have, too",
+)
+
+
+def _reading_of(drifts: list[Drift]) -> _Reading:
+    """The likeliest of the readings that remain, by the sides that have the field.
+
+    People change values. A field that only one side has is more often one that the API server or a webhook
+    removed or added: `kubectl edit` seldom leaves out a whole field, and Argo CD's own diff does not show a
+    field that was added beside Git's.
+    """
+    ref = drifts[0].ref
+    if _has_operator(ref):
+        return _BY_OPERATOR
+    if all(drift.only_git and _is_field(drift) for drift in drifts):
+        return _NOT_KEPT
+    if all(drift.only_live for drift in drifts):
+        in_template = any("template" in split(drift.pointer) for drift in drifts)
+        return _ADMITTED if in_template or ref.kind == "Pod" else _ADDED
+    return _BY_ANYONE
+
+
+_MAPS = frozenset(
+    {"annotations", "labels", "data", "binaryData", "stringData", "matchLabels", "nodeSelector"}
+)
+
+
+def _is_field(drift: Drift) -> bool:
+    """A field of the schema, not an element of a list or an entry of a map, which people remove."""
+    parts = split(drift.pointer)
+    return not parts[-1].isdecimal() and _MAPS.isdisjoint(parts[-2:])
 
 
 def _has_operator(ref: Ref) -> bool:

@@ -24,10 +24,11 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.diagnosis.drift.mechanism import OWN_INSTANCE
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import sync
+from whysync.queries.commands import kubectl, sync
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import is_label_of_a_tool, other_app_of
@@ -58,13 +59,18 @@ def _shared_resource_symptoms(case: Case, drift: Drift) -> Iterator[SymptomId]:
 
 
 def _verdict(case: Case, drift: Drift) -> str:
-    is_label = drift.pointer == case.argocd.instance_label_pointer
+    is_label = drift.pointer in (case.argocd.instance_label_pointer, OWN_INSTANCE)
     field = "tracking label" if is_label else "tracking annotation"
     writer = drift.writer
     foreign = writer is not None and writer.kind is not WriterKind.ARGOCD
     by = f" ({phrase(writer)})" if writer is not None and foreign else ""
     if drift.only_git:
         return f"{drift.ref} lacks Argo CD's {field}: it was removed, or no sync has written it yet"
+    if drift.only_live and drift.pointer == OWN_INSTANCE:
+        return (
+            f"{drift.ref} still has Argo CD's {field} ({drift.live_value}), which Argo CD no longer sets:"
+            " the tracking method was changed, and the sync does not remove the label"
+        )
     if drift.only_live:
         return f"{drift.ref} has a {field} that Argo CD does not set: {drift.live_value}{by}"
     return (
@@ -75,6 +81,16 @@ def _verdict(case: Case, drift: Drift) -> str:
 
 def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
     ref = drift.ref
+    if drift.only_live and drift.pointer == OWN_INSTANCE:
+        yield Fix.run(
+            kubectl(
+                *("label", ref.kind.lower(), ref.name, "argocd.argoproj.io/instance-"),
+                namespace=ref.namespace,
+            ),
+            title="Remove the label: with the new tracking method nothing reads it",
+            risk="Argo CD loses the object if application.instanceLabelKey still names this label",
+        )
+        return
     yield Fix.run(
         sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
         title="Sync this resource: Argo CD writes the tracking id again",

@@ -7,7 +7,8 @@ reports the workload as Progressing, later Degraded.
 
 ## How whysync knows
 Warning events of the Pod: `Multi-Attach error`, `AttachVolume.Attach failed`, `MountVolume… failed`,
-`Unable to attach or mount volumes`.
+`Unable to attach or mount volumes`. If the event says that a ConfigMap or Secret does not exist, but not
+which one, the finding has the cause dependency-missing.
 
 The claim of a volume that is attached elsewhere is bound, so this is a problem of the workload: two Pods use
 one volume.
@@ -54,11 +55,12 @@ def volume_mount_failed(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, about: Ref, groups: list[FailureGroup[FailedMount]]) -> Finding:
     ref, failure = groups[0].ref, groups[0].failure
     attached_elsewhere = failure.attached_elsewhere
+    missing = failure.missing_kind
     why = one_line(failure.detail.lstrip(", ")) or "the event has no reason"
     reported = tuple(id for group in groups for id in group.explains)
     return Finding(
         about=about,
-        cause="degraded-workload" if attached_elsewhere else "",
+        cause="degraded-workload" if attached_elsewhere else "dependency-missing" if missing else "",
         explains=tuple(dict.fromkeys((*reported, *symptoms_about(case, about)))),
         severity=Severity.WARNING if case.synced_recently else Severity.CRITICAL,
         confidence=Confidence.HIGH if attached_elsewhere else Confidence.MEDIUM,
@@ -136,6 +138,12 @@ def _fix(pod: Ref, failure: FailedMount, *, attached_elsewhere: bool) -> Fix:
             if user
             else "To get it running now: delete the Pod that still uses the volume, or remove its dead node",
             risk="data that the old Pod has not written yet is lost; its workload may start it again",
+        )
+    if failure.missing_kind:
+        return Fix.run(
+            on_object("describe", pod),
+            kubectl("get", f"{failure.missing_kind.lower()}s", namespace=pod.namespace or "default"),
+            title=f"Create the {failure.missing_kind} of the volume, or correct its name in the Pod template",
         )
     why = one_line(failure.detail.lstrip(", "))
     return Fix.run(
