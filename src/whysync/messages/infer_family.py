@@ -70,6 +70,7 @@ class _Sign(NamedTuple):
 def _sign_of(context: Context) -> _Sign | None:
     for find in (
         _command,
+        _signature,
         _http_status,
         _error_class,
         _status_reason,
@@ -317,6 +318,12 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
     _Class(Family.CREDENTIAL_SECRET, r"^secrets? \S{1,253} not found$", _of_controller),
     _Class(
+        Family.SETTINGS,
+        r"(?:ex|in)cluded resources|resource overrides|\bresource\.\w{1,40}\b|argocd-(?:cm|rbac-cm|secret)\b|"
+        r"compare options|\bsettings\b|\b(?:dex|oidc)\.config|\bpolicy\.csv",
+        _is_unwrapped,
+    ),
+    _Class(
         Family.UNWRAPPED,
         r"\b(?:secret|configmap)s? .{1,253} not found|^yaml: |json: cannot unmarshal|"
         r"error (?:unmarshaling json|converting yaml)|unexpected end of json|"
@@ -365,6 +372,12 @@ _CLASSES: tuple[_Class, ...] = (
         _of_source,
     ),
     _Class(Family.GENERATION_TIMEOUT, r"context (?:canceled|deadline exceeded)|timed? ?out", _of_source),
+    _Class(Family.GENERATION_TIMEOUT, r"^context (?:canceled|deadline exceeded)$", _is_unwrapped),
+    _Class(
+        Family.REPOSITORY_ACCESS,
+        r"^(?:invalid credentials?|authentication failed|bad credentials|access denied)\.?$",
+        _is_unwrapped,
+    ),
     _Class(
         Family.CLUSTER,
         r"dial |lookup |connection (?:refused|reset|timed)|no route to host|unexpected eof|broken pipe|"
@@ -392,6 +405,11 @@ def _error_class(context: Context) -> _Sign | None:
 
 _GIT_CLASSES: tuple[_Class, ...] = (
     _Class(
+        Family.REPOSITORY_ACCESS,
+        r"saml sso|authenticat|access denied|publickey|credentials|passphrase|not authorized|unauthorized",
+    ),
+    _Class(Family.REPOSITORY, r"remote repository is empty"),
+    _Class(
         Family.OWN_PROCESS,
         r"cannot allocate memory|out of memory|malloc failed|resource temporarily unavailable|"
         r"unable to create thread|cannot fork|too many open files",
@@ -405,6 +423,80 @@ _GIT_CLASSES: tuple[_Class, ...] = (
         r"shallow file|" + _LOCAL_FILES,
     ),
 )
+
+
+# --- words that only one tool writes, in texts without the wrapper that names the tool
+
+
+def _has_no_step(context: Context) -> bool:
+    """Did Argo CD report it, in a condition or its log, without the step that failed?"""
+    kinds = {layer.kind for layer in context.layers}
+    return bool(kinds) and kinds <= _OF_ANY_STEP
+
+
+_OF_ANY_STEP = _NO_ORIGIN | {LayerKind.INVALID_SPEC_ERROR, LayerKind.UNKNOWN_ERROR, LayerKind.RPC}
+
+_SIGNATURES: tuple[_Class, ...] = (
+    _Class(
+        Family.KUSTOMIZE,
+        r"accumulat\w{1,6} (?:resources|components|err)|kustomiz|\[no(?:ns|ver|grp)\]|\|~[xp]\|"
+        r"evalsymlink failure|loading kv pairs|merging from generator|resid\.resid|candidate root|"
+        r"trouble (?:configuring|pulling|inflating|merging)|for path \S{1,200} in replacement|"
+        r"(?:add|remove|replace) operation does not apply|hit \w{1,10} timeout running \S{0,40}git",
+    ),
+    _Class(
+        Family.HELM_TEMPLATE,
+        r"\berror calling \w{1,40}: |\bcoalesce\.go:|table with non[ -]table|\.values\.\w|in template$|"
+        r"release manifest|rendered manifests contain|\bhelm (?:template|install|upgrade)\b|chart\.metadata|"
+        r"[\w-]{1,60}/templates/[\w./-]{1,200}|--set(?:-string|-file)?\b|\bvalues[\w.-]{0,60}\.ya?ml\b",
+    ),
+    _Class(
+        Family.HELM_DEPENDENCY,
+        r"\bchart\.(?:yaml|lock)\b|\bdependency (?:build|update)\b|protocol handler for: ",
+    ),
+    _Class(
+        Family.PLUGIN,
+        r"^(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh: |\bsops\b|\bvault\b|\bavp\b|helmfile|config management",
+    ),
+    _Class(
+        Family.GIT,
+        r"^fatal: |^remote: |(?:fetch|index|upload)-pack|rpc failed; curl|kex_exchange|loose object|"
+        r"cannot lock ref|\brefs/(?:heads|remotes|tags)/|publickey|\bgit (?:fetch|clone|submodule)\b|"
+        r"\bssh: |info/refs|\S\.git\b|early eof|ssh_auth_sock|remote repository|dial tcp \S{1,253}:22\b|"
+        r"unsupported scheme|saml sso|the key you are authenticating",
+    ),
+    _Class(
+        Family.REPOSITORY,
+        r"\bindex\.yaml\b|\S\.tgz\b|\boci://|/v2/\S{1,300}(?:manifests|blobs|tags)|chart repository|"
+        r"oauth token|registry",
+    ),
+)
+_ACCESS = _Class(
+    Family.REPOSITORY_ACCESS,
+    r"unauthori[sz]ed|forbidden|denied|authenticat|credential|authorize|saml sso|password|passphrase|"
+    r"no key found",
+)
+_NETWORK = _Class(
+    Family.REPOSITORY_NETWORK,
+    r"proxyconnect|dial tcp|lookup |connection (?:refused|reset|timed|closed)|no route to host|\beof\b|"
+    r"deadline exceeded|timed? ?out|broken pipe|hung up|tls: ",
+)
+
+
+def _signature(context: Context) -> _Sign | None:
+    """The tool by its own words. What a repository answers comes before the request for it."""
+    sign = _first_class(_SIGNATURES, context) if _has_no_step(context) else None
+    if sign is None or sign.family not in (Family.GIT, Family.REPOSITORY):
+        return sign
+    match = _STATUS.search(context.text[:SEARCHED])
+    code = (match["code"] or match["named"]) if match is not None else ""
+    if code:
+        return _Sign(_SOURCE_STATUS.get(code, Family.REPOSITORY_NETWORK), code)
+    return (
+        (_first_class(_GIT_CLASSES, context) if sign.family is Family.GIT else None)
+        or _first_class((_ACCESS, _NETWORK), context)
+        or sign
+    )
 
 
 # --- codes

@@ -22,6 +22,8 @@ _OF_SET = ("applicationset", "appset", "applicationSet", "ApplicationSet")
 _REFUSED = frozenset({"PermissionDenied", "Unauthenticated"})
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
+# Failures that Argo CD logs at level info.
+_LOUD_BEGINNINGS = ("Skipping auto-sync", "Basic comparison settings cannot be loaded")
 _LOUD_PHRASES = (
     *(
         "error",
@@ -59,7 +61,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_loud(self) -> bool:
         """Does it report that something went wrong? For a line without a level, its words decide."""
-        if self.level in _LOUD or self.text.startswith("Skipping auto-sync"):
+        if self.level in _LOUD or self.text.startswith(_LOUD_BEGINNINGS):
             return True
         if self.level in _QUIET:
             return False

@@ -338,6 +338,8 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
     match = front.match(text)
     if match is None or match.lastgroup is None:
         return None, text
+    if match.lastgroup == LayerKind.KUBECTL.name and match[0].startswith("Error: "):
+        return None, text  # kubectl writes `error: `; Helm, Kustomize and plugins write it with a capital
     if match.lastgroup == "BARE":
         return _failed_command(text, command=match["command"], end=match.end() - len(" failed "))
     kind = LayerKind[match.lastgroup]

@@ -7,15 +7,19 @@ that Argo CD puts around the texts, and each text the causes that an expert acce
 from __future__ import annotations
 
 from tests.messages.upstream_texts import (
+    api_server,
     application_sets,
+    bare_tools,
     cluster_cache,
     comparison,
     git,
     helm,
+    kubelet_events,
     kustomize,
     logs,
     oci,
     operations,
+    own_logs,
     plugins,
     repo_server,
     unwrapped,
@@ -23,15 +27,19 @@ from tests.messages.upstream_texts import (
 from tests.messages.upstream_texts.group import Group
 
 GROUPS: tuple[Group, ...] = (
+    *api_server.GROUPS,
     *application_sets.GROUPS,
+    *bare_tools.GROUPS,
     *cluster_cache.GROUPS,
     *comparison.GROUPS,
     *git.GROUPS,
     *helm.GROUPS,
+    *kubelet_events.GROUPS,
     *kustomize.GROUPS,
     *logs.GROUPS,
     *oci.GROUPS,
     *operations.GROUPS,
+    *own_logs.GROUPS,
     *plugins.GROUPS,
     *repo_server.GROUPS,
     *unwrapped.GROUPS,

@@ -285,6 +285,16 @@ _COMPONENTS: tuple[Pattern, ...] = (
         lambda m, c: SettingsMalformed(text=c.text, detail=m[0]) if c.log_level == "fatal" else None,
     ),
     Pattern(
+        "comparison settings cannot be loaded",
+        r"comparison settings cannot be loaded, using unknown comparison: (?P<detail>.*)",
+        fill(SettingsMalformed),
+    ),
+    Pattern(
+        "policy",
+        r"(?:malformed|invalid) policy rule.*|(?:failed to load|invalid) RBAC policy.*",
+        fill(SettingsMalformed, whole="detail", key="policy.csv"),
+    ),
+    Pattern(
         "Dex configuration",
         r"malformed Dex configuration found",
         fill(SettingsMalformed, whole="detail", key="dex.config"),

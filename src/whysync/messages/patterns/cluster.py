@@ -76,6 +76,8 @@ BUILT_IN_GROUPS = frozenset(
 ) | {"apps", "autoscaling", "batch", "core", "extensions", "policy"}
 """API groups that the API server serves itself; it serves other groups from CRDs or through an APIService."""
 
+_GIT_PORTS = frozenset({22, 9418})
+_OF_SOURCE = r"\.git(?:/|$)|/info/refs|/index\.ya?ml$|\.tgz$|/v2/|^oci://"
 _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 
 
@@ -109,7 +111,8 @@ def connection(match: re.Match[str], context: Context) -> Failure | None:
         return unreachable(match, context)
     if port == 8081 or "repo-server" in host:
         return repo_server_unreachable(context)
-    if from_source(context) or context.within(LayerKind.RPC):
+    of_source = port in _GIT_PORTS or compiled(_OF_SOURCE).search(url) is not None
+    if of_source or from_source(context) or context.within(LayerKind.RPC):
         return RepoUnreachable(
             text=context.text,
             host=host or host_of(url),
@@ -177,6 +180,11 @@ REGISTRATION: tuple[Pattern, ...] = (
         not_registered,
     ),
     Pattern(
+        "is not configured",
+        r"application destination server (?P<server>\S{1,300}) is not configured",
+        not_registered,
+    ),
+    Pattern(
         "has not been configured",
         r"[Cc]luster(?: '(?P<server>[^']{1,300})')? has not been configured",
         not_registered,
@@ -223,6 +231,7 @@ CONNECTION: tuple[Pattern, ...] = (
         r"(?: \(\w{1,20} (?P<resource>[\w.-]{1,253})\))?",
         unable_to_handle,
     ),
+    Pattern("evaluation timed out", r"resource quota evaluation timed out", api_server),
     Pattern(
         "in the time allotted",
         r"the server was unable to return a response in the time allotted.*",

@@ -285,6 +285,8 @@ def chart_repository(match: re.Match[str], context: Context) -> Answer:
     if of_dependencies(context):
         return dependency(match, context)
     url = group_text(match, "repo")
+    if compiled(r" : 40[13] ").search(match[0]):
+        return RepoAuthFailed(text=context.text, url=url, helm=True, detail=match[0].strip())
     reason = Network.NOT_FOUND if "404" in match[0] else reason_of(match[0])
     return RepoUnreachable(
         text=context.text, host=host_of(url), url=url, reason=reason, detail=match[0].strip()

@@ -220,13 +220,19 @@ def jsonnet(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+_OF_ARGOCD = (
+    r"cluster config|(?:ex|in)cluded resources|\b(?:dex|oidc)\.config|argocd-(?:cm|rbac-cm|secret)\b|"
+    r"comparison settings|(?:cluster|repository) secret"
+)
+
+
 def yaml_error(match: re.Match[str], context: Context) -> Failure | None:
     names_manifest = compiled(r"[Uu]nmarshal manifests?\b|invalid manifest file").search(context.text[:200])
     per_source = names_manifest or context.within(LayerKind.SOURCE_N_OF_M)
     if context.scope is Scope.CONTROLLER and not per_source:
         return None  # the controller parses settings itself, and manifests only per source
-    if context.within(LayerKind.CLUSTER):
-        return None  # it is the Secret of a cluster that was parsed
+    if context.within(LayerKind.CLUSTER) or compiled(_OF_ARGOCD).search(context.text[: match.end()]):
+        return None  # a Secret or a setting of Argo CD was parsed
     text = context.text[:8192]
     path = compiled(
         r"(?:[Ff]ailed to unmarshal|invalid manifest file|file) \""

@@ -206,6 +206,12 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("is invalid: patch: Invalid value", r"patch: Invalid value: .*", invalid()),
     Pattern("unable to decode", r"unable to decode .*", invalid()),
     Pattern(
+        "in the data (",
+        r"the API version in the data \([^)]{1,253}\) does not match the expected API version .*",
+        invalid(SchemaProblem.INVALID),
+    ),
+    Pattern("resource name may not be empty", r"resource name may not be empty", invalid()),
+    Pattern(
         "cannot restore slice from",
         r"cannot restore slice from .*|cannot restore struct from: .*",
         invalid(SchemaProblem.TYPE),

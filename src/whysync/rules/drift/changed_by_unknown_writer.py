@@ -101,6 +101,8 @@ def _reading_of(drifts: list[Drift]) -> _Reading:
     ref = drifts[0].ref
     if _has_operator(ref):
         return _BY_OPERATOR
+    if not is_builtin(ref):
+        return _BY_ANYONE
     if all(drift.only_git and _is_field(drift) for drift in drifts):
         return _NOT_KEPT
     if all(drift.only_live for drift in drifts):
