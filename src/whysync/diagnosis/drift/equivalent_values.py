@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
+from datetime import datetime
 from enum import StrEnum
 
 from whysync.golang.duration import BadDuration, parse_nanoseconds
@@ -23,12 +25,17 @@ class Equivalence(StrEnum):
     ORDER = "the same elements in another order"
     SPACE = "white space only"
     JSON = "the same JSON in another notation"
+    TIME = "the same time in another notation"
+    ADDRESS = "the same address in another notation"
+    CASE = "the same word in upper and lower case"
 
 
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h|d|w))+")
 # Prometheus and others count in days and weeks too.
 _LONG_UNITS = re.compile(r"(\d+)([dw])")
 _HOURS = {"d": 24, "w": 7 * 24}
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+_WORD = re.compile(r"[A-Za-z][\w.-]{1,252}")
 _QUANTITY = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+|[KMGTPE]i|[numkMGTPE])?")
 
 
@@ -131,7 +138,33 @@ def _same_text(desired: str, live: str) -> Equivalence | None:
         return Equivalence.DURATION if _same_duration(desired, live) else None
     if _same_json(desired, live):
         return Equivalence.JSON
-    return Equivalence.QUANTITY if _same_quantity(desired, live) else None
+    if _same_quantity(desired, live):
+        return Equivalence.QUANTITY
+    if _same_time(desired, live):
+        return Equivalence.TIME
+    if _same_address(desired, live):
+        return Equivalence.ADDRESS
+    # Hosts, and the words of an enumeration, which controllers write in their own case.
+    return Equivalence.CASE if _WORD.fullmatch(desired) and desired.lower() == live.lower() else None
+
+
+def _same_time(desired: str, live: str) -> bool:
+    if not (_TIME.match(desired) and _TIME.match(live)):
+        return False
+    try:
+        return datetime.fromisoformat(desired) == datetime.fromisoformat(live)
+    except (ValueError, TypeError):  # no time, or one with a zone and one without
+        return False
+
+
+def _same_address(desired: str, live: str) -> bool:
+    """An IP address, a network (with or without host bits), or a URL with or without the last slash."""
+    if "://" in desired:
+        return desired.rstrip("/") == live.rstrip("/")
+    try:
+        return ipaddress.ip_network(desired, strict=False) == ipaddress.ip_network(live, strict=False)
+    except ValueError:
+        return False
 
 
 def _same_json(desired: str, live: str) -> bool:

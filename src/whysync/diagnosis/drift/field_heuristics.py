@@ -292,9 +292,11 @@ def is_known_default(drift: Drift) -> bool:
     parts = split(drift.pointer)
     claim = "volumeClaimTemplates" in parts and parts[-1] in ("apiVersion", "kind", "status", "volumeMode")
     admitted = parts[:1] == ("spec",) and parts[-1] in _ADMITTED.get(drift.ref.kind, ())
+    unconverted = drift.pointer == _CONVERSION and drift.live_value == {"strategy": "None"}
     return (
         claim
         or admitted
+        or unconverted
         or parts[-1] in _ALLOCATED
         or _is_own_namespace(drift, parts)
         or is_filled_in_by_api_server(drift)

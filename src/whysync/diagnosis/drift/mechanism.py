@@ -30,6 +30,7 @@ from whysync.argocd.diff.options import (
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.drift import Drift, HiddenBy
 from whysync.diagnosis.drift.equivalent_values import (
+    Equivalence,
     equivalence_of,
     list_with_duplicate_keys,
     reordered_list_of,
@@ -121,6 +122,7 @@ _SERVER_SET = ("creationTimestamp", "generation", "managedFields", "resourceVers
 _RESULT = "/status/operationState/syncResult"
 _LOCAL = "/status/operationState/operation/sync/manifests"
 _SOURCES = ("source", "sources")
+_FREE_TEXT = frozenset({"args", "command", "data", "env", "image", "metadata", "name", "value"})
 _ENTRIES = frozenset({"annotations", "labels", "data", "matchLabels", "nodeSelector"})
 
 
@@ -200,12 +202,17 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.SAME_VALUE
     if drift.only_live and isinstance(drift.live_value, dict) and _holds_only_null(drift.live_value):
         return Mechanism.SAME_VALUE
-    same = (
-        not drift.only_live
-        and not _is_lost_entry(case, drift, parts)
-        and equivalence_of(drift.desired_value, drift.live_value)
-    )
+    if drift.only_live or _is_lost_entry(case, drift, parts):
+        return None
+    same = equivalence_of(drift.desired_value, drift.live_value)
+    if same is Equivalence.CASE and not _is_word_of_schema(parts):
+        return None
     return Mechanism.SAME_VALUE if same else None
+
+
+def _is_word_of_schema(parts: tuple[str, ...]) -> bool:
+    """Not the content of a file, an environment variable, a command or a name, whose case people choose."""
+    return parts[:1] == ("spec",) and _FREE_TEXT.isdisjoint(parts)
 
 
 def _holds_only_null(value: Json) -> bool:

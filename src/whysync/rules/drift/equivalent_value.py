@@ -46,7 +46,7 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
         equivalence = equivalence_of(first.desired_value, first.live_value)
         yield drift_finding(
             *drifts,
-            confidence=Confidence.LOW if _is_next_to_others(case, drifts, equivalence) else Confidence.HIGH,
+            confidence=_confidence(case, drifts, equivalence),
             verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}:"
             f" {_how(first, equivalence or Equivalence.EMPTY)}",
             fixes=(
@@ -74,6 +74,12 @@ def _how(drift: Drift, equivalence: Equivalence) -> str:
             )
         case _:
             return str(equivalence)
+
+
+def _confidence(case: Case, drifts: tuple[Drift, ...], equivalence: Equivalence | None) -> Confidence:
+    if _is_next_to_others(case, drifts, equivalence):
+        return Confidence.LOW
+    return Confidence.MEDIUM if equivalence is Equivalence.CASE else Confidence.HIGH
 
 
 def _is_next_to_others(case: Case, drifts: tuple[Drift, ...], equivalence: Equivalence | None) -> bool:
