@@ -231,12 +231,12 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "failed calling webhook",
-        r'failed calling webhook "(?P<webhook>[^"]{1,253})":? ?(?:failed to call webhook: )?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
+        r'failed calling webhook "?(?P<webhook>[^"\s:]{1,253})"?:? ?(?:failed to call webhook: )?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
         webhook_down,
     ),
     Pattern(
         "failed calling admission webhook",
-        r'failed calling admission webhook "(?P<webhook>[^"]{1,253})":? ?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
+        r'failed calling admission webhook "?(?P<webhook>[^"\s:]{1,253})"?:? ?(?:Post "?(?P<url>https?://[^\s"]{1,300}?)"?(?::\s|$))?(?P<detail>.*)',
         webhook_down,
     ),
     Pattern(

@@ -452,7 +452,8 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern(
         "returned error: ",
-        r"(?:unable to access '(?P<url>[^']{1,300})': )?The requested URL returned error: (?P<code>\d{3})",
+        r"(?:unable to access '?(?P<url>[^\s']{1,300}?)'?: )?"
+        r"The requested URL returned error: (?P<code>\d{3})",
         status_code,
     ),
     Pattern(
@@ -541,7 +542,9 @@ TABLE: tuple[Pattern, ...] = (
         r"[Aa]nother git process seems to be running.*",
         fill(RepoCopyBroken, whole="detail"),
     ),
-    Pattern("unable to access '", r"unable to access '(?P<url>[^']{1,300})': (?P<detail>.*)", unreachable),
+    Pattern(
+        "unable to access ", r"unable to access '?(?P<url>[^\s']{1,300}?)'?: (?P<detail>.*)", unreachable
+    ),
     Pattern("Could not resolve host", r"Could not resolve host(?:name)?.*", unreachable),
     Pattern("ssh: connect to host", r"ssh: connect to host .*", unreachable),
     Pattern("ssh: Could not resolve", r"ssh: Could not resolve.*", unreachable),
