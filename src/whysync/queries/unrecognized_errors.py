@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from shlex import quote
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from msgspec.structs import replace
 
@@ -45,6 +45,7 @@ from whysync.queries.sources import (
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
+    from whysync.diagnosis.failures import ReportedFailure
 
 Group = FailureGroup[FamilyFailure]
 _LONGEST_QUOTE = 300
@@ -84,7 +85,10 @@ def _of_rendering_tool(case: Case) -> Iterator[Finding]:
             words=group.failure.text,
             by_words=True,
         )
-        reports = tuple(replace(report, failure=family) for report in group.reports)
+        reports = tuple(
+            cast("ReportedFailure[FamilyFailure]", replace(report, failure=family))
+            for report in group.reports
+        )
         yield _finding(
             case,
             Group(
