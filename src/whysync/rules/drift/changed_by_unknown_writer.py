@@ -22,7 +22,7 @@ If managedFields are available, they name the writer. A ConfigMap or Secret of a
 differently each time: then nobody changed it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -91,7 +91,7 @@ _ADDED = _Reading(
 )
 
 
-def _reading_of(drifts: list[Drift]) -> _Reading:
+def _reading_of(drifts: Sequence[Drift]) -> _Reading:
     """The likeliest of the readings that remain, by the sides that have the field.
 
     People change values. A field that only one side has is more often one that the API server or a webhook
