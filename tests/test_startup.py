@@ -76,3 +76,14 @@ def test_without_proofs_no_simulation_is_loaded() -> None:
     loaded = imported_by("diagnose", "--no-proof", "--bundle", str(EXAMPLE))
     simulation = ("whysync.proofs", "whysync.argocd.simulation", "whysync.kubernetes.controllers")
     assert not {name for name in loaded if name.startswith(simulation)}
+
+
+def test_without_the_facts_for_it_no_simulation_is_loaded() -> None:
+    """The example has no manifests, so neither a sync nor a fix can be simulated."""
+    loaded = imported_by("diagnose", "--bundle", str(EXAMPLE))
+    simulation = (
+        "whysync.argocd.simulation",
+        "whysync.kubernetes.controllers",
+        "whysync.kubernetes.apiserver.server",
+    )
+    assert not {name for name in loaded if name.startswith(simulation)}

@@ -13,7 +13,7 @@ from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, Finding, Severity
-from whysync.diagnosis.report import AppReport, ReasonKind
+from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -30,14 +30,11 @@ _OWN_ROLES: Final = frozenset({Role.DESIRED.value, Role.LIVE.value})
 
 
 def predicted_failure(report: AppReport) -> Finding | None:
-    """Why a sync would fail, if the app's last sync did not.
+    """Why a sync would fail, according to the simulated verdict.
 
     The facts show no such failure, so the finding explains no symptom. It cites only what the facts have too.
     """
-    case, safety = report.case, report.safety
-    kinds = {reason.kind for reason in safety.reasons}
-    if ReasonKind.SYNC_FAILS not in kinds or ReasonKind.MODEL_DIFFERS in kinds or _has_failed(case):
-        return None
+    case = report.case
     world = simulated(case, disable_auto_sync=True, assume_repeats=False)
     world.simulation.timeline.settle()
     try:
@@ -56,10 +53,6 @@ def predicted_failure(report: AppReport) -> Finding | None:
     causes = (finding for finding in findings if failed.intersection(finding.explains))
     cause = next((finding for finding in causes if not finding.caused_by), None)
     return None if cause is None else _as_prediction(cause, case)
-
-
-def _has_failed(case: Case) -> bool:
-    return case.operation is not None and case.operation.phase != "Succeeded"
 
 
 def _case_after(world: SimulatedCase) -> Case | None:

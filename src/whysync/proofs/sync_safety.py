@@ -77,7 +77,7 @@ def safety_of(case: Case, findings: Sequence[Finding] = ()) -> Safety:
 
 def with_predicted_failure(report: AppReport) -> AppReport:
     """Add the cause of a failure that only the simulation shows. Never raises."""
-    if report.safety.outcome is not SyncOutcome.FAILS:
+    if not _has_new_failure(report):
         return report
     from whysync.proofs.predicted_failure import predicted_failure  # imports the simulation only if needed
 
@@ -87,6 +87,18 @@ def with_predicted_failure(report: AppReport) -> AppReport:
         log.debug("the failure of %s could not be predicted", report.name, exc_info=True)
         return report
     return _with_prediction(report, finding) if finding else report
+
+
+def _has_new_failure(report: AppReport) -> bool:
+    """Does a sync fail in the simulation, while the app's last sync did not?"""
+    operation, safety = report.case.operation, report.safety
+    kinds = {reason.kind for reason in safety.reasons}
+    return (
+        safety.outcome is SyncOutcome.FAILS
+        and ReasonKind.SYNC_FAILS in kinds
+        and ReasonKind.MODEL_DIFFERS not in kinds
+        and (operation is None or operation.phase == "Succeeded")
+    )
 
 
 def _with_prediction(report: AppReport, predicted: Finding) -> AppReport:
