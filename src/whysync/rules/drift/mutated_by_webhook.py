@@ -23,7 +23,7 @@ If a controller writes the value later, the controller owns it. Defaults of the 
 webhook.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mechanism import compares_with_webhooks
@@ -76,7 +76,7 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
         yield _undecided(case, drifts)
 
 
-def _undecided(case: Case, drifts: list[Drift]) -> Finding:
+def _undecided(case: Case, drifts: Sequence[Drift]) -> Finding:
     """The app's diff includes webhooks, and nothing records who wrote the fields."""
     ref = drifts[0].ref
     return drift_finding(
@@ -100,7 +100,7 @@ def _include_webhooks(case: Case, drift: Drift) -> Iterator[Fix]:
         yield server_side_diff(case, webhooks=True)
 
 
-def _declare(drifts: list[Drift]) -> Iterator[Fix]:
+def _declare(drifts: Sequence[Drift]) -> Iterator[Fix]:
     """The live values for Git, except those of a Secret: what a webhook fills in there stays out of Git."""
     if drifts[0].ref.kind != "Secret":
         yield Fix.change(
