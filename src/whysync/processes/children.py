@@ -142,7 +142,7 @@ def run(
     """
     command = [*_namespace(), *arguments] if apart else list(arguments)
     if any("\x00" in argument for argument in command):
-        raise NotStarted("an argument holds a NUL character")
+        raise NotStarted("an argument contains a NUL character")
     if bounds.memory:
         command = ["/bin/sh", "-c", f'{_limits(bounds)} exec "$@"', "sh", *command]
     child: subprocess.Popen[bytes] | None = None

@@ -104,7 +104,7 @@ def _settings(body: Object, terminal: Terminal) -> Iterator[str]:
             lines.append(f"{section.removesuffix('s')} {label}")
     if lines:
         yield ""
-        yield terminal.paint("  told beside the manifests", "bold")
+        yield terminal.paint("  facts besides the manifests", "bold")
         for line in lines:
             yield from terminal.wrap(line, indent=4)
 

@@ -74,7 +74,9 @@ def headline(plan: Plan) -> str:
 
 
 def verdict_class(plan: Plan) -> str:
-    return {"Would fail": "bad", "Unknown": "wait"}.get(headline(plan), "good")
+    if not plan.passed:
+        return "bad"
+    return "wait" if any(not app.runs for app in plan.apps) else "good"
 
 
 def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:

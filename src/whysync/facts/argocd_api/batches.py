@@ -61,5 +61,5 @@ def _no_time(names: list[str]) -> Gap:
         kind=GapKind.TRUNCATED,
         what=f"the Applications {names_text}",
         why="the time that was given was used up",
-        how_to_get="run the same command again, with more --timeout: it goes on where it ended",
+        how_to_get="run the same command again, with a longer --timeout: it continues where it stopped",
     )

@@ -92,7 +92,7 @@ class Reader:
                 GapKind.UNREADABLE,
                 f"the object {broken}",
                 app_id.place,
-                "what Argo CD keeps of it is no JSON",
+                "the copy that Argo CD has of it is not JSON",
             )
         chosen = Chosen(nodes_of(tree), _keys(states.live), closely=self._closely)
         if chosen.left_out:
