@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tests.played import played
 from tests.proofs.worlds import bundle, deployment, in_git, running, synced, there
 from tests.situations import case_of, row
-from whysync.app import diagnose
+from whysync.app import cases, diagnose
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport, ReasonKind, SyncOutcome
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.json_tree import Object, fields
 
 NEW_COMMIT = "b" * 40
@@ -74,3 +76,10 @@ def test_nothing_is_predicted_if_the_simulation_does_not_show_the_present_state(
 def test_a_failure_that_the_facts_show_is_not_predicted() -> None:
     app_report = report(live=selecting(app="shop"), desired=selecting(app="shop", tier="web"), phase="Failed")
     assert predicted(app_report) == []
+
+
+def test_a_cause_that_is_reported_is_not_predicted_again() -> None:
+    index = SnapshotIndex(played("broken-health-check").snapshot())
+    given = diagnose(cases(index)).apps[0]
+    assert given.findings[0].cause == "health-script-error"
+    assert predicted(given) == []

@@ -52,7 +52,10 @@ def predicted_failure(report: AppReport) -> Finding | None:
     findings = diagnose(after, diagnosis_rules()).findings
     causes = (finding for finding in findings if failed.intersection(finding.explains))
     cause = next((finding for finding in causes if not finding.caused_by), None)
-    return None if cause is None else _as_prediction(cause, case)
+    reported = {(finding.cause, finding.about.key) for finding in report.findings}
+    if cause is None or (cause.cause, cause.about.key) in reported:
+        return None
+    return _as_prediction(cause, case)
 
 
 def _case_after(world: SimulatedCase) -> Case | None:

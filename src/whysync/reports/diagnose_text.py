@@ -469,11 +469,17 @@ def _step(depth: int, terminal: Terminal) -> _Step:
 def _values(finding: Finding, terminal: Terminal) -> str:
     """`Git 1 → live 3`, if the evidence has both values of the field."""
     of_field = [e for e in finding.evidence if e.pointer == finding.field]
-    same = [e for e in of_field if e.ref.key == finding.about.key]
+    same = [e for e in of_field if _is_about(e, finding)]
     sides = {e.source: e.value for e in same or of_field}
     if "desired" not in sides or "live" not in sides:
         return ""
     return _both_sides(sides["desired"], sides["live"], terminal)
+
+
+def _is_about(evidence: Evidence, finding: Finding) -> bool:
+    """Does it cite the object of the finding? A manifest in Git often has no namespace."""
+    cited, about = evidence.ref.key, finding.about.key
+    return cited == about or cited == about._replace(namespace="")
 
 
 def _both_sides(desired: Json, live: Json, terminal: Terminal) -> str:
@@ -502,7 +508,7 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
     rest = [
         e
         for e in _explaining(finding.evidence)
-        if e.source not in in_title or e.pointer != finding.field or e.ref.key != finding.about.key
+        if e.source not in in_title or e.pointer != finding.field or not _is_about(e, finding)
     ]
     live = {(e.ref.kind, e.ref.name, e.pointer): e for e in rest if e.source == "live"}
     desired = {(e.ref.kind, e.ref.name, e.pointer) for e in rest if e.source == "desired"}
@@ -513,7 +519,7 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
             lines.append(_evidence(evidence, finding, wide=False))
         elif evidence.source == "desired":
             values = _both_sides(evidence.value, live[field].value, terminal)
-            of = "" if evidence.ref.key == finding.about.key else f"{evidence.ref} "
+            of = "" if _is_about(evidence, finding) else f"{evidence.ref} "
             lines.append(f"{of}{evidence.pointer}: {values}")
     more = len(lines) - _MOST_EVIDENCE
     return lines if more <= 0 else [*lines[:_MOST_EVIDENCE], f"and {more} more (-o wide)"]

@@ -173,10 +173,10 @@ def _fix(
 
 
 def _if_absent(*, is_git: bool) -> tuple[str, str]:
-    ending = " (GitLab needs .git at its end)" if is_git else ""
+    ending = " (GitLab: with .git)" if is_git else ""
     return (
         with_comment("argocd repocreds list", "templates: an entry whose URL it begins with"),
-        comment(f"no entry: correct the URL{ending}, or add an entry:"),
+        comment(f"no entry? correct the URL{ending}, or add it:"),
     )
 
 
