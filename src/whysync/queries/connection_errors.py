@@ -6,7 +6,7 @@ from whysync.messages.failure import Network
 
 _TEXTS = {
     Network.DNS: "its name cannot be resolved (DNS)",
-    Network.REFUSED: "the connection is refused: nothing listens on that port",
+    Network.REFUSED: "the connection is refused: nothing listens on that port, or a firewall rejects it",
     Network.TIMEOUT: "it does not respond in time",
     Network.RESET: "the connection is reset",
     Network.NO_ROUTE: "there is no route to it",

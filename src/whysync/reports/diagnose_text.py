@@ -21,6 +21,7 @@ from whysync.diagnosis.symptom import Side, SymptomKind
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
+from whysync.fixes.places import edited_sources
 from whysync.json_tree import Json, Missing, text
 from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
@@ -190,7 +191,7 @@ def _app(
         yield ""
         yield from _finding(finding, report, terminal, wide=wide, first=number == 0)
         yield from _fixes(finding, report, terminal, wide=wide, proofs=proofs)
-        if number == 0 and source_flags is not None and finding.fixes and not finding.fixes[0].commands:
+        if number == 0 and source_flags is not None and _is_applicable(finding, report):
             # Not wrapped, so that it can be copied.
             command = _how_to_apply(finding.fixes[0], report, source_flags)
             yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{command}"
@@ -608,6 +609,14 @@ def _fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
     yield from lines
 
 
+def _is_applicable(finding: Finding, report: AppReport) -> bool:
+    """Can `whysync fix` apply the first fix? Not a change of a chart that is in no checkout."""
+    first = next(iter(finding.fixes), None)
+    if first is None or first.commands:
+        return False
+    return not (is_in_git(first) and any(source.chart for source in edited_sources(report.case)))
+
+
 def _how_to_apply(fix: Fix, report: AppReport, source_flags: str) -> str:
     """The command that applies the fix to a checkout, or to the object itself."""
     command = f"whysync fix {app_argument(report.case) + source_flags}"
@@ -626,7 +635,7 @@ def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> It
         lines = [*(changed or lines)[:_LONGEST_PATCH], f"({rest} more lines: -o wide)"]
     if is_diff and lines:  # the first line is prose: it names the object and where it is declared
         head = terminal.wrap(lines[0].removeprefix("# "), indent=LABEL_WIDTH + 2)
-        lines[:1] = [f"{'  ' if number else '# '}{line.strip()}" for number, line in enumerate(head)]
+        lines[:1] = [f"# {line.strip()}" for line in head]
     for line in lines:
         color = _DIFF_COLORS.get(line[:1], "") if is_diff else ""
         yield f"{'':<{LABEL_WIDTH}}{terminal.paint(line, color) if color else line}".rstrip()

@@ -52,6 +52,9 @@ LABELS = "/spec/template/metadata/labels"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 HOOK_DELETE_POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 
+# Argo CD updates these with Replace=true, also with Force=true: to delete one deletes all that is in it.
+_NEVER_REPLACED = frozenset({"CustomResourceDefinition", "Namespace"})
+
 
 @rule(cause="immutable-field", since="0.1")
 def immutable_field_changed(case: Case) -> Iterator[Finding]:
@@ -235,7 +238,7 @@ def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]
             destroys=("the StatefulSet object, until the sync recreates it",),
         )
     cost = deletion_cost(case, ref) or "the object and its dependents"
-    if desired is not None:
+    if desired is not None and ref.kind not in _NEVER_REPLACED:
         yield Fix.change(
             ref,
             with_options(desired, "Replace=true", "Force=true"),

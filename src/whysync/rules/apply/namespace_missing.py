@@ -16,12 +16,14 @@ The namespace exists and is being deleted: namespace-terminating.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Add, Case, Confidence, Fact, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.validation.names import dns_label
 from whysync.messages.patterns.apply import NamespaceMissing
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
-from whysync.queries.commands import kubectl, sync
+from whysync.queries.commands import comment, kubectl, sync
 from whysync.queries.group_failures import grouped
 
 CREATE = "CreateNamespace=true"
@@ -37,6 +39,7 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
         is_destination = namespace == case.destination_namespace
         created = is_destination and case.has_sync_option(CREATE)
         declared = _declared(case, namespace)
+        invalid = "the name is not valid" if any(dns_label(namespace)) else ""
         create_command = kubectl("create", "namespace", namespace)
         create_manually = Fix.run(create_command, sync(case), title="Create it once manually, then sync")
         yield Finding(
@@ -45,7 +48,9 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"namespace {namespace} does not exist"
+            verdict=f"namespace {namespace} cannot exist: {invalid}"
+            if invalid
+            else f"namespace {namespace} does not exist"
             + _why(case, declared, is_destination=is_destination, created=created),
             evidence=(
                 *group.cited(says="the API server does not find the namespace"),
@@ -53,7 +58,9 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
                 *cite_if(case.application, OPTIONS, says="its sync options", when=is_destination),
                 *cite_if(declared, "/metadata/name", says="Git declares it"),
             ),
-            fixes=(_created_by_sync(case, namespace, is_destination=is_destination), create_manually),
+            fixes=(_corrected(case, namespace, is_destination=is_destination),)
+            if invalid
+            else (_created_by_sync(case, namespace, is_destination=is_destination), create_manually),
             already_fixed=sync_again(
                 case,
                 "",
@@ -75,6 +82,22 @@ def _why(case: Case, declared: Manifest | None, *, is_destination: bool, created
     if is_destination:
         return f", although {CREATE} is set now" if created else f", and {CREATE} is not set"
     return ", and Git does not declare it" if case.has(Fact.DESIRED) else ""
+
+
+def _corrected(case: Case, namespace: str, *, is_destination: bool) -> Fix:
+    """No namespace of that name can be created: names are lower-case letters, digits and dashes."""
+    place = (
+        f"spec.destination.namespace of Application {case.app.name}"
+        if is_destination
+        else "metadata.namespace of the objects in Git"
+    )
+    find = () if is_destination else (f"git grep -n {quote(f'namespace: {namespace}')}",)
+    return Fix.run(
+        *find,
+        comment(f"correct {place}: lower-case letters, digits and dashes; then"),
+        sync(case),
+        title=f"Correct the name {namespace} in Git, then sync",
+    )
 
 
 def _created_by_sync(case: Case, namespace: str, *, is_destination: bool) -> Fix:

@@ -89,7 +89,7 @@ def _verdict(ref: str, namespace: str, failure: QuotaExceeded) -> str:
     if failure.must_specify:
         return f"{ref}: {quota} requires every container to set {', '.join(failure.must_specify)}"
     amounts = f"requested {failure.requested}, used {failure.used}, limited to {failure.limited}"
-    return f"{ref}: {quota} is used up: {amounts}"
+    return f"{ref}: {quota} would be exceeded: {amounts}"
 
 
 def _fixes(

@@ -34,7 +34,10 @@ def last_applied_annotation_drift(case: Case) -> Iterator[Finding]:
             drift.ref, LAST_APPLIED_POINTER, title="Delete the annotation from the manifest in Git"
         )
         ignore = ignore_field(
-            case, drift.ref, LAST_APPLIED_POINTER, risk="none: Argo CD does not need the annotation"
+            case,
+            drift.ref,
+            LAST_APPLIED_POINTER,
+            risk="none: Argo CD writes the annotation again at each sync, whatever the live one is",
         )
         yield drift_finding(
             drift,

@@ -25,7 +25,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing
-from whysync.queries.commands import kubectl, on_object, sync
+from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.drift import drift_finding, live_values
 from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_field
@@ -70,7 +70,8 @@ def _self_heal(case: Case, *, healed: bool) -> Iterator[Evidence]:
 
 def _fixes(case: Case, drift: Drift, *, healed: bool) -> Iterator[Fix]:
     yield Fix.run(
-        kubectl("get", "hpa,scaledobjects", namespace=drift.ref.namespace),
+        kubectl("get", "hpa", namespace=drift.ref.namespace),
+        with_comment(kubectl("get", "scaledobjects", namespace=drift.ref.namespace), "if KEDA is installed"),
         on_object("get", drift.ref, "-o", "yaml", "--show-managed-fields"),
         title="Find the writer: the autoscaler of this workload, or the manager of spec.replicas",
     )
