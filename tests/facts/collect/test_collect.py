@@ -270,7 +270,7 @@ class TestResuming:
 
 class TestPlaces:
     @pytest.fixture(params=["out", "out.tar.gz"])
-    def taken(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    def existing(self, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         path = tmp_path / request.param
         if request.param == "out":
             path.mkdir()
