@@ -20,6 +20,11 @@ def test_list_of_resources_that_decide_the_health_is_no_failure(text: str) -> No
     assert understand(text).failures == ()
 
 
+def test_a_field_that_an_ignore_rule_does_not_find_is_no_failure() -> None:
+    text = 'Failed to normalize apps/v1, Kind=Deployment//web: remove does not apply: missing path: "/spec/x"'
+    assert understand(text).failures == ()
+
+
 @pytest.mark.parametrize(
     ("text", "in_progress"),
     [

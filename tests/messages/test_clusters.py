@@ -242,3 +242,9 @@ def test_what_hides_in_a_server_side_diff_is_found(answer: str, kind: type) -> N
     assert failure.resource.name == "web"
     assert isinstance(failure.inner, kind)
     assert message.first(kind) is failure.inner
+
+
+def test_a_registry_that_rejects_a_login_is_no_cluster() -> None:
+    text = 'Could not get tags from registry: Get "https://ghcr.io/v2/team/shop/tags/list": unauthorized'
+    assert not any(isinstance(failure, ClusterAuth) for failure in understand(text).failures)
+    assert isinstance(understand("failed to get server version: Unauthorized").failures[0], ClusterAuth)

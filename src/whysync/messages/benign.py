@@ -11,6 +11,8 @@ _BENIGN = (
     r"[.…\s]+",
     # in the health of an app: the resources that decide it, whose own health is in their rows
     r"Caused by [^\s,:]{1,300}:[^\s,]{1,300}(?:, [^\s,:]{1,300}:[^\s,]{1,300}){0,20}(?: and \d{1,5} more)?",
+    # an ignore rule of Argo CD that names a field which this object does not have
+    r"Failed to normalize .{1,600}(?:missing path|nonexistent key).{0,600}",
     # reported by a server about one of its clients
     r"http: TLS handshake error from .{1,300}",
     r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"

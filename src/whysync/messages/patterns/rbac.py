@@ -45,13 +45,17 @@ _NAME = (
 forbidden = fill(Forbidden, cluster_scope=lambda match, _: bool(group_text(match, "cluster")))
 
 
+_REGISTRY_API = re.compile(r"https?://[^/\s\"]{1,253}/v2/")
+"""A request to an image or chart registry."""
+
+
 def unauthorized(match: re.Match[str], context: Context) -> Failure | None:
     """A bare `Unauthorized` of the API server, unless the wrappers name a repository or a registry.
 
     Argo CD requests the version of the cluster before it renders: then the text names the cluster.
     """
     elsewhere = (LayerKind.LOAD_TARGET_STATE, LayerKind.FETCH, LayerKind.REPOSITORY, LayerKind.CACHED)
-    if context.within(*elsewhere) and not context.server:
+    if (context.within(*elsewhere) or _REGISTRY_API.search(context.text)) and not context.server:
         return None
     return ClusterAuth(text=context.text, server=_server(match, context), detail=match[0])
 

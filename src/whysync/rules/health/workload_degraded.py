@@ -21,6 +21,8 @@ If Pods, events or logs name a more exact cause, that cause is reported instead 
 from collections.abc import Iterator
 from shlex import quote
 
+from msgspec.structs import replace
+
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.current_health import proof_of_current_health
@@ -83,7 +85,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
-        yield with_revert(case, finding)
+        is_set = (row.group, row.kind) == ("argoproj.io", "ApplicationSet")
+        yield with_revert(case, replace(finding, cause="appset-error") if is_set else finding)
 
 
 def _not_reached(case: Case, row: ResourceRow) -> tuple[Ref, ...]:
