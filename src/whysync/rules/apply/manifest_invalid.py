@@ -28,7 +28,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import app_argument, comment, kubectl, on_object, sync, with_comment
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
@@ -192,12 +192,22 @@ def _explain(path: str, version: str) -> str:
     )
 
 
-def _namespaces(case: Case) -> tuple[str, str]:
-    """The namespace of the manifest against that of the request; its schema is not the question."""
-    manifests = f"argocd app manifests {app_argument(case)} --source git"
-    return (
-        with_comment(f"{manifests} | grep -nE '^kind:|namespace:'", "which namespaces Git declares"),
-        comment("remove metadata.namespace, or set the one of the destination, also in the items of a List"),
+def _rewritten_namespace(case: Case, ref: Ref) -> Fix:
+    """Argo CD sends each object to the namespace that it has, so it was changed on its way.
+
+    Mirrors gitops-engine `ResourceOperations`, Argo CD 3.6. The items of a List are sent one by one.
+    """
+    webhooks = kubectl("get", "mutatingwebhookconfigurations", "-o", "yaml")
+    kind = "its kind" if is_unnamed(case, ref) else ref.kind
+    return Fix.run(
+        *find_object(case, ref),
+        with_comment(f"{webhooks} | grep -nE 'name:|resources:|operations:'", f"rules for {kind}"),
+        comment(
+            "exclude the namespace from the webhook that rewrites metadata.namespace, or correct it; then"
+        ),
+        sync(case),
+        title="Find the mutating webhook or policy that rewrites metadata.namespace, then sync",
+        risk="what else the webhook adds is missing from excluded objects",
     )
 
 
@@ -215,6 +225,9 @@ def _fixes(
 ) -> Iterator[Fix]:
     if _is_node_port(failure):
         yield from _other_node_port(case, ref, failure, desired)
+        return
+    if failure.pointer == "/metadata/namespace":
+        yield _rewritten_namespace(case, ref)
         return
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:
@@ -235,8 +248,7 @@ def _fixes(
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
     yield Fix.run(
         *find_object(case, ref),
-        *(_namespaces(case) if failure.pointer == "/metadata/namespace" else ()),
-        *((_explain(path, version),) if kind and failure.pointer != "/metadata/namespace" else ()),
+        *((_explain(path, version),) if kind else ()),
         *_quote_it(failure),
         sync(case),
         title=f"Find the object, and correct {field or 'the field'} in Git, then sync"
