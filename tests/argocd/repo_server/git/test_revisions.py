@@ -92,7 +92,16 @@ def test_names_of_branches_and_exact_versions_are_no_ranges(branch: str) -> None
     assert not is_range(branch)
 
 
-_VERSIONS = st.from_regex(r"\A[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(-[a-z0-9]{1,3}(\.[0-9]{1,3})?)?\Z")
+@pytest.mark.parametrize("version", ["1.0.0-00", "1.0.0-rc.01", "1.0.0-01.rc"])
+def test_a_number_in_a_prerelease_does_not_start_with_zero(version: str) -> None:
+    assert version_of(version) is None
+    assert version_of(version.replace("01", "0").replace("00", "0")) is not None
+
+
+_NUMBER = r"(0|[1-9][0-9]{0,2})"
+_VERSIONS = st.from_regex(
+    rf"\A[0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]{{1,3}}(-([a-z][a-z0-9]{{0,2}}|{_NUMBER})(\.{_NUMBER})?)?\Z"
+)
 
 
 @given(_VERSIONS, _VERSIONS)

@@ -30,6 +30,9 @@ _BETWEEN: Final = re.compile(r"(?P<low>[0-9vxX*][^\s,|]*)\s+-\s+(?P<high>[0-9vxX
 _SEPARATOR: Final = re.compile(r"\s*,\s*|\s+")
 _MAX_LENGTH: Final = 256
 
+_LEADING_ZERO = re.compile(r"\.0[0-9]+\.")
+"""A number in a pre-release that starts with 0: no version. Mirrors semver `validatePrerelease`."""
+
 
 class Version(NamedTuple):
     major: int
@@ -53,7 +56,7 @@ class _Limit(NamedTuple):
 
 def version_of(text: str) -> Version | None:
     matched = _VERSION.fullmatch(text) if len(text) <= _MAX_LENGTH else None
-    if matched is None:
+    if matched is None or _LEADING_ZERO.search(f".{matched['prerelease'] or ''}."):
         return None
     major, minor, patch = (int(matched[name] or 0) for name in ("major", "minor", "patch"))
     return Version(major, minor, patch, matched["prerelease"] or "", text)
