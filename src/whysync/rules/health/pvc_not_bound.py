@@ -18,6 +18,7 @@ A claim whose volume was deleted is Lost. A Pod that is unschedulable for other 
 """
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import msgspec
 
@@ -41,6 +42,7 @@ from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import VolumePending
 from whysync.queries.commands import comment, kubectl, on_object, sync
+from whysync.queries.timestamps import age_at
 from whysync.queries.waiting_on import wait_of
 
 CLASS = "/spec/storageClassName"
@@ -55,13 +57,18 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
     explains: list[SymptomId]
 
 
+_PROVISIONING = timedelta(minutes=1)
+"""A claim is commonly bound within this time, without anything to report."""
+
+
 @rule(cause="pvc-pending", since="0.1")
 def pvc_not_bound(case: Case) -> Iterator[Finding]:
     for claim in _pending(case).values():
         why, evidence, first_use = _why(case, claim)
         wait = wait_of(case)
         blocks_sync = wait is not None and wait.ref.key == claim.ref.key
-        is_normal = case.synced_recently and not evidence and not blocks_sync
+        is_young = _age(case, claim) < _PROVISIONING and not first_use
+        is_normal = not evidence and (is_young or (case.synced_recently and not blocks_sync))
         if claim.manifest is None and not evidence and not _waits_for_volume(case, claim.ref):
             continue
         yield Finding(
@@ -123,6 +130,11 @@ def _reported(case: Case, claim: Ref) -> Iterator[SymptomId]:
     for report in case.failures(VolumePending):
         if report.ref is not None and report.ref.name == claim.name:
             yield from (symptom for symptom in report.symptoms if symptom in case.symptom_ids)
+
+
+def _age(case: Case, claim: _Claim) -> timedelta:
+    age = age_at(case, claim.manifest, "/metadata/creationTimestamp") if claim.manifest is not None else None
+    return age if age is not None else timedelta.max
 
 
 def _pending(case: Case) -> dict[Key, _Claim]:
