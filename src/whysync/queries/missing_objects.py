@@ -457,7 +457,9 @@ def _creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
         case "ConfigMap":
             yield kubectl("create", "configmap", need.name, *values, namespace=place)
         case "PriorityClass":
-            yield kubectl("create", "priorityclass", need.name, "--value=VALUE")
+            yield with_comment(
+                kubectl("create", "priorityclass", need.name, "--value=1000"), "higher values go first"
+            )
         case "ServiceAccount":
             yield kubectl("create", "serviceaccount", need.name, namespace=place)
         case _:
