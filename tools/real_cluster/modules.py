@@ -60,6 +60,7 @@ class Module:
     """Variables that the linker sets, so that a program knows its own version."""
     main: str = ""
     """The text of a `main.go`, where the module has a library and no program."""
+    version_arguments: tuple[str, ...] = ("--version",)
 
     def files(self) -> dict[str, str]:
         lines = [f"module whysync.dev/{self.name}", "", f"go {NEEDS_GO}.0", ""]
@@ -85,7 +86,7 @@ def _kubernetes(version: str) -> Module:
         version=version,
         packages={
             program: f"k8s.io/kubernetes/cmd/{program}"
-            for program in ("kube-apiserver", "kube-controller-manager")
+            for program in ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
         },
         replaced={f"k8s.io/{part}": staged for part in _STAGED},
         stamps={f"{stamp}.gitVersion": version, f"{stamp}.gitMajor": "1", f"{stamp}.gitMinor": minor},
@@ -111,4 +112,10 @@ ETCD = Module(
     version="v3.6.16",
     packages={"etcd": "."},
     main=_ETCD_MAIN,
+)
+KWOK = Module(
+    name="kwok",
+    path="sigs.k8s.io/kwok",
+    version="v0.7.0",
+    packages={"kwok": "sigs.k8s.io/kwok/cmd/kwok"},
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import signal
 import socket
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -15,7 +17,9 @@ _PR_SET_PDEATHSIG = 1
 class Child:
     """A program in the background, with its output in a log file."""
 
-    def __init__(self, program: Path, arguments: list[str], log: Path) -> None:
+    def __init__(
+        self, program: Path, arguments: list[str], log: Path, environment: Mapping[str, str] | None = None
+    ) -> None:
         self.log = log
         with log.open("wb") as out:
             # A separate session, so that Ctrl-C does not stop the children in the wrong order.
@@ -26,6 +30,7 @@ class Child:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
                 cwd=log.parent,
+                env=None if environment is None else {**os.environ, **environment},
                 preexec_fn=_die_with_parent,  # noqa: PLW1509  (no threads are running when we start)
             )
 

@@ -7,7 +7,8 @@ import secrets
 import ssl
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools.real_cluster.binaries import Binaries, NotAvailable
@@ -17,14 +18,43 @@ from tools.real_cluster.processes import Child, free_ports
 _START_SECONDS = 120
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiServer:
+    """A running kube-apiserver: a client with administrator access, and what other clients need."""
+
+    client: ApiServerClient
+    port: int
+    token: str
+    certificates: Path
+    """The folder with `apiserver.crt` and `apiserver.key`; the key also signs service account tokens."""
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    def another_client(self) -> ApiServerClient:
+        """A client with a connection of its own, for another thread."""
+        trust = ssl.create_default_context(cafile=self.certificates / "apiserver.crt")
+        return ApiServerClient(port=self.port, token=self.token, trust=trust)
+
+
 @contextlib.contextmanager
 def real_cluster(binaries: Binaries) -> Generator[ApiServerClient]:
     """Start etcd and kube-apiserver, yield a client with administrator access, then stop both.
 
     No controllers run, so nothing changes between two requests.
     """
-    with tempfile.TemporaryDirectory(prefix="whysync-cluster-") as folder, contextlib.ExitStack() as stack:
-        home = Path(folder)
+    with (
+        tempfile.TemporaryDirectory(prefix="whysync-cluster-") as folder,
+        api_server(binaries, Path(folder), ["--disable-admission-plugins=ServiceAccount"]) as server,
+    ):
+        yield server.client
+
+
+@contextlib.contextmanager
+def api_server(binaries: Binaries, home: Path, arguments: Sequence[str] = ()) -> Generator[ApiServer]:
+    """Start etcd and kube-apiserver with their files in `home`, and stop both at the end."""
+    with contextlib.ExitStack() as stack:
         store, peers, port = free_ports(3)
         etcd = Child(binaries.etcd, _etcd_arguments(home, store, peers), home / "etcd.log")
         stack.callback(etcd.stop)
@@ -33,12 +63,14 @@ def real_cluster(binaries: Binaries) -> Generator[ApiServerClient]:
         tokens.touch(mode=0o600)
         tokens.write_text(f'{token},administrator,administrator,"system:masters"\n', encoding="utf-8")
         server = Child(
-            binaries.apiserver, _apiserver_arguments(home, store, port, tokens), home / "apiserver.log"
+            binaries.apiserver,
+            [*_apiserver_arguments(home, store, port, tokens), *arguments],
+            home / "apiserver.log",
         )
         stack.callback(server.stop)  # before etcd: a server without its store hangs
         client = _connected(home, port, token, etcd, server)
         stack.callback(client.close)
-        yield client
+        yield ApiServer(client=client, port=port, token=token, certificates=home / "certificates")
 
 
 def _etcd_arguments(home: Path, store: int, peers: int) -> list[str]:
@@ -71,7 +103,6 @@ def _apiserver_arguments(home: Path, store: int, port: int, tokens: Path) -> lis
         f"--token-auth-file={tokens}",
         "--authorization-mode=RBAC",
         "--endpoint-reconciler-type=none",
-        "--disable-admission-plugins=ServiceAccount",
         "--allow-privileged=true",
         "--profiling=false",
         "--event-ttl=1h",

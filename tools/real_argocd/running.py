@@ -1,0 +1,302 @@
+"""A real Argo CD with a cluster of its own, for the duration of a `with` block; all of it on loopback.
+
+etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok as the kubelet of all nodes, Redis, a Git
+host, and Argo CD's repo-server, application controller and API server. Each is a child process that the
+kernel kills when this process ends in any way.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tools.real_argocd.git_host import GitHost
+from tools.real_argocd.programs import Programs
+from tools.real_argocd.standing import create_namespace_and_settings, install_definitions, install_nodes
+from tools.real_cluster.binaries import NotAvailable
+from tools.real_cluster.processes import Child, free_ports
+from tools.real_cluster.running import ApiServer, api_server
+from whysync.json_tree import dig, text
+from whysync.kubernetes.apiserver.protocol import Request
+
+NAMESPACE: Final = "argocd"
+_PREFIX: Final = "whysync-argocd-"
+_START_SECONDS: Final = 180
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """How long Argo CD waits by itself, in seconds; short, so that a test does not."""
+
+    resync: int = 20
+    self_heal: int = 3
+
+
+class RealArgoCD:
+    """A running Argo CD."""
+
+    def __init__(
+        self, programs: Programs, home: Path, kubernetes: ApiServer, git: GitHost, kubeconfig: Path
+    ) -> None:
+        self.programs, self.home, self.kubernetes = programs, home, kubernetes
+        self.git, self.kubeconfig = git, kubeconfig
+        self.address = ""
+        """Host and port of Argo CD's API server, which speaks plain HTTP."""
+        self.token = ""
+        self._controller: Child | None = None
+        self._start_controller: Callable[[], Child] | None = None
+
+    def stop_controller(self) -> None:
+        if self._controller is not None:
+            self._controller.stop()
+            self._controller = None
+
+    def start_controller(self) -> None:
+        if self._controller is None and self._start_controller is not None:
+            self._controller = self._start_controller()
+
+    def starts_controller_with(self, start: Callable[[], Child]) -> None:
+        self._start_controller = start
+
+    def environment(self) -> dict[str, str]:
+        """For `argocd`, `kubectl` and `whysync` as a user of this Argo CD would run them."""
+        home = self.home / "user"
+        home.mkdir(exist_ok=True)
+        return {
+            "HOME": str(home),
+            "PATH": f"{self.home / 'bin'}:{os.environ.get('PATH', '')}",
+            "KUBECONFIG": str(self.kubeconfig),
+            "ARGOCD_SERVER": self.address,
+            "ARGOCD_AUTH_TOKEN": self.token,
+            "ARGOCD_OPTS": "--plaintext",
+        }
+
+
+@contextlib.contextmanager
+def real_argocd(programs: Programs, timing: Timing | None = None) -> Generator[RealArgoCD]:
+    """Start everything, yield when Argo CD answers, and stop everything."""
+    timing = timing or Timing()
+    remove_leftovers()
+    with (
+        tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder,
+        contextlib.ExitStack() as stack,
+    ):
+        home = Path(folder)
+        kubernetes = stack.enter_context(api_server(programs.cluster, home))
+        kubeconfig = _kubeconfig(home, kubernetes)
+        git = stack.enter_context(GitHost(home / "git", programs.openssl).running())
+        argocd = RealArgoCD(programs, home, kubernetes, git, kubeconfig)
+        _programs_on_path(programs, home)
+        install_definitions(kubernetes.client, programs.definitions)
+        create_namespace_and_settings(kubernetes.client)
+        _start_kubernetes(argocd, stack)
+        install_nodes(kubernetes.client)
+        _start_argocd(argocd, stack, timing)
+        yield argocd
+
+
+def _start_kubernetes(argocd: RealArgoCD, stack: contextlib.ExitStack) -> None:
+    home, certificates = argocd.home, argocd.kubernetes.certificates
+    manager, scheduler, kwok = free_ports(3)
+    common = [
+        f"--kubeconfig={argocd.kubeconfig}",
+        "--bind-address=127.0.0.1",
+        "--leader-elect=false",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+    ]
+    children = (
+        Child(
+            argocd.programs.controller_manager,
+            [
+                *common,
+                f"--secure-port={manager}",
+                f"--cert-dir={home / 'controller-manager'}",
+                f"--service-account-private-key-file={certificates / 'apiserver.key'}",
+                f"--root-ca-file={certificates / 'apiserver.crt'}",
+                "--node-monitor-grace-period=1h",  # kwok's heartbeats are late on a busy machine
+                "--horizontal-pod-autoscaler-sync-period=5s",
+            ],
+            home / "controller-manager.log",
+        ),
+        Child(
+            argocd.programs.scheduler,
+            [*common, f"--secure-port={scheduler}", f"--cert-dir={home / 'scheduler'}"],
+            home / "scheduler.log",
+        ),
+        Child(
+            argocd.programs.kwok,
+            [
+                f"--kubeconfig={argocd.kubeconfig}",
+                "--manage-all-nodes=true",
+                "--node-ip=127.0.0.1",
+                f"--server-address=127.0.0.1:{kwok}",
+                "--node-lease-duration-seconds=200",
+                "--enable-crds=Stage",
+            ],
+            home / "kwok.log",
+        ),
+    )
+    for child in children:
+        stack.callback(child.stop)
+
+
+def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timing) -> None:
+    home = argocd.home
+    redis, repo, repo_metrics, metrics, server, server_metrics = free_ports(6)
+    store = Child(
+        argocd.programs.redis,
+        ["--port", str(redis), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(home)],
+        home / "redis.log",
+    )
+    stack.callback(store.stop)
+    empty, temporary = home / "empty", home / "temporary"
+    empty.mkdir()
+    temporary.mkdir()
+    environment = {
+        **argocd.environment(),
+        "ARGOCD_AUTH_TOKEN": "",
+        "ARGOCD_SERVER": "",
+        "ARGOCD_OPTS": "",
+        "ARGOCD_FAKE_IN_CLUSTER": "true",
+        "ARGOCD_GPG_ENABLED": "false",
+        "ARGOCD_SSH_DATA_PATH": str(empty),
+        "ARGOCD_TLS_DATA_PATH": str(argocd.git.certificates),
+        "HTTPS_PROXY": argocd.git.proxy,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_SYSTEM": "/dev/null",
+        "TMPDIR": str(temporary),
+        "REDIS_PASSWORD": "",
+    }
+
+    def component(name: str, *arguments: str, extra: Mapping[str, str] | None = None) -> Child:
+        return Child(
+            argocd.programs.argocd,
+            list(arguments),
+            home / f"{name}.log",
+            {**environment, **(extra or {}), "ARGOCD_BINARY_NAME": f"argocd-{name}"},
+        )
+
+    of_kubernetes = ("--kubeconfig", str(argocd.kubeconfig), "--namespace", NAMESPACE)
+    of_peers = (
+        "--redis", f"127.0.0.1:{redis}", "--repo-server", f"127.0.0.1:{repo}", "--repo-server-plaintext",
+    )  # fmt: skip
+    repo_server = component(
+        "repo-server", "--address", "127.0.0.1", "--port", str(repo), "--metrics-address", "127.0.0.1",
+        "--metrics-port", str(repo_metrics), "--redis", f"127.0.0.1:{redis}", "--disable-tls",
+    )  # fmt: skip
+    stack.callback(repo_server.stop)
+
+    def controller() -> Child:
+        return component(
+            "application-controller", *of_kubernetes, *of_peers, "--metrics-port", str(metrics),
+            "--app-resync", str(timing.resync), "--app-resync-jitter", "0",
+            "--self-heal-timeout-seconds", str(timing.self_heal),
+            "--self-heal-backoff-cap-seconds", str(timing.self_heal),
+        )  # fmt: skip
+
+    argocd.starts_controller_with(controller)
+    argocd.start_controller()
+    stack.callback(argocd.stop_controller)
+    api = component(
+        "server", *of_kubernetes, *of_peers, "--insecure", "--address", "127.0.0.1", "--port", str(server),
+        "--metrics-address", "127.0.0.1", "--metrics-port", str(server_metrics),
+    )  # fmt: skip
+    stack.callback(api.stop)
+    argocd.address = f"127.0.0.1:{server}"
+    argocd.token = _administrator(argocd, (store, repo_server, api))
+
+
+def _administrator(argocd: RealArgoCD, children: tuple[Child, ...]) -> str:
+    """A token of Argo CD's administrator, as soon as the API server gives one."""
+    until = time.monotonic() + _START_SECONDS
+    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/argocd-initial-admin-secret"
+    while time.monotonic() < until:
+        for child in children:
+            if not child.running:
+                raise NotAvailable(f"{child.log.stem} ended while it was starting:\n{child.log_tail()}")
+        secret = argocd.kubernetes.client.send(Request(verb="get", path=path))
+        if secret.ok and secret.body is not None:
+            password = base64.b64decode(text(dig(secret.body, "data", "password"))).decode()
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                token = _session(argocd.address, password)
+                if token:
+                    return token
+        time.sleep(0.2)
+    raise NotAvailable(
+        f"Argo CD's API server gave no token in {_START_SECONDS} s:\n{children[-1].log_tail()}"
+    )
+
+
+def _session(address: str, password: str) -> str:
+    connection = http.client.HTTPConnection(address, timeout=10)
+    try:
+        body = json.dumps({"username": "admin", "password": password})
+        connection.request("POST", "/api/v1/session", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        return str(json.loads(content)["token"]) if answer.status == 200 else ""
+    finally:
+        connection.close()
+
+
+def _kubeconfig(home: Path, kubernetes: ApiServer) -> Path:
+    certificate = base64.b64encode((kubernetes.certificates / "apiserver.crt").read_bytes()).decode()
+    cluster = {"server": kubernetes.url, "certificate-authority-data": certificate}
+    path = home / "kubeconfig"
+    path.touch(mode=0o600)
+    path.write_text(
+        json.dumps(
+            {
+                "apiVersion": "v1",
+                "kind": "Config",
+                "current-context": "real",
+                "clusters": [{"name": "real", "cluster": cluster}],
+                "users": [{"name": "administrator", "user": {"token": kubernetes.token}}],
+                "contexts": [{"name": "real", "context": {"cluster": "real", "user": "administrator"}}],
+            }
+        ),
+        encoding="utf-8",
+    )
+    return path
+
+
+_KUSTOMIZE: Final = """\
+#!/bin/sh
+# kubectl contains the same Kustomize; Argo CD calls `kustomize build` and `kustomize version`.
+command=$1
+shift
+case $command in
+build) exec "{kubectl}" kustomize "$@" ;;
+*) exec "{kubectl}" version --client ;;
+esac
+"""
+
+
+def _programs_on_path(programs: Programs, home: Path) -> None:
+    folder = home / "bin"
+    folder.mkdir()
+    for name, path in (("argocd", programs.argocd), ("kubectl", programs.kubectl), ("helm", programs.helm)):
+        (folder / name).symlink_to(path)
+    kustomize = folder / "kustomize"
+    kustomize.write_text(_KUSTOMIZE.format(kubectl=programs.kubectl), encoding="utf-8")
+    kustomize.chmod(0o755)
+
+
+def remove_leftovers() -> None:
+    """Folders of earlier runs whose process was killed; their children were killed with it."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if process.isdigit() and not Path("/proc", process).exists():
+            shutil.rmtree(folder, ignore_errors=True)
