@@ -26,6 +26,25 @@ def test_a_field_that_an_ignore_rule_does_not_find_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Cluster IP [IPv4]: 10.96.0.12 is not allocated; repairing",
+        "Cluster IP [IPv4]:10.96.0.12 is not allocated; repairing",
+        "the ClusterIP [IPv4]: 10.96.0.12 for Service shop/web has a wrong reference; repairing",
+        "Port 30080 is not allocated; repairing",
+    ],
+)
+def test_what_the_api_server_repairs_itself_is_no_failure(text: str) -> None:
+    assert understand(text).failures == ()
+
+
+def test_an_address_that_two_services_have_is_a_failure() -> None:
+    assert understand(
+        "Cluster IP [IPv4]:10.96.0.12 was assigned to multiple services; please recreate service"
+    ).failures
+
+
+@pytest.mark.parametrize(
     ("text", "in_progress"),
     [
         ("Issuing certificate as Secret does not exist", True),

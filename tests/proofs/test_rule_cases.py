@@ -17,11 +17,11 @@ from whysync.diagnosis.report import AppReport, Report
 CASES = tuple(sorted((ROOT / "tests/rules").glob("*/*/*/case.yaml")))
 
 
-def anew(path: Path) -> Report:
+def diagnose(path: Path) -> Report:
     return app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(path),)))))
 
 
-diagnosed = cache(anew)
+diagnosed = cache(diagnose)
 
 
 def name_of(path: Path) -> str:
@@ -58,5 +58,5 @@ def _proofs(report: AppReport) -> list[ProofStatus]:
 
 @pytest.mark.parametrize("path", CASES[::12], ids=name_of)
 def test_the_same_each_time(path: Path) -> None:
-    first, second = diagnosed(path), anew(path)
+    first, second = diagnosed(path), diagnose(path)
     assert [app.findings for app in first.apps] == [app.findings for app in second.apps]

@@ -113,12 +113,13 @@ _REASONS: dict[Family, str] = {
         FailedGetContainerResourceMetric FailedGetPodsMetric FailedGetObjectMetric FailedGetExternalMetric
         FailedComputeMetricsReplicas FailedConvertHPA InvalidMetricSourceType InvalidTargetRange
         InvalidSelector SelectorRequired AmbiguousSelector CalculateExpectedPodCountFailed FailedToScaleUp
-        RolloutAborted AnalysisRunFailed AnalysisRunError InvalidSpec""",
+        RolloutAborted AnalysisRunFailed AnalysisRunError InvalidSpec ClusterIPAlreadyAllocated
+        ClusterIPOutOfRange ClusterIPNotValid ServiceCIDRFull PortAlreadyAllocated PortOutOfRange
+        PortRangeFull""",
     Family.LOAD_BALANCER: """
         SyncLoadBalancerFailed CreatingLoadBalancerFailed UpdateLoadBalancerFailed
         DeletingLoadBalancerFailed UnAvailableLoadBalancer UnavailableLoadBalancer AllocationFailed
-        LoadBalancerUpdateFailed PortAlreadyAllocated PortOutOfRange ClusterIPNotAllocated
-        ClusterIPOutOfRange""",
+        LoadBalancerUpdateFailed""",
     Family.INGRESS: """
         FailedBuildModel FailedDeployModel FailedAddFinalizer FailedReconcile TranslationError Translate
         Rejected AddedOrUpdatedWithError UpdatedWithError ListenerNotReady NoMatchingListenerHostname
