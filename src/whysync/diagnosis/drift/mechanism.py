@@ -154,6 +154,7 @@ class Mechanism(StrEnum):
     SCALED = "scaled by an autoscaler or by hand"
     CONTESTED = "changed again after self-heal has synced it, by an unknown program"
     ENCODING = "a Secret's value given twice, or as plain text"
+    IGNORED_ON_ONE_SIDE = "the same on both sides, and an ignore rule removes it from one of them"
     UNKNOWN = "not known"
 
 
@@ -177,6 +178,8 @@ def mechanism_of(case: Case, drift: Drift) -> Mechanism:
 
 def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
     parts = pointers.split(drift.pointer)
+    if _is_ignored_on_one_side(drift):
+        return Mechanism.IGNORED_ON_ONE_SIDE
     if drift.pointer == "/apiVersion":
         return Mechanism.OLD_API if is_builtin(drift.ref) else Mechanism.CONVERTED
     if drift.pointer == PRESERVE_UNKNOWN and drift.ref.kind == "CustomResourceDefinition":
@@ -208,6 +211,16 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
     if same is Equivalence.CASE and not _is_word_of_schema(parts):
         return None
     return Mechanism.SAME_VALUE if same else None
+
+
+def _is_ignored_on_one_side(drift: Drift) -> bool:
+    """Do the objects agree, while the comparison sees the field on one side only?
+
+    An ignore rule reads each side by itself: an expression that depends on another field, such as a label
+    that only live has, removes the field from that side.
+    """
+    desired, live = drift.desired.at(drift.pointer), drift.live.at(drift.pointer)
+    return (drift.only_git or drift.only_live) and not isinstance(live, Missing) and desired == live
 
 
 def _is_word_of_schema(parts: tuple[str, ...]) -> bool:

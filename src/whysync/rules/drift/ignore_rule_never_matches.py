@@ -8,7 +8,8 @@ expression that fails, or a rule that names no field.
 
 ## How whysync knows
 whysync applies the rules as Argo CD does. If a rule nearly matches the object, the finding names its
-mistake. A rule may also remove all entries of a map and leave the empty map, which Git does not have. If a
+mistake. A rule may also remove all entries of a map and leave the empty map, which Git does not have; or it
+has a condition that holds for one of the two objects only, and removes the field from that one. If a
 rule hides all differences but the resource is OutOfSync, the comparison is older than the rule, or this
 version of Argo CD does not apply it.
 
@@ -24,12 +25,12 @@ import json
 import re
 from collections.abc import Iterator
 
-from whysync.argocd.ignore_differences import RuleMistake, application_rules
-from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, SymptomKind, cite, rule
+from whysync.argocd.ignore_differences import Rule, RuleMistake, application_rules
+from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Mechanism, SymptomKind, cite, rule
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.commands import comment, hard_refresh
+from whysync.queries.commands import comment, hard_refresh, kubectl
 from whysync.queries.hidden_drift import emptied_by_ignoring, hidden_by_ignoring
 from whysync.queries.ignore_rule_mistakes import correction, nearest_miss
 
@@ -60,7 +61,40 @@ def ignore_rule_never_matches(case: Case) -> Iterator[Finding]:
             evidence=(cite(case.application, pointer, says=miss.text),),
             fixes=(correction(case, pointer, miss),),
         )
+    yield from _matching_one_side(case, rules)
     yield from _matching_but_without_effect(case)
+
+
+def _matching_one_side(case: Case, rules: tuple[Rule, ...]) -> Iterator[Finding]:
+    """Rules that remove a field from the live object and not from the desired one, or the other way round."""
+    for drifts in case.drifts_by_object(Mechanism.IGNORED_ON_ONE_SIDE):
+        first = drifts[0]
+        matching = next((r for r in rules if r.expressions and r.mismatch(first.ref) is None), None)
+        if matching is None:
+            continue
+        removed, kept = ("live", "desired") if first.only_git else ("desired", "live")
+        at = f"/spec/ignoreDifferences/{matching.position}"
+        yield Finding(
+            about=first.ref,
+            field=first.pointer,
+            explains=tuple(drift.symptom for drift in drifts),
+            confidence=Confidence.HIGH,
+            verdict=f"the ignore rule for {first.ref} removes {first.pointer} from the {removed} object only:"
+            f" its condition does not hold for the {kept} one, so equal values count as a difference",
+            evidence=(
+                cite(case.application, f"{at}/jqPathExpressions", says="depends on another field"),
+                cite(first.live, first.pointer, says="live value, the same as in Git"),
+            ),
+            fixes=(
+                Fix.run(
+                    kubectl("edit", "application", case.app.name, namespace=case.app.namespace)
+                    + f"     # {at}/jqPathExpressions",
+                    title="Let the rule name the field without a condition, or with one that holds on both"
+                    " sides",
+                    risk="the field is then ignored all the time",
+                ),
+            ),
+        )
 
 
 def _jq_path(pointer: str) -> str:
