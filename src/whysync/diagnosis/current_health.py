@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whysync.argocd.api.application import HealthCode, ResourceRow
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.json_tree import dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 
@@ -16,6 +17,9 @@ _STALE = frozenset({HealthCode.PROGRESSING, HealthCode.DEGRADED})
 _AVAILABLE = ("availableReplicas", "numberAvailable", "readyReplicas", "numberReady")
 _GOOD_CONDITIONS = frozenset({"Ready", "Available", "Complete", "Succeeded", "Healthy"})
 _GOOD_PHASES = frozenset({"Bound", "Succeeded"})
+# Fields of a custom resource in which its controller sums up its state, and the words for a good one.
+_SUMMARIES = ("health", "phase", "state", "status")
+_GOOD_WORDS = frozenset({"available", "green", "healthy", "operational", "ready", "running"})
 
 
 def proof_of_current_health(case: Case, row: ResourceRow) -> str | None:
@@ -35,6 +39,25 @@ def proof_of_current_health(case: Case, row: ResourceRow) -> str | None:
     return _proof(live)
 
 
+def is_read_differently(case: Case, row: ResourceRow) -> bool:
+    """Is a custom resource Progressing in the app, while the current check calls its status Healthy?
+
+    Then this Argo CD has another check for the kind, or the row is out of date. Without its status the object
+    is not Healthy: the check does read the status.
+    """
+    live = case.live_of(row.key)
+    if row.health is None or row.health.status != HealthCode.PROGRESSING or live is None or not live.status:
+        return False
+    if is_builtin(row.ref) or live.meta.get("deletionTimestamp") or _proof(live) is not None:
+        return False
+    verdict = case.health_of(live)
+    if verdict is None or verdict.code != HealthCode.HEALTHY:
+        return False
+    bare = live.with_body({name: value for name, value in live.body.items() if name != "status"})
+    without = case.health_of(bare)
+    return without is not None and without.code != HealthCode.HEALTHY
+
+
 def _proof(live: Manifest) -> str | None:
     status = live.status
     wanted = integer(status.get("desiredNumberScheduled")) or integer(live.spec.get("replicas")) or 1
@@ -49,6 +72,9 @@ def _proof(live: Manifest) -> str | None:
         return "/status/loadBalancer/ingress"
     if text(status.get("phase")) in _GOOD_PHASES:
         return "/status/phase"
+    for name in _SUMMARIES:
+        if text(status.get(name)).lower() in _GOOD_WORDS and not is_builtin(live.ref):
+            return f"/status/{name}"
     return _condition(live)
 
 

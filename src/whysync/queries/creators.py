@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER, TrackingId
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -63,7 +64,8 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
         return _by_name(case, row) or _comes_back(case, live)
     if was_applied(live):
         return None
-    known = _owner(live) or _secret(live) or _manager(live) or _mark(live) or _by_name(case, row)
+    marks = (_owner(live), _secret(live), _copied(live), _manager(live), _mark(live))
+    known = next((mark for mark in marks if mark is not None), None) or _by_name(case, row)
     return known or _comes_back(case, live)
 
 
@@ -130,6 +132,18 @@ def _mark(live: Manifest) -> Creator | None:
                     certain=False,
                 )
     return None
+
+
+def _copied(live: Manifest) -> Creator | None:
+    """Argo CD writes a tracking id that names the object itself: one that names another was copied."""
+    tracking_id = TrackingId.parse(text(live.annotations.get(TRACKING_ID)))
+    if tracking_id is None or tracking_id.describes(live.body):
+        return None
+    original = f"{tracking_id.kind} {tracking_id.namespace}/{tracking_id.name}"
+    return Creator(
+        reason=f"its tracking id names {original}, so the controller of that object copied it",
+        evidence=(cite(live, TRACKING_ID_POINTER, says="the tracking id of another object"),),
+    )
 
 
 def _secret(live: Manifest) -> Creator | None:

@@ -18,7 +18,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failed_step import Family
 from whysync.messages.failure import Unknown
 from whysync.messages.infer_family import Component, FamilyFailure
-from whysync.messages.network import url_in
+from whysync.messages.network import Network, reason_of, url_in
 from whysync.messages.patterns.git import repository_url
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.commands import (
@@ -218,10 +218,20 @@ def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
 _OF_PODS = frozenset({Family.CONTAINER_START, Family.CONTAINER_RESTARTS, Family.PROBE, Family.IMAGE})
 
 
+# Only a pull leaves the node: containers are created and started through a socket on it.
+_OF_REGISTRIES = frozenset({Network.DNS, Network.REFUSED, Network.NO_ROUTE, Network.TLS})
+
+
 def _family(group: Group) -> Family:
-    """Controllers of other kinds use the kubelet's reasons, such as `Failed`, in their own sense."""
-    family, ref = group.failure.family, group.ref
-    return Family.OPERATOR if family in _OF_PODS and ref is not None and ref.kind != "Pod" else family
+    """Controllers of other kinds use the kubelet's reasons, such as `Failed`, in their own sense.
+
+    The kubelet reports a pull and the start of a container under the same reason, `Failed`.
+    """
+    family, ref, message = group.failure.family, group.ref, group.message.text
+    if family in _OF_PODS and ref is not None and ref.kind != "Pod":
+        return Family.OPERATOR
+    is_pull = group.failure.code == "Failed" and reason_of(message) in _OF_REGISTRIES
+    return Family.IMAGE if family is Family.CONTAINER_START and is_pull and "unix" not in message else family
 
 
 def _repository(case: Case, group: Group) -> str:

@@ -4,11 +4,15 @@
 A health check may read another condition than `Ready`. A certificate that is being renewed is `Ready` and
 `Issuing` at the same time, and is Progressing until the renewal ends. Other kinds behave alike: the object
 works, its controller is still busy, and the app is not Healthy in the meantime. A Pod with `restartPolicy`
-Never or OnFailure is expected to end: it is Progressing as long as it runs.
+Never or OnFailure is expected to end: it is Progressing as long as it runs. A check reads fields and values
+that one version of the operator writes: another version writes others, and the check waits in vain. A check
+of your own in `argocd-cm` knows only the states that somebody thought of.
 
 ## How whysync knows
 The row is Progressing or Degraded, and the live object's condition `Ready` or `Available` is True for its
-current generation. No other rule explains the row.
+current generation. Or the row is Progressing, and the check of the current Argo CD, run on the live object,
+answers Healthy because of its status. Or the row is Progressing, Argo CD ships no check for the kind, and the
+status reports no failure: the answer is that of a check in `argocd-cm`. No other rule explains the row.
 
 ## Fix
 Follow what the other condition reports: usually the controller finishes by itself. If it does not, its events
@@ -22,13 +26,16 @@ status at all: status_never_reported.
 from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.health.shipped import shipped_check
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.current_health import is_read_differently
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import fields, items
+from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.queries.commands import on_object
+from whysync.queries.commands import comment, on_object, refresh
+from whysync.queries.reasons import failing_conditions
 from whysync.queries.sync_position import is_hook
 
 OBSERVED = "/status/observedGeneration"
@@ -52,6 +59,10 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
                 yield _running(case, row, live)
             continue
         index = _ready_condition(live)
+        if index is None and is_read_differently(case, row):
+            yield _read_differently(case, row, live, message)
+        elif index is None and code == "Progressing" and _has_check_of_settings(case, row, live):
+            yield _of_settings(case, row, live, message)
         if code not in ("Progressing", "Degraded") or index is None:
             continue
         reason = f": {message}" if message else ""
@@ -100,7 +111,91 @@ def _runs_until_it_ends(live: Manifest) -> bool:
     """Is it a running, ready Pod that Argo CD expects to end? A hook is expected to end indeed."""
     ends = live.spec.get("restartPolicy") in ("Never", "OnFailure")
     is_pod = live.ref.kind == "Pod" and live.status.get("phase") == "Running"
-    return is_pod and ends and _ready_condition(live) is not None and not is_hook(live)
+    return is_pod and ends and not is_hook(live) and not _is_unready(live)
+
+
+def _is_unready(live: Manifest) -> bool:
+    """Does a condition or a container report that it is not ready?"""
+    conditions = (fields(raw) for raw in items(live.status.get("conditions")))
+    containers = (fields(raw) for raw in items(live.status.get("containerStatuses")))
+    return any(c.get("type") == "Ready" and c.get("status") != "True" for c in conditions) or any(
+        not container.get("ready") for container in containers
+    )
+
+
+def _has_check_of_settings(case: Case, row: ResourceRow, live: Manifest) -> bool:
+    """Can only a check in argocd-cm have reported it? The status that it reads reports no failure."""
+    if case.synced_recently or row.group == "argoproj.io" or live.meta.get("deletionTimestamp"):
+        return False
+    if not live.status or any(failing_conditions(live)) or shipped_check(row.group, row.kind) is not None:
+        return False
+    return case.settings("argocd-cm") is None or case.health_of(live) is not None
+
+
+def _state_of(live: Manifest) -> tuple[str, str]:
+    """The field in which the object sums up its state, and what it says there."""
+    for name in ("phase", "state", "status", "health"):
+        if word := text(live.status.get(name)):
+            return f"/status/{name}", f"its {name} is {word}"
+    return "/status", "its status reports no failure"
+
+
+def _of_settings(case: Case, row: ResourceRow, live: Manifest, message: str) -> Finding:
+    pointer, state = _state_of(live)
+    key = f"resource.customizations.health.{row.group}_{row.kind}"
+    return Finding(
+        about=row.ref,
+        explains=(SymptomId.unhealthy(row.key),),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} is Progressing because a health check in argocd-cm says so ({state}): Argo CD has"
+        f" none of its own for {row.kind}",
+        root=message or None,
+        evidence=(
+            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            cite(live, pointer, says="what the check reads"),
+        ),
+        fixes=(
+            Fix.run(
+                comment(f"let {key} in argocd-cm answer Healthy for that state, and test it with"),
+                "whysync health OBJECT.yaml --settings argocd-cm.yaml",
+                title="If it can stay in that state: let the check report it as Healthy",
+                risk="a health check applies to all objects of the kind",
+            ),
+            Fix.run(
+                on_object("describe", row.ref), title="If it should leave that state: see what it waits for"
+            ),
+        ),
+    )
+
+
+def _read_differently(case: Case, row: ResourceRow, live: Manifest, message: str) -> Finding:
+    pointer, state = _state_of(live)
+    waits = f" ({message})" if message else ""
+    return Finding(
+        about=row.ref,
+        explains=(SymptomId.unhealthy(row.key),),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} is Progressing{waits}, but {state}, and the check of Argo CD 3.6 calls it"
+        " Healthy: the check in use reads other fields or values than its operator writes",
+        root=message or None,
+        evidence=(
+            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            cite(live, pointer, says="what its operator writes"),
+        ),
+        fixes=(
+            Fix.run(refresh(case), title="Refresh, in case the row is out of date"),
+            Fix.run(
+                comment(
+                    f"set resource.customizations.health.{row.group}_{row.kind} in argocd-cm, and test it"
+                ),
+                "whysync health OBJECT.yaml --settings argocd-cm.yaml",
+                title="Use a newer Argo CD, or replace its health check of this kind",
+                risk="a health check applies to all objects of the kind",
+            ),
+        ),
+    )
 
 
 def _running(case: Case, row: ResourceRow, live: Manifest) -> Finding:
@@ -112,7 +207,7 @@ def _running(case: Case, row: ResourceRow, live: Manifest) -> Finding:
         explains=(SymptomId.unhealthy(row.key),),
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
-        verdict=f"{row.ref} is running and ready, but Argo CD expects a Pod with restartPolicy {policy} to"
+        verdict=f"{row.ref} is running, but Argo CD expects a Pod with restartPolicy {policy} to"
         " end, and reports it as Progressing until then",
         evidence=(
             case.cited_row(row, says="Argo CD reports it as Progressing"),

@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
-from whysync.diagnosis.current_health import proof_of_current_health
+from whysync.diagnosis.current_health import is_read_differently, proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.sentences import both_ends, listed
 from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
@@ -34,6 +34,7 @@ from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
+from whysync.queries.finalizers import finalizers_of
 from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
@@ -56,8 +57,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.unhealthy(row.key)
         if code not in ("Degraded", "Progressing"):
             continue
-        if proof_of_current_health(case, row) is not None:
-            continue  # the row is out of date
+        if proof_of_current_health(case, row) is not None or is_read_differently(case, row):
+            continue  # the row is out of date, or the check does not fit the object
         chain = reason_chain(case, row.ref)
         if code == "Progressing" and (case.synced_recently or not (chain or (message and is_silent))):
             continue
@@ -85,8 +86,17 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
-        is_set = (row.group, row.kind) == ("argoproj.io", "ApplicationSet")
-        yield with_revert(case, replace(finding, cause="appset-error") if is_set else finding)
+        yield with_revert(case, replace(finding, cause=_cause(case, row)))
+
+
+def _cause(case: Case, row: ResourceRow) -> str:
+    """The rule's own cause, unless the kind or the object names a more exact one."""
+    if (row.group, row.kind) == ("argoproj.io", "ApplicationSet"):
+        return "appset-error"
+    live = case.live_of(row.key)
+    if live is not None and live.meta.get("deletionTimestamp") and finalizers_of(live):
+        return "finalizer-stuck"
+    return ""
 
 
 def _not_reached(case: Case, row: ResourceRow) -> tuple[Ref, ...]:
