@@ -58,6 +58,7 @@ class Network(StrEnum):
     RATE_LIMITED = "rate-limited"
     UNAVAILABLE = "unavailable"
     SERVER_ERROR = "server-error"
+    REMOTE_ERROR = "remote-error"
     BAD_RESPONSE = "bad-response"
     CLOSED = "closed"
     OTHER_VERSION = "other-version"

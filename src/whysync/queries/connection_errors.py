@@ -19,6 +19,7 @@ _TEXTS = {
     Network.RATE_LIMITED: "it limits the rate of requests (429)",
     Network.UNAVAILABLE: "it reports that it is unavailable",
     Network.SERVER_ERROR: "it responds with a server error (5xx)",
+    Network.REMOTE_ERROR: "its server responds with an error",
     Network.BAD_RESPONSE: "its response is invalid",
     Network.CLOSED: "it closed the connection",
     Network.OTHER_VERSION: "it is another version that does not support the request",

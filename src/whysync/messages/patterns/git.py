@@ -71,7 +71,10 @@ class RepoUnreachable(Failure, frozen=True, kw_only=True):
 
 
 class TlsUntrusted(Failure, frozen=True, kw_only=True):
+    """`host_is_hidden`: the text names the server, but whoever copied it replaced the name."""
+
     host: str = ""
+    host_is_hidden: bool = False
     reason: Distrust = Distrust.OTHER
     peer: Peer = Peer.UNKNOWN
 
@@ -222,8 +225,14 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
     else:
         peer = Peer.UNKNOWN
     host = host_of(url) or dialled(context.text)[0] or host_of(context.server)
-    host = "" if "<" in host else host  # a placeholder of the person who copied the message
-    return TlsUntrusted(text=context.text, host=host, reason=distrust_of(match[0]), peer=peer)
+    hidden = "<" in host
+    return TlsUntrusted(
+        text=context.text,
+        host="" if hidden else host,
+        host_is_hidden=hidden,
+        reason=distrust_of(match[0]),
+        peer=peer,
+    )
 
 
 def unresolved_revision(context: Context) -> str:
@@ -249,6 +258,15 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
         url=url,
         reason=reason_of(context.text),
         detail=match[0].strip(),
+    )
+
+
+def refused_by_remote(match: re.Match[str], context: Context) -> Failure:
+    """Git prints what the server itself says behind `remote:`, so the server was reached."""
+    said = group_text(match, "said").strip()
+    url = _url(match, context)
+    return RepoUnreachable(
+        text=context.text, host=host_of(url), url=url, reason=Network.REMOTE_ERROR, detail=said
     )
 
 
@@ -526,7 +544,7 @@ TABLE: tuple[Pattern, ...] = (
         r"unknown error: remote: .{0,1000}(?i:\bkey\b|access|permission|denied|authenti|account)",
         by_ssh,
     ),
-    Pattern("unknown error: remote", r"unknown error: remote: .*", unreachable),
+    Pattern("unknown error: remote", r"unknown error: remote: (?P<said>.*)", refused_by_remote),
     Pattern(
         ".lock",
         r"(?:cannot lock ref .{1,300}|Unable to create '[^']{1,300}\.lock'.*)",

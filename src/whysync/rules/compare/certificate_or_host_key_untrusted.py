@@ -49,18 +49,24 @@ def certificate_or_host_key_untrusted(case: Case) -> Iterator[Finding]:
         failure = group.failure
         source = failing_source(case, group.message)
         host = failure.host or (
-            _host_of(source.repo_url) if source and failure.peer is Peer.REPOSITORY else ""
+            _host_of(source.repo_url)
+            if source and failure.peer is Peer.REPOSITORY and not failure.host_is_hidden
+            else ""
         )
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=PROBLEMS[failure.reason].format(host=host or "the server")
+            verdict=PROBLEMS[failure.reason].format(host=host or _unknown_host(failure))
             + (", so nothing can be compared" if case.app.status.sync.status == "Unknown" else ""),
             evidence=group.cited(says="why the connection failed"),
             fixes=(_fix(case, failure, _address(case, failure, host, source)),),
         )
+
+
+def _unknown_host(failure: TlsUntrusted) -> str:
+    return "the server that the error names" if failure.host_is_hidden else "the server"
 
 
 def _host_of(url: str) -> str:

@@ -39,7 +39,15 @@ from whysync.queries.sources import (
     source_pointer,
 )
 
-ANSWERED = frozenset({Network.RATE_LIMITED, Network.UNAVAILABLE, Network.SERVER_ERROR, Network.NOT_FOUND})
+ANSWERED = frozenset(
+    {
+        Network.RATE_LIMITED,
+        Network.UNAVAILABLE,
+        Network.SERVER_ERROR,
+        Network.NOT_FOUND,
+        Network.REMOTE_ERROR,
+    }
+)
 """The host was reached but returned an error."""
 OUTAGE = frozenset({Network.UNAVAILABLE, Network.SERVER_ERROR})
 _WAIT = "Wait until the host works again (see its status page)"
@@ -47,6 +55,7 @@ _TEST = "Test the connection from the repo-server's Pod, fix it"
 _TITLES = {
     Network.UNAVAILABLE: _WAIT,
     Network.SERVER_ERROR: _WAIT,
+    Network.REMOTE_ERROR: "Correct what the Git server reports there, or wait until it works again",
     Network.RATE_LIMITED: "Wait, use a credential with a higher rate limit, or poll less (webhooks)",
     Network.NOT_FOUND: "Correct the address, or renew the credential if the repository exists",
     Network.DNS: "Correct the host name, or the DNS that the repo-server uses",
@@ -101,6 +110,8 @@ def _reason(failure: RepoUnreachable) -> str:
         unavailable = failure.reason is Network.UNAVAILABLE
         status = f"HTTP {failure.http_status}"
         return f"its host is unavailable ({status})" if unavailable else f"its host responds with {status}"
+    if failure.reason is Network.REMOTE_ERROR and failure.detail:
+        return f"its server responds with an error: {one_line(failure.detail)}"
     return why_unreachable(failure.reason)
 
 
