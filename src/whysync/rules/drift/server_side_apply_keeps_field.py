@@ -29,10 +29,13 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.drift.mechanism import in_atomic_list
 from whysync.kubernetes.field_writers import Writer
-from whysync.queries.commands import kubectl, on_object, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.drift import declare_live, drift_finding, field_names
 from whysync.queries.ignore_rules import ignore_fields
 
+_MIGRATES = (3, 2)
+_MIGRATED = "kubectl-client-side-apply"
+_NO_MIGRATION = ("ClientSideApplyMigration=false", "DisableClientSideApplyMigration=true")
 _MIGRATION = "argocd.argoproj.io/client-side-apply-migration-manager"
 
 
@@ -87,15 +90,51 @@ def _remove(case: Case, drifts: tuple[Drift, ...], writer: Writer) -> Iterator[F
         risk="may affect what uses the value: look at it first",
         destroys=tuple(f"the live value at {drift.pointer}" for drift in drifts),
     )
-    if writer.operation == "Update":
+    migrates = not case.argocd_release or case.argocd_release >= _MIGRATES
+    migration = tuple(_migrate(case, writer)) if writer.operation == "Update" and migrates else ()
+    declare = declare_live(drifts, title="The live value is right: declare it in Git")
+    yield from (declare, *migration) if _was_not_migrated(case, writer) else (*migration, declare)
+
+
+def _was_not_migrated(case: Case, writer: Writer) -> bool:
+    """Did a sync succeed after the field was written, and leave it to its manager?"""
+    ended = case.operation.finished_at if case.operation is not None else None
+    succeeded = case.operation is not None and case.operation.phase == "Succeeded"
+    return succeeded and ended is not None and writer.time is not None and writer.time < ended
+
+
+def _migrate(case: Case, writer: Writer) -> Iterator[Fix]:
+    """A sync with server-side apply takes over the fields of one manager: kubectl's, or the annotation's.
+
+    Mirrors `performClientSideApplyMigration` of gitops-engine, Argo CD 3.2.
+    """
+    app = case.app
+    risk = "removes every field of this manager that Git does not declare"
+    if not case.argocd_release:
+        risk += "; Argo CD before 3.2 does not migrate managers"
+    if writer.manager == _MIGRATED and _was_not_migrated(case, writer):
+        risk += "; the last sync did not do it: then only if server-side apply was enabled after it"
+    option = next(filter(case.has_sync_option, _NO_MIGRATION), "")
+    if option:
         yield Fix.run(
-            kubectl(
-                *("annotate", "application", case.app.name, f"{_MIGRATION}={writer.manager}"),
-                namespace=case.app.namespace,
+            comment(
+                f"delete {option} from spec.syncPolicy.syncOptions where the Application is declared; then"
             ),
             sync(case),
-            title="Migrate this manager's fields to Argo CD; a sync then removes those that Git leaves out",
-            risk="removes every field of this manager that Git does not declare; older versions of Argo CD do"
-            " not migrate managers, newer ones migrate kubectl-client-side-apply without the annotation",
+            title=f"Let Argo CD migrate this manager's fields: {option} prevents it",
+            risk=risk,
         )
-    yield declare_live(drifts, title="The live value is right: declare it in Git")
+    elif writer.manager == _MIGRATED:
+        yield Fix.run(
+            sync(case),
+            title="Sync: Argo CD takes over this manager's fields and removes those that Git leaves out",
+            risk=risk,
+        )
+    else:
+        annotate = ("annotate", "application", app.name, f"{_MIGRATION}={writer.manager}")
+        yield Fix.run(
+            kubectl(*annotate, namespace=app.namespace),
+            sync(case),
+            title="Migrate this manager's fields to Argo CD; a sync then removes those that Git leaves out",
+            risk=risk,
+        )

@@ -177,12 +177,25 @@ def _corrections(case: Case, ref: Ref, failure: HealthScriptError) -> Iterator[F
 
 
 def _correct_manually(case: Case, ref: Ref, failure: HealthScriptError) -> Fix:
+    """Argo CD ships scripts for many kinds: what is not in argocd-cm is one of those."""
+    is_own = _name_of(ref) in _settings_data(case)
+    namespace = argocd_namespace(case)
     return Fix.run(
-        kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=argocd_namespace(case))
-        + " > argocd-cm.yaml",
+        kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace) + " > argocd-cm.yaml",
         comment(
             f"correct {_shown_name(ref)}: {_CORRECTIONS.get(failure.problem, 'see the line of the error')}"
         ),
+        *(
+            ()
+            if is_own
+            else (
+                comment("no such key? then the script is built in: upgrade Argo CD, or add your own there"),
+            )
+        ),
         "whysync health OBJECT.yaml --settings argocd-cm.yaml",
-        title="Correct the script, and test it on the object without a cluster",
+        kubectl("apply", "-f", "argocd-cm.yaml", namespace=namespace),
+        hard_refresh(case),
+        title="Correct the script, test it on the object without a cluster, then apply it"
+        if is_own
+        else "Correct the script in argocd-cm, or override the built-in one there; test it, then apply it",
     )
