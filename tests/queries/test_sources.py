@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import REVISION, application, case_of
 from whysync.json_tree import Object
-from whysync.queries.sources import commits_since_last_sync
+from whysync.queries.sources import commits_since_last_sync, is_pinned
 
 SINCE = f"git log --oneline {REVISION[:8]}.."
 WHY = "   # changes since the last sync"
@@ -42,3 +42,20 @@ def test_commits_since_the_last_sync(source: Object, expected: str) -> None:
 )
 def test_nothing_where_no_commit_is_known(source: Object, revision: str) -> None:
     assert commits(source, revision) == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "pinned"),
+    [
+        ({"chart": "redis", "targetRevision": "0.5"}, True),
+        ({"chart": "redis", "targetRevision": "v1.2.3-rc.1+build"}, True),
+        ({"chart": "redis", "targetRevision": "0.5.*"}, False),
+        ({"chart": "redis", "targetRevision": "~1.2"}, False),
+        ({"path": "deploy", "targetRevision": "main"}, False),
+        ({"path": "deploy", "targetRevision": "1.2"}, False),  # a branch or a tag
+        ({"path": "deploy", "targetRevision": REVISION}, True),
+    ],
+)
+def test_a_pinned_source_changes_only_when_it_is_edited(source: Object, pinned: bool) -> None:
+    case = case_of(application(spec={"source": {"repoURL": "https://git.example.com/shop.git", **source}}))
+    assert is_pinned(case.app.sources[0]) is pinned

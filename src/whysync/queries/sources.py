@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _COMMIT = re.compile("[0-9a-f]{40}")
+_VERSION = re.compile(r"v?\d{1,20}(\.\d{1,20}){0,2}(-[\w.-]{1,200})?(\+[\w.-]{1,200})?")
 _REF = re.compile(r"\w[\w./+-]{0,250}")
 """A branch, a tag or a commit; not a constraint such as `v1.*`, which only Argo CD resolves."""
 
@@ -88,6 +89,17 @@ def synced_commit(case: Case, source: Source | None) -> str:
 
 def is_commit(revision: str) -> bool:
     return _COMMIT.fullmatch(revision) is not None
+
+
+def is_pinned(source: Source) -> bool:
+    """Does the source stay the same until somebody edits it?
+
+    A chart's version may be incomplete: `0.5` is the version 0.5, not a range such as `0.5.*` (`IsVersion` in
+    Argo CD 3.6).
+    """
+    if source.chart:
+        return _VERSION.fullmatch(source.target_revision) is not None
+    return is_commit(source.target_revision)
 
 
 def commits_since_last_sync(case: Case, source: Source | None) -> tuple[str, ...]:

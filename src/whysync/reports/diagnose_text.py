@@ -31,7 +31,7 @@ from whysync.queries.check_commands import side_checks
 from whysync.queries.commands import app_argument, is_sync
 from whysync.queries.hidden_drift import unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
-from whysync.queries.sources import is_commit
+from whysync.queries.sources import is_commit, is_pinned
 from whysync.reports import output
 from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app, gaps_of
 from whysync.reports.list_view import common_lines
@@ -727,11 +727,16 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
 def _checked(case: Case) -> str:
     """The revisions that the app follows, and whether new commits are synced by themselves."""
     revisions = [
-        f"{source.target_revision or 'HEAD'} of {source.chart or source.repo_url}"
+        f"{'is pinned to' if is_pinned(source) else 'follows'} {source.target_revision or 'HEAD'} of"
+        f" {f'chart {source.chart}' if source.chart else source.repo_url}"
         for source in case.app.sources
     ]
-    how = "new commits are synced automatically" if case.is_automated else "auto-sync is off"
-    return f"the Application's status; it follows {', '.join(revisions) or 'no source'}, {how}"
+    how = "auto-sync is off"
+    if case.is_automated:
+        new = "versions" if all(source.chart for source in case.app.sources) else "commits"
+        pinned = all(map(is_pinned, case.app.sources))
+        how = "auto-sync is on" if pinned else f"new {new} are synced automatically"
+    return f"the Application's status; it {', '.join(revisions) or 'follows no source'}; {how}"
 
 
 def _gaps(gaps: Sequence[Gap], terminal: Terminal) -> Iterator[str]:
