@@ -21,11 +21,12 @@ from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.sentences import listed
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import AlreadyExists, ImmutableField
-from whysync.queries.commands import on_object, sync
-from whysync.queries.group_failures import grouped
+from whysync.queries.commands import app_argument, on_object, sync, with_comment
+from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import named_ref, placed
 from whysync.queries.sync_position import (
     delete_before_next_run,
@@ -34,17 +35,23 @@ from whysync.queries.sync_position import (
     keeps_old_run,
 )
 
+_REPLACE = "Replace=true"
+_OPTIONS = "/spec/syncPolicy/syncOptions"
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
 
 
 @rule(cause="hook-leftover", since="0.1")
 def hook_already_exists(case: Case) -> Iterator[Finding]:
-    for group in grouped(case, AlreadyExists, by=lambda failure: failure.resource):
+    replaces = case.has_sync_option(_REPLACE)
+    for group in grouped(case, AlreadyExists, by=lambda f: _REPLACE if replaces else f.resource):
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
         keeps = desired is not None and is_hook(desired) and not is_deleted_before_next_run(desired)
         deletion = " and is still terminating" if failure.being_deleted else ""
+        if replaces and not keeps and not failure.being_deleted:
+            yield _created_because_of_replace(case, ref, group)
+            continue
         yield Finding(
             about=ref,
             cause="finalizer-stuck" if failure.being_deleted and not _may_be_hook(ref, desired) else "",
@@ -57,6 +64,46 @@ def hook_already_exists(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, ref, keeps=keeps)),
         )
     yield from _kept_and_changed(case)
+
+
+def _created_because_of_replace(case: Case, ref: Ref, group: FailureGroup[AlreadyExists]) -> Finding:
+    """With Replace=true, Argo CD creates an object that its cache does not have; an apply updates it.
+
+    Mirrors `applyObject` of gitops-engine, Argo CD 3.6.
+    """
+    names = [named_ref(case, r.failure.resource, r.ref) for r in group.reports]
+    objects = list(dict.fromkeys(names))
+    several = len(objects) > 1
+    return Finding(
+        about=ref,
+        explains=group.explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{listed(objects)} already {'exist' if several else 'exists'}: with {_REPLACE} Argo CD"
+        f" creates {'them' if several else 'it'} instead of applying {'them' if several else 'it'}",
+        evidence=(
+            *group.cited(says="an object of that name exists"),
+            cite(case.application, _OPTIONS, says="sync options"),
+        ),
+        fixes=(
+            Fix.run(
+                with_comment(
+                    f"argocd app set {app_argument(case)} --sync-option '!{_REPLACE}'",
+                    "and where the Application is declared, if it is in Git",
+                ),
+                sync(case),
+                title=f"Remove {_REPLACE} from the app's sync options: an apply updates what exists",
+                risk="an apply merges: fields that Git leaves out and other tools set stay",
+            ),
+            Fix.run(
+                *(on_object("get", placed(case, each), "-o", "yaml") for each in objects[:10]),
+                *(on_object("delete", placed(case, each)) for each in objects[:10]),
+                sync(case),
+                title=f"Or delete the existing {'objects' if several else 'object'} once, then sync",
+                destroys=tuple(f"the existing {each}" for each in objects),
+            ),
+        ),
+    )
 
 
 def _may_be_hook(ref: Ref, desired: Manifest | None) -> bool:
