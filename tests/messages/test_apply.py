@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.messages.says import Row, says
+from whysync.kubernetes.api.stateful_sets import MUTABLE_FIELDS
 from whysync.messages.failure import Network, ObjectName
 from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine, WebhookDown
@@ -102,6 +103,11 @@ IMMUTABLE: list[Row] = [
         "previous value",
         ImmutableField,
         {"pointer": "/spec/resources/requests/storage"},
+    ),
+    (
+        "Forbidden: updates to statefulset spec for fields other than 'replicas' ... are forbidden",
+        ImmutableField,
+        {"resource": ObjectName(kind="StatefulSet", group="apps"), "allowed": MUTABLE_FIELDS},
     ),
     (
         'ConfigMap "settings" is invalid: data: Forbidden: field is immutable when `immutable` is set',

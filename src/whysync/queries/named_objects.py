@@ -32,7 +32,8 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
     if reported_on is not None and (not named.name or named.name == reported_on.name):
         return reported_on
     if not named.name:
-        return reported_on or case.application.ref
+        of_app = reported_on is None or reported_on.key == case.application.key
+        return (_only_of_kind(case, named.kind) if of_app else None) or reported_on or case.application.ref
     for key in (*case.rows, *case.desired_by_key, *case.index.live_keys_by_name.get(named.name, ())):
         if key.name == named.name and named.kind in ("", key.kind) and named.namespace in ("", key.namespace):
             return Ref(group=key.group, kind=key.kind, namespace=_namespace(case, key), name=key.name)
@@ -49,6 +50,13 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
         namespace=named.namespace if is_namespaced(case, kind) else "",
         name=named.name,
     )
+
+
+def _only_of_kind(case: Case, kind: str) -> Ref | None:
+    """The app's object of a kind that a message names without a name: its only one, or its only OutOfSync."""
+    rows = [row for row in case.app.status.resources if row.kind == kind]
+    candidates = rows if len(rows) == 1 else [row for row in rows if row.status != "Synced"]
+    return candidates[0].ref if len(candidates) == 1 else None
 
 
 def _kind_of(resource: str) -> str:

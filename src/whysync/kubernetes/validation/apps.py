@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.kubernetes.api.stateful_sets import MUTABLE_FIELDS
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
@@ -36,10 +37,6 @@ from whysync.kubernetes.validation.selectors import (
 from whysync.kubernetes.validation.volume_claims import validate_persistent_volume_claim_spec
 
 _MISMATCH = "`selector` does not match template `labels`"
-_SET_MUTABLE = (
-    "replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "revisionHistoryLimit",
-    "persistentVolumeClaimRetentionPolicy",
-)  # fmt: skip
 _SET_FORBIDDEN = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
@@ -90,7 +87,7 @@ def validate_stateful_set_update(old: Object, new: Object) -> Problems:
     old_spec, new_spec = fields(old.get("spec")), fields(new.get("spec"))
     was_bad = any(True for _ in _validate_stateful_set_spec(old_spec, on_create=False))
     yield from _validate_stateful_set_spec(new_spec, on_create=False, with_template=not was_bad)
-    with_old_mutable = {**new_spec, **{field: old_spec.get(field) for field in _SET_MUTABLE}}
+    with_old_mutable = {**new_spec, **{field: old_spec.get(field) for field in MUTABLE_FIELDS}}
     if not same(with_old_mutable, old_spec, "apps/v1.StatefulSetSpec"):
         yield forbidden("spec", _SET_FORBIDDEN)
 

@@ -24,6 +24,11 @@ class ImmutableField(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
     @property
+    def is_emptied(self) -> bool:
+        """`Invalid value: "": field is immutable`: what was applied has no value for it."""
+        return not self.new and bool(self.field) and f'{self.field}: Invalid value: "": ' in self.text
+
+    @property
     def may_only_grow(self) -> bool:
         return "can not be less than" in self.detail
 

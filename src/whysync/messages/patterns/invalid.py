@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from whysync.kubernetes.api.stateful_sets import MUTABLE_FIELDS
 from whysync.messages.failure import Failure, ObjectName
 from whysync.messages.field_paths import pointer_of
 from whysync.messages.object_names import invalid_object
@@ -55,6 +56,7 @@ _IMMUTABLE_FIELDS = {
     "Job": ("spec.selector", "spec.template"),
     "Service": ("spec.clusterIP",),
 }
+_LEFT_OUT = re.compile(r"\.\.\.|…")
 _PROBLEMS = {
     "Required value": SchemaProblem.REQUIRED,
     "Invalid value": SchemaProblem.INVALID,
@@ -157,6 +159,11 @@ def _immutable(path: str, rest: str, text: str, resource: ObjectName) -> Failure
         allowed = quoted(listed) or tuple(
             name for name in re.split(r",\s*|\s+and\s+|\s+", listed.strip()) if name and len(name) < 100
         )
+    of_set = "updates to statefulset spec" in rest
+    if of_set and _LEFT_OUT.search(rest):  # a person or a log shortened the list
+        allowed = MUTABLE_FIELDS
+    if of_set and not resource:
+        resource = ObjectName(kind="StatefulSet", group="apps")
     value, detail = _value_and_detail(rest)
     new = value
     # A PersistentVolumeClaim appends a Go diff: `- "StorageClassName": "a", + "StorageClassName": null`.

@@ -34,6 +34,7 @@ from whysync.json_tree import Missing, fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child, split
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.stateful_sets import IMMUTABLE_FIELDS
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import app_argument, comment, on_object, sync, with_comment
@@ -78,7 +79,7 @@ def immutable_field_changed(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes_of_unnamed(case))
             if is_unnamed(case, ref)
-            else tuple(_fixes(case, ref, immutable)),
+            else tuple(_fixes(case, ref, immutable, emptied=failure.is_emptied)),
             already_fixed=sync_again(
                 case,
                 "the change was reverted in Git",
@@ -130,12 +131,16 @@ def _fixed_fields(case: Case, ref: Ref, failure: ImmutableField) -> tuple[str, .
 
 
 def _verdict(case: Case, ref: Ref, failure: ImmutableField, immutable: tuple[str, ...]) -> str:
-    rejected = object_text(case, ref)
+    rejected = object_text(case, ref, failure.resource.kind)
     values = f" ({failure.old} → {failure.new})" if failure.old and failure.new else ""
+    if failure.allowed and not immutable and failure.resource.kind == "StatefulSet":
+        return f"{rejected}: Git changes an immutable field, such as {', '.join(IMMUTABLE_FIELDS)}"
     if failure.allowed and not immutable:
         mutable = ", ".join(failure.allowed)
         return f"{rejected}: Git changes an immutable field; only {mutable} can be changed"
     name = ", ".join(immutable) if failure.allowed else failure.field or "a field"
+    if failure.is_emptied:
+        return f"{rejected}: {name} is immutable and has a value, but Git sets it to an empty one"
     if failure.may_only_grow:
         return f"{rejected}: {name} can only grow, but Git reduces it{values}"
     return f"{rejected}: {name} is immutable, but Git changes it{values}"
@@ -164,8 +169,8 @@ def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
     )
 
 
-def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]:
-    fixes = (_revert(case, ref, immutable), *_recreate(case, ref, immutable))
+def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool = False) -> Iterator[Fix]:
+    fixes = (_revert(case, ref, immutable, emptied=emptied), *_recreate(case, ref, immutable))
     if ref.kind == "Job" and not _is_running(case, ref):
         # A Job runs once per release: the change is wanted, and the finished run is of no use.
         yield from fixes[1:]
@@ -210,11 +215,19 @@ def _as_a_hook(case: Case, ref: Ref) -> Iterator[Fix]:
     )
 
 
-def _revert(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Fix:
+def _revert(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool) -> Fix:
     desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
         return Fix.change(ref, *edits, title="Restore the live value of the field in Git")
+    if emptied and immutable:
+        name = split(immutable[0])[-1]
+        return Fix.run(
+            with_comment(f"git grep -n '{name}:'", "in the manifest, the chart or its values"),
+            comment(f'delete the line {name}: ""; if there is none, a commit removed the field: restore it'),
+            sync(case),
+            title=f"Delete the empty {name} from the manifest or the values of the chart, then sync",
+        )
     return Fix.run(
         with_comment(f"argocd app diff {app_argument(case)}", f"which fields of {ref} Git changes"),
         "git revert COMMIT   # the commit that changed the field",
@@ -230,7 +243,7 @@ def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]
         return  # to recreate it would not change the size of existing claims
     if ref.kind == "StatefulSet":
         yield Fix.run(
-            on_object("delete", placed(case, ref), "--cascade=orphan"),
+            _delete(case, ref, "--cascade=orphan"),
             sync(case),
             title="Recreate only the StatefulSet: its Pods and volumes stay",
             risk="existing volumes keep their size and class; only new Pods get the new ones"
@@ -248,12 +261,20 @@ def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]
         )
     else:
         yield Fix.run(
-            on_object("delete", placed(case, ref)),
+            _delete(case, ref),
             sync(case),
             title="Recreate it: delete the object, then sync",
             risk=_waits_for_users(case, ref),
             destroys=(cost,),
         )
+
+
+def _delete(case: Case, ref: Ref, *flags: str) -> str:
+    target = placed(case, ref)
+    command = on_object("delete", target, *flags)
+    guessed = target.namespace and target.namespace != ref.namespace and case.live_of(ref.key) is None
+    hint = "the app's destination; the message names no namespace"
+    return with_comment(command, hint) if guessed else command
 
 
 def _keeps_selector(immutable: tuple[str, ...]) -> bool:
