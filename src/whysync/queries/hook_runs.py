@@ -18,13 +18,20 @@ from whysync.messages.parse import understand
 from whysync.messages.patterns.admission import AdmissionDenied, WebhookDown
 from whysync.messages.patterns.apply import (
     AlreadyExists,
+    AnnotationTooLong,
+    FinalizerStuck,
     ImmutableField,
     KindNotServed,
+    LimitRange,
     NamespaceMissing,
     NamespaceTerminating,
+    QuotaExceeded,
+    SsaConflict,
+    TooLarge,
 )
 from whysync.messages.patterns.operations import OperationTerminated
 from whysync.messages.patterns.pods import DeadlineExceeded
+from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.queries.already_fixed import already_fixed
@@ -35,12 +42,19 @@ from whysync.queries.sync_position import is_deleted_before_next_run
 _REFUSALS = (
     AdmissionDenied,
     AlreadyExists,
+    AnnotationTooLong,
+    FinalizerStuck,
     Forbidden,
     ImmutableField,
     KindNotServed,
+    LimitRange,
     NamespaceMissing,
     NamespaceTerminating,
+    ProjectDenied,
+    QuotaExceeded,
     SchemaInvalid,
+    SsaConflict,
+    TooLarge,
     WebhookDown,
 )
 DEADLINE_POINTER = "/spec/activeDeadlineSeconds"
