@@ -46,8 +46,9 @@ def test_the_title_names_what_the_fix_changes(spec: Object, title: str) -> None:
     ("message", "never_created"),
     [
         (
-            'Job.batch "migrate" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if'
-            ' the object is being deleted, found new finalizers []string{"argocd.argoproj.io/hook-finalizer"}',
+            'Job.batch "migrate" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added'
+            " if the object is being deleted, found new finalizers"
+            ' []string{"argocd.argoproj.io/hook-finalizer"}',
             True,
         ),
         (

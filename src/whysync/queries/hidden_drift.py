@@ -158,8 +158,9 @@ def _reported_as_synced(case: Case, resource: ComparedResource) -> Iterator[Unre
 def undetected(case: Case) -> tuple[HiddenDifference, ...]:
     """Fields of Synced resources that neither Git, nor a default, nor a known program sets.
 
-    With managedFields: fields that a person wrote or a former manager left. Without them: fields that no
-    default and no known controller explains, unless they are in many objects, which points to a program.
+    With managedFields: fields that a person wrote or a former manager left, and fields of Git that Argo CD
+    itself wrote with another value. Without them: fields that no default and no known controller explains,
+    unless they are in many objects, which points to a program.
     """
     recorded: list[HiddenDifference] = []
     unrecorded: list[HiddenDifference] = []
@@ -168,6 +169,7 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
         if managers:
             if any(_is_manual(fields(entry)) for entry in managers):
                 recorded += _recorded(case, key, desired, live)
+            recorded += _missed_by_diff(case, key, desired, live)
         elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
             unrecorded += _unrecorded(case, key, desired, live)
     few = len({difference.key for difference in unrecorded}) <= _FEW
@@ -181,6 +183,19 @@ def _recorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterat
         writer = drift.writer
         by_hand = writer is not None and writer.kind in BY_HAND
         if by_hand or mechanism_of(case, drift) is Mechanism.LEFT_OVER:
+            yield _hidden_difference(drift)
+
+
+def _missed_by_diff(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
+    """Fields that Git declares and that Argo CD itself wrote with another value.
+
+    A server-side diff removes what webhooks changed before it compares, and may remove such a field as well.
+    """
+    for drift in _raw_drifts(key, desired, live):
+        writer = drift.writer
+        by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
+        is_missed = by_argocd and not drift.only_live and _is_contradiction(case, drift)
+        if is_missed and _hiding_rule(case, drift) is None:
             yield _hidden_difference(drift)
 
 

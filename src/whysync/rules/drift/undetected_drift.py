@@ -8,8 +8,10 @@ lists it. A rule that hides a whole top-level field of every object of a kind is
 
 ## How whysync knows
 The resource is Synced, the live object has a value that Git does not have, and managedFields name kubectl
-or a console as its writer, or a former manager whose fields server-side apply does not remove. Without
-managedFields: no default, known controller or recorded state of a program explains the field.
+or a console as its writer, or a former manager whose fields server-side apply does not remove; or Git
+declares another value than the one that Argo CD itself wrote, and no newer commit waits: a server-side diff
+can leave out such a field together with what webhooks changed. Without managedFields: no default, known
+controller or recorded state of a program explains the field.
 
 ## Fix
 Commit the value to Git, or remove it from the cluster. Server-side diff shows more of these differences
@@ -21,6 +23,7 @@ Defaults of the API server, status and fields written by controllers are not dri
 
 import json
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
@@ -28,9 +31,10 @@ from whysync.diagnosis.drift.schemas import crd_of
 from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.pointer import index_of, split
-from whysync.kubernetes.field_writers import phrase
+from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
-from whysync.queries.commands import comment, on_object
+from whysync.queries.commands import app_argument, comment, hard_refresh, on_object, sync, with_comment
 from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, is_broad, undetected
 
 
@@ -50,7 +54,14 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
     for group in by_object.values():
         first = group[0]
         names = ", ".join(difference.pointer for difference in group[:3])
-        origin = f"written with {phrase(first.writer)}" if first.writer else _origin(case, first)
+        by_argocd = first.writer is not None and first.writer.kind is WriterKind.ARGOCD
+        origin = (
+            "still as an earlier sync wrote it, not as in Git"
+            if by_argocd
+            else f"written with {phrase(first.writer)}"
+            if first.writer
+            else _origin(case, first)
+        )
         why = _hidden_by(first)
         yield Finding(
             about=first.live.ref,
@@ -61,7 +72,9 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             confidence=_confidence(first),
             verdict=f"{names} of {first.live.ref} {'is' if len(group) == 1 else 'are'} {origin}, but {why}",
             evidence=tuple(_cited(group)),
-            fixes=(
+            fixes=(_apply_again(case, first.live.ref),)
+            if by_argocd
+            else (
                 *_narrow(first),
                 *_commit(group),
                 *_remove(group),
@@ -100,6 +113,17 @@ def _confidence(hidden: HiddenDifference) -> Confidence:
     if hidden.writer is not None or hidden.rule is not None:
         return Confidence.HIGH
     return Confidence.MEDIUM if is_builtin(hidden.live.ref) else Confidence.LOW
+
+
+def _apply_again(case: Case, ref: Ref) -> Fix:
+    return Fix.run(
+        hard_refresh(case),
+        sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
+        with_comment(
+            f"argocd app diff {app_argument(case)}", "still none? Compare with IncludeMutationWebhook=true"
+        ),
+        title="Refresh, and sync this resource: a sync applies what the diff does not show",
+    )
 
 
 def _narrow(hidden: HiddenDifference) -> Iterator[Fix]:
