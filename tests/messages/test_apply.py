@@ -60,6 +60,11 @@ IMMUTABLE: list[Row] = [
         },
     ),
     (
+        "one or more objects failed to apply, reason: from cleanup-: cannot use generate name with apply",
+        SchemaInvalid,
+        {"field": "metadata.generateName", "pointer": "/metadata/generateName"},
+    ),
+    (
         'error when replacing "/dev/shm/1": Service "web" is invalid: spec.clusterIPs[0]: Invalid '
         "value: []string(nil): "
         "primary clusterIP can not be unset",

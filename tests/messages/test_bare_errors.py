@@ -132,6 +132,13 @@ def test_the_object_that_a_volume_lacks(detail: str, kind: str) -> None:
         ('level=info msg="finished unary call" error="app not found" grpc.code=NotFound', False),
         ('level=info msg="Basic comparison settings cannot be loaded, using unknown comparison: yaml"', True),
         ('level=info msg="Comparing app state"', False),
+        ('level=debug msg="Failed to execute condition of trigger on-sync: it is not configured"', True),
+        (
+            'level=info msg="finished call" error="invalid session: Failed to query provider"'
+            " grpc.code=Unauthenticated",
+            True,
+        ),
+        ('level=warning msg="ApplicationSet previews contains unrecognized generators: pullRequest"', True),
     ],
 )
 def test_failures_that_argocd_logs_at_level_info(line: str, *, loud: bool) -> None:

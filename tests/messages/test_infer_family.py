@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whysync.messages.failed_step import EVENT_FAMILIES, Family
+from whysync.messages.failure import Unknown
 from whysync.messages.infer_family import Component, FamilyFailure
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns.apply import SizeLimit, TooLarge
@@ -68,6 +69,19 @@ ROWS: list[tuple[str, Family]] = [
     (LOG + f'msg="Failed to unmarshall nested matrix generator: {NEW}"', Family.APPLICATION_SET),
     (LOG + f'msg="Could not get installation ID: {NEW}"', Family.OWN_STATE),
     (LOG + f'msg="Unable to get destination cluster: {NEW}"', Family.CLUSTER),
+    # gpg manages the keyring at startup; Git verifies signatures
+    (LOG + f'msg="`gpg --batch --gen-key /tmp/recipe1` failed exit status 2: {NEW}"', Family.KEYRING),
+    (LOG + 'msg="stat /app/config/gpg/keys: not a directory"', Family.KEYRING),
+    (LOG + f'msg="ARGOCD_GNUPGHOME at /keys: {NEW}"', Family.KEYRING),
+    ("[FATAL tini (7)] exec argocd-repo-server failed: Permission denied", Family.OWN_PROCESS),
+    ("[FATAL tini (7)] exec argocd-server failed: No such file or directory", Family.OWN_START),
+    # the repo-server runs git and helm by itself; a plugin runs anything else
+    (LOG + 'msg="x" error="fork/exec /usr/bin/bash: no such file or directory"', Family.PLUGIN),
+    (LOG + 'msg="x" error="fork/exec /usr/bin/git: no such file or directory"', Family.OWN_PROCESS),
+    (LOG + 'msg="`./render.sh` failed signal: killed"', Family.PLUGIN),
+    (LOG + 'msg="`./render.sh failed signal: killed"', Family.PLUGIN),
+    (CACHE + "failed to load initial state of resource Role: roles is forbidden: User", Family.PERMISSION),
+    (COMPARE + "wrong type for value; expected string; got int64", Family.HELM_TEMPLATE),
 ]
 
 
@@ -123,6 +137,27 @@ def test_the_reason_of_an_event_tells_the_family(reason: str, family: Family) ->
     (failure,) = understand(NEW, reason=reason).failures
     assert isinstance(failure, FamilyFailure)
     assert (failure.family, failure.code) == (family, reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("http: server gave HTTP response to HTTPS client", Family.IMAGE),
+        ("the registry is in maintenance", Family.IMAGE),
+        ("the command has no execute permission", Family.CONTAINER_START),
+    ],
+)
+def test_failed_is_the_pull_of_an_image_if_a_request_failed(text: str, family: Family) -> None:
+    (failure,) = understand(text, reason="Failed").failures
+    assert isinstance(failure, FamilyFailure)
+    assert failure.family is family
+
+
+def test_a_log_line_that_reports_a_failure_without_a_reason_is_not_lost() -> None:
+    text = 'level=info msg="Sync operation to 4f1c failed: one or more objects failed to apply" type=Warning'
+    (failure,) = understand(text).failures
+    assert type(failure) is Unknown
+    assert failure.text == "one or more objects failed to apply"
 
 
 def test_a_known_phrase_counts_for_more_than_the_reason() -> None:

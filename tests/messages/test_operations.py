@@ -42,6 +42,12 @@ ROWS: list[Row] = [
         {"app": "web", "namespace": "team-a", "project": "shop"},
     ),
     (
+        "rpc error: code = FailedPrecondition desc = error creating application: the namespace of the "
+        "provided object does not match the namespace sent on the request",
+        AppNamespaceNotPermitted,
+        {"namespace": ""},
+    ),
+    (
         "application 'web' in namespace 'team-a' is not allowed to use project shop",
         AppNamespaceNotPermitted,
         {"app": "web", "namespace": "team-a", "project": "shop"},

@@ -742,6 +742,44 @@ ARGOCD_PARTS: list[Row] = [
         {"line": 9},
     ),
     (
+        "level=debug msg=\"Failed to execute condition of trigger on-deployed: trigger 'on-deployed' is not "
+        'configured"',
+        SettingsMalformed,
+        {"key": "trigger.on-deployed", "config_map": "argocd-notifications-cm"},
+    ),
+    (
+        "level=error msg=\"Failed to notify recipient {slack a}: template 'app-deployed' is not supported\"",
+        SettingsMalformed,
+        {"key": "template.app-deployed", "config_map": "argocd-notifications-cm"},
+    ),
+    (
+        'level=error msg="failed to execute oncePer condition: cannot fetch startedAt from <nil> (1:27)"',
+        SettingsMalformed,
+        {"key": "", "config_map": "argocd-notifications-cm"},
+    ),
+    (
+        'level=error msg="Failed to query provider \\"\\": Get \\"/.well-known/openid-configuration\\": '
+        'unsupported protocol scheme \\"\\""',
+        SettingsMalformed,
+        {"key": "oidc.config"},
+    ),
+    (
+        'level=error msg="x" error="invalid pkt-len found" grpc.service=repository.RepoServerService',
+        RepoUnreachable,
+        {},
+    ),
+    (
+        'rpc error: code = Unavailable desc = connection error: desc = "transport: authentication handshake '
+        'failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"',
+        TlsUntrusted,
+        {"reason": Distrust.UNKNOWN_AUTHORITY},
+    ),
+    (
+        "FATA[0226] dial tcp 10.0.0.9:7999: connect: operation timed out",
+        RepoUnreachable,
+        {"host": "10.0.0.9"},
+    ),
+    (
         TARGET + "failed to get Kustomize settings: found duplicate kustomize version: v5.4.1",
         SettingsMalformed,
         {"key": "kustomize.versions"},

@@ -46,6 +46,8 @@ class Family(StrEnum):
     OWN_STATUS = "own-status"
     OWN_CACHE = "own-cache"
     OWN_PANIC = "own-panic"
+    OWN_START = "own-start"
+    KEYRING = "keyring"
     SHARDS = "shards"
     APPLICATION_SET = "application-set"
     # the destination cluster

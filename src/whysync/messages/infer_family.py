@@ -181,7 +181,9 @@ _TOOLS = {
     "jsonnet": Family.JSONNET,
     "jb": Family.JSONNET,
     "tk": Family.JSONNET,
-    "gpg": Family.SIGNATURE,
+    # Argo CD runs it only to manage its keyring; Git verifies signatures.
+    "gpg": Family.KEYRING,
+    "gpg-wrapper.sh": Family.KEYRING,
     "sh": Family.PLUGIN,
     "bash": Family.PLUGIN,
 }
@@ -218,6 +220,10 @@ _LOCAL_FILES = (
 """Errors of the operating system about files: those of the program that reports them."""
 
 
+_OWN_TOOLS = r"(?:git|helm|kustomize|gpg|ssh|argocd|kubectl|tar)"
+"""The beginnings of the programs that Argo CD starts by itself."""
+
+
 class _Class(NamedTuple):
     """Lower-case `words`: a regex that the folded text must contain; `where`: only in such a place.
 
@@ -236,6 +242,10 @@ def _not_of_source(context: Context) -> bool:
 
 def _of_repo_server(context: Context) -> bool:
     return context.scope is Scope.REPO_SERVER
+
+
+def _of_rendering_or_log(context: Context) -> bool:
+    return _of_rendering(context) or context.scope is Scope.PLUGIN or context.within(LayerKind.LOG)
 
 
 def _of_rendering(context: Context) -> bool:
@@ -309,11 +319,21 @@ _CLASSES: tuple[_Class, ...] = (
         _of_source,
     ),
     _Class(Family.REPOSITORY_ACCESS, r"authentication|credentials?\b", _of_source, by_words=True),
+    # The repo-server itself runs no other programs: what else cannot be started, a plugin has configured.
+    _Class(
+        Family.PLUGIN,
+        r"(?:fork/exec (?:[\w.-]{0,60}/){0,20}|\bexec: )(?!" + _OWN_TOOLS + r")[\w.-]{1,100}: "
+        r"(?:no such file|permission denied|exec format|executable file not found|not a directory)",
+        _of_rendering_or_log,
+    ),
     _Class(
         Family.OWN_PROCESS,
         r"fork/exec|executable file not found|too many open files|signal: |cannot allocate memory|"
         r"resource temporarily unavailable",
     ),
+    # tini, the init process of Argo CD's image
+    _Class(Family.OWN_PROCESS, r"\bexec \S{0,100}argocd-repo-server failed: "),
+    _Class(Family.OWN_START, r"\bexec \S{0,100}argocd-[\w-]{1,60} failed: "),
     _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
     _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
     _Class(Family.CREDENTIAL_SECRET, r"^secrets? \S{1,253} not found$", _of_controller),
@@ -360,6 +380,8 @@ _CLASSES: tuple[_Class, ...] = (
         r"forbidden|cannot \w{1,20} resource|not allowed to|unable to impersonate",
         _applying,
     ),
+    # the name of the account is missing: the text is cut off
+    _Class(Family.PERMISSION, r"\w is forbidden: user\b", _of_cluster),
     _Class(
         Family.SPEC_URL,
         r"net/url: |unsupported protocol scheme|unsupported repo(?:sitory)? (?:type|url)|"
@@ -448,7 +470,10 @@ _SIGNATURES: tuple[_Class, ...] = (
         Family.HELM_TEMPLATE,
         r"\berror calling \w{1,40}: |\bcoalesce\.go:|table with non[ -]table|\.values\.\w|in template$|"
         r"release manifest|rendered manifests contain|\bhelm (?:template|install|upgrade)\b|chart\.metadata|"
-        r"[\w-]{1,60}/templates/[\w./-]{1,200}|--set(?:-string|-file)?\b|\bvalues[\w.-]{0,60}\.ya?ml\b",
+        r"[\w-]{1,60}/templates/[\w./-]{1,200}|--set(?:-string|-file)?\b|\bvalues[\w.-]{0,60}\.ya?ml\b|"
+        # errors of Go's templates
+        r"wrong type for value; expected|can.?t evaluate field|nil pointer evaluating|"
+        r"incompatible types for comparison|wrong number of args for|range can.?t iterate over",
     ),
     _Class(
         Family.HELM_DEPENDENCY,
@@ -553,8 +578,18 @@ def _status_reason(context: Context) -> _Sign | None:
     return _Sign(family, reason) if family is not None else None
 
 
+_PULLING = _Class(
+    Family.IMAGE,
+    r"\bhttps?\b|\btls\b|x509: |\bregistry\b|manifest unknown|\bpull|dial tcp|no such host|i/o timeout|"
+    r"unauthorized|toomanyrequests",
+)
+"""Of the steps that the kubelet reports with the reason `Failed`, only the pull of an image is a request."""
+
+
 def _event_reason(context: Context) -> _Sign | None:
     family = EVENT_FAMILIES.get(context.reason)
+    if context.reason == "Failed" and _first_class((_PULLING,), context) is not None:
+        family = Family.IMAGE
     return _Sign(family, context.reason) if family is not None else None
 
 
@@ -705,7 +740,12 @@ _LOGGED_STEPS: tuple[_Class, ...] = (
         _in_log,
     ),
     _Class(Family.CLUSTER, r"destination cluster|clusters? (?:list|labels|servers)", _in_log),
-    _Class(Family.SIGNATURE, r"verifying (?:commit )?signature|keyring", _in_log),
+    _Class(Family.SIGNATURE, r"verifying (?:commit )?signature", _in_log),
+    _Class(
+        Family.KEYRING,
+        r"keyring|gnupghome|/gpg/(?:keys|source)\b|\bpgp keys\b|could not create canary",
+        _in_log,
+    ),
 )
 
 

@@ -22,8 +22,13 @@ _OF_SET = ("applicationset", "appset", "applicationSet", "ApplicationSet")
 _REFUSED = frozenset({"PermissionDenied", "Unauthenticated"})
 _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
-# Failures that Argo CD logs at level info.
-_LOUD_BEGINNINGS = ("Skipping auto-sync", "Basic comparison settings cannot be loaded")
+# Failures that Argo CD logs at level info or debug.
+_LOUD_BEGINNINGS = (
+    "Skipping auto-sync",
+    "Basic comparison settings cannot be loaded",
+    "Failed to execute condition of trigger",
+)
+_LOUD_AT_ANY_LEVEL = ("Failed to query provider",)  # the login of every user
 _LOUD_PHRASES = (
     *(
         "error",
@@ -40,6 +45,7 @@ _LOUD_PHRASES = (
     ),
     *("is missing", "malformed", "noauth ", "wrongpass "),
     *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
+    *("unrecognized", "not defined", "not configured", "not supported", "authentication required"),
     *("timedout", "sdown ", "odown ", "aborted"),  # of Redis and its sentinels
 )
 
@@ -62,6 +68,8 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     def is_loud(self) -> bool:
         """Does it report that something went wrong? For a line without a level, its words decide."""
         if self.level in _LOUD or self.text.startswith(_LOUD_BEGINNINGS):
+            return True
+        if any(phrase in self.text for phrase in _LOUD_AT_ANY_LEVEL):
             return True
         if self.level in _QUIET:
             return False

@@ -19,6 +19,7 @@ from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.messages.patterns.diffs import DiffSchemaError
 from whysync.messages.patterns.manifests import GenerationTimeout
+from whysync.messages.scope import is_own_command
 from whysync.messages.wrappers import Layer, LayerKind, peel_back, peel_front
 
 _BEGINNINGS = (
@@ -227,10 +228,12 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
     command = next((layer for layer in reversed(layers) if layer.kind is LayerKind.COMMAND_FAILED), None)
     if command and command.timeout and not command.command.startswith("kubectl"):
         return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
-    if command and "signal: killed" in command.text and not command.command.startswith("kubectl"):
+    if command and "signal: killed" in command.text and is_own_command(command.command):
         return (RepoServerDown(text=command.text, killed=command.command),)
     if not rest:
         family = family_of(Context(text="", layers=layers, reason=frame.reason))
+        if family is None and len(layers) > 1 and layers[0].kind is LayerKind.LOG and layers[-1].text:
+            return (Unknown(text=layers[-1].text),)  # a failure without a reason, which only the log reports
         return (family,) if family is not None and family.text else ()
     if is_benign(rest):
         return ()

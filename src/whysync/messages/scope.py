@@ -79,6 +79,11 @@ def scope_of(layers: Sequence[Layer]) -> Scope:
     return Scope.ANY
 
 
+def is_own_command(command: str) -> bool:
+    """Does the repo-server run it by itself? Plugins run theirs in a container of their own."""
+    return _scope_of_command(command) not in (None, Scope.PLUGIN)
+
+
 def _scope_of_command(command: str) -> Scope | None:
     tool, _, rest = command.partition(" ")
     tool = tool.rpartition("/")[2]

@@ -264,6 +264,8 @@ _COMMAND = re.compile(
     r"(?P<cause>exit status (?P<exit>\d{1,9})|(?:fatal )?timeout after "
     r"(?P<timeout>\w{1,20}(?:\.\d{1,9}\w{1,5})?)|signal: \w{1,20})?(?:\s*:\s*|[.\s]*$)"
 )
+# A command whose closing quote was lost when it was copied.
+_UNQUOTED_END = re.compile(r"`[^`\n]{1,400}?(?= failed (?:exit status|signal: |timeout after))")
 _BARE_COMMAND = (
     r"(?P<command>(?:git|helm|kustomize|kubectl|sh|"
     r"bash) [^\n`]{1,400}?) ?failed (?=exit status|timeout after|fatal timeout)"
@@ -377,7 +379,9 @@ def _command(text: str) -> tuple[Layer | None, str]:
     """A failed command in the format of Argo CD's `util/exec`: "`command` failed cause: stderr"."""
     end = text.find("` failed")
     if end < 0:
-        return None, text
+        unquoted = _UNQUOTED_END.match(text)
+        end = unquoted.end() if unquoted is not None else 0
+        return _failed_command(text, command=text[1:end], end=end) if end else (None, text)
     return _failed_command(text, command=text[1:end], end=end + 1)
 
 

@@ -299,6 +299,15 @@ def _repo_server(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
+def _own_pods(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        kubectl(
+            "describe", "pods", "-l", "app.kubernetes.io/part-of=argocd", namespace=argocd_namespace(case)
+        ),
+    )
+
+
 def _settings(case: Case, group: Group) -> tuple[str, ...]:
     del group
     namespace = argocd_namespace(case)
@@ -469,6 +478,16 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.OWN_PANIC: Explanation(
         "controller-stale", "a component of Argo CD panics while it processes its work", _controller_log,
         "Find the panic in the log; most are bugs of this release: correct what it names, or upgrade Argo CD",
+    ),
+    Family.OWN_START: Explanation(
+        "crashloop", "a component of Argo CD cannot be started", _own_pods,
+        "Compare its command and image with the manifests of this Argo CD release",
+    ),
+    Family.KEYRING: Explanation(
+        "repo-server-down", "the repo-server cannot set up its GnuPG keyring, so it does not start",
+        _repo_server,
+        "Check the volumes of the repo-server's Pods (gpg-keyring, gpg-keys), get them running, then refresh;"
+        " without signed commits, ARGOCD_GPG_ENABLED=false skips the keyring",
     ),
     Family.SHARDS: Explanation(
         "controller-stale", "the clusters are not distributed over the controller's replicas as configured",

@@ -27,7 +27,7 @@ TABLE: tuple[Pattern, ...] = (
     Pattern(
         "ApplicationSet ",
         r"ApplicationSet (?P<name>[\w.-]{1,253}) contains (?:applications with duplicate name|"
-        r"an application with no name).*",
+        r"an application with no name|unrecognized generators).*",
         failed,
     ),
     # Generators that combine others.
@@ -83,6 +83,7 @@ TABLE: tuple[Pattern, ...] = (
     ),
     # Templates. Those of Helm name a file where these have an empty name or the template itself.
     Pattern("failed to execute go template", r"failed to execute go template .*", failed),
+    Pattern("template: :", r"template: :\d{1,6}(?::\d{1,6})?: .*", failed),
     Pattern("failed to parse template", r"failed to parse template .*", failed),
     Pattern(
         "emplatePatch", r"(?:error (?:replacing values in|while applying)|invalid) templatePatch.*", failed

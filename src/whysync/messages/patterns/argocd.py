@@ -8,7 +8,7 @@ from functools import partial
 
 from whysync.messages.failure import Failure, Lookup, Network
 from whysync.messages.network import dialled, lookup_in, reason_of
-from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number
+from whysync.messages.pattern import Builder, Context, Pattern, compiled, fill, group_text, number
 from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
@@ -43,9 +43,13 @@ class ArgocdDiskFull(Failure, frozen=True, kw_only=True):
     path: str = ""
 
 
+NOTIFICATIONS = "argocd-notifications-cm"
+
+
 class SettingsMalformed(Failure, frozen=True, kw_only=True):
     key: str = ""
     detail: str = ""
+    config_map: str = "argocd-cm"
 
 
 class SettingsMissing(Failure, frozen=True, kw_only=True):
@@ -165,6 +169,16 @@ def disk_full(match: re.Match[str], context: Context) -> Failure | None:
     return ArgocdDiskFull(text=context.text, path=path)
 
 
+def notifications(setting: str) -> Builder:
+    """An entry of argocd-notifications-cm: `trigger.on-deployed`."""
+
+    def key(match: re.Match[str], _: Context) -> str:
+        name = match.groupdict().get(setting)
+        return f"{setting}.{name}" if name else ""
+
+    return fill(SettingsMalformed, whole="detail", key=key, config_map=NOTIFICATIONS)
+
+
 def repo_server_unreachable(context: Context) -> Failure:
     lookup = lookup_in(context.text)
     return RepoServerDown(
@@ -182,6 +196,8 @@ def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
         return None
     if "redis" in host or port in (6379, 26379):
         return cache_down(match, context)
+    if "x509: " in context.text:
+        return None  # it answered, with a certificate that is not trusted
     return repo_server_unreachable(context)
 
 
@@ -288,6 +304,33 @@ _COMPONENTS: tuple[Pattern, ...] = (
         "comparison settings cannot be loaded",
         r"comparison settings cannot be loaded, using unknown comparison: (?P<detail>.*)",
         fill(SettingsMalformed),
+    ),
+    # The notifications controller: triggers, templates and services.
+    Pattern(
+        "trigger",
+        r"(?:Failed to execute condition of trigger .{1,253}?: )?"
+        r"trigger '(?P<trigger>[^']{1,253})' is not configured.*",
+        notifications("trigger"),
+    ),
+    Pattern(
+        "template '", r"template '(?P<template>[^']{1,253})' is not supported.*", notifications("template")
+    ),
+    Pattern(
+        "service '",
+        r"notification service '(?P<service>[^']{1,253})' is not supported.*",
+        notifications("service"),
+    ),
+    Pattern(
+        " condition",
+        r"[Ff]ailed to execute (?:oncePer condition|condition of trigger (?P<trigger>[^\s:]{1,253})): .*",
+        notifications("trigger"),
+    ),
+    # The issuer of the login, before any request reaches it.
+    Pattern(
+        "Failed to query provider",
+        r"Failed to query provider .{0,300}(?:unsupported protocol scheme|first path segment|"
+        r"missing protocol|invalid (?:URL|port|character)|issuer did not match|no Host in request).*",
+        fill(SettingsMalformed, whole="detail", key="oidc.config"),
     ),
     Pattern(
         "policy",

@@ -76,7 +76,7 @@ BUILT_IN_GROUPS = frozenset(
 ) | {"apps", "autoscaling", "batch", "core", "extensions", "policy"}
 """API groups that the API server serves itself; it serves other groups from CRDs or through an APIService."""
 
-_GIT_PORTS = frozenset({22, 9418})
+_GIT_PORTS = frozenset({22, 7999, 9418, 29418})  # also of Bitbucket Server and Gerrit
 _OF_SOURCE = r"\.git(?:/|$)|/info/refs|/index\.ya?ml$|\.tgz$|/v2/|^oci://"
 _OF_API = r"/version\?timeout|/apis?(?:[/?]|$)|/openapi/|kubernetes\.default"
 
@@ -111,7 +111,7 @@ def connection(match: re.Match[str], context: Context) -> Failure | None:
         return unreachable(match, context)
     if port == 8081 or "repo-server" in host:
         return repo_server_unreachable(context)
-    of_source = port in _GIT_PORTS or compiled(_OF_SOURCE).search(url) is not None
+    of_source = port in _GIT_PORTS or compiled(_OF_SOURCE).search(url) or "service=git-upload-pack" in text
     if of_source or from_source(context) or context.within(LayerKind.RPC):
         return RepoUnreachable(
             text=context.text,

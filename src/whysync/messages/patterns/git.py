@@ -583,5 +583,8 @@ TABLE: tuple[Pattern, ...] = (
         r"(?:Get|Post|Head) \"(?P<url>[^\"]{1,300})\": .{0,200}\(Client\.Timeout exceeded.*",
         lambda m, c: unreachable(m, c) if from_source(c) else None,
     ),
+    # go-git: the response is not that of a Git server, but a page of a proxy or a login form.
+    Pattern("pkt-len", r"invalid pkt-len(?: found)?", unreachable),
+    Pattern("pkt-line", r"(?:pkt-line \d{1,9}: |invalid pkt-line).*", unreachable),
     Pattern("unexpected EOF", r"unexpected EOF$", lambda m, c: unreachable(m, c) if from_source(c) else None),
 )

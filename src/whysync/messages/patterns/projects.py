@@ -89,6 +89,12 @@ FIRST: tuple[Pattern, ...] = (
         r"(?P<project>[\w.-]{1,253})",
         fill(AppNamespaceNotPermitted),
     ),
+    # The API server of Argo CD creates Applications in its own namespace only.
+    Pattern(
+        "error creating application",
+        r"error creating application: the namespace of the provided object does not match.*",
+        fill(AppNamespaceNotPermitted),
+    ),
     Pattern(
         "is not permitted in project",
         r"[Rr]esource (?P<group>[\w.-]{0,253}):"

@@ -133,6 +133,18 @@ TABLE: tuple[Pattern, ...] = (
             pointer="/metadata/namespace",
         ),
     ),
+    # A name that the API server generates suits hooks, which are created anew; apply needs a name.
+    Pattern(
+        "generate name",
+        r"cannot use generate name with apply",
+        fill(
+            SchemaInvalid,
+            whole="detail",
+            problem=SchemaProblem.INVALID,
+            field="metadata.generateName",
+            pointer="/metadata/generateName",
+        ),
+    ),
     # Go prints the path without indexes: it is not a JSON pointer.
     Pattern(
         "cannot unmarshal",

@@ -2,7 +2,8 @@
 
 ## What happens
 One malformed entry of `argocd-cm` (a health check, an ignore rule, a list of exclusions) can fail every
-comparison: sync and health become Unknown, often for all Applications at once.
+comparison: sync and health become Unknown, often for all Applications at once. An entry of
+`argocd-notifications-cm` that is missing or wrong only stops notifications.
 
 ## How whysync knows
 Argo CD names the entry that it cannot parse, or reports that one of its own ConfigMaps or Secrets
@@ -24,7 +25,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APP_UNHEALTHY, NO_CONDITION
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
-from whysync.messages.patterns.argocd import SettingsMalformed, SettingsMissing
+from whysync.messages.patterns.argocd import NOTIFICATIONS, SettingsMalformed, SettingsMissing
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
@@ -35,26 +36,25 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
     yield from _missing(case)
     for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
         failure = group.failure
-        settings = case.settings("argocd-cm")
+        name = failure.config_map
+        settings = case.settings(name)
         yield Finding(
             about=settings.ref if settings else case.application.ref,
             field=child("/data", failure.key) if failure.key and settings else None,
             explains=group.explains,
-            severity=Severity.CRITICAL,
+            severity=Severity.WARNING if name == NOTIFICATIONS else Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD cannot parse its setting {failure.key or 'in argocd-cm'}"
-            + (f": {one_line(failure.detail)}" if failure.detail else ""),
+            verdict=f"Argo CD cannot {'use' if name == NOTIFICATIONS else 'parse'} its setting "
+            f"{failure.key or f'in {name}'}" + (f": {one_line(failure.detail)}" if failure.detail else ""),
             root=one_line(failure.detail) or None,
             evidence=(*group.cited(says="error of the parser"), *_entry(settings, failure.key)),
             fixes=(
                 Fix.run(
-                    with_comment(
-                        f"kubectl -n {argocd_namespace(case)} edit configmap argocd-cm", failure.key
-                    ),
+                    with_comment(f"kubectl -n {argocd_namespace(case)} edit configmap {name}", failure.key),
                     refresh(case),
-                    title=f"Correct {failure.key or 'the entry'} in argocd-cm; Argo CD reloads it by itself",
+                    title=f"Correct {failure.key or 'the entry'} in {name}; Argo CD reloads it by itself",
                 ),
-                *_remove_entry(case, failure.key if settings else ""),
+                *_remove_entry(case, failure.key if settings and name != NOTIFICATIONS else ""),
             ),
         )
 
