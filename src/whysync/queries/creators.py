@@ -56,6 +56,9 @@ class Creator(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...] = ()
     certain: bool = True
 
+    def cites(self, pointer: str) -> bool:
+        return any(evidence.pointer == pointer for evidence in self.evidence)
+
 
 def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` if nothing shows that another program created it: then Argo CD may have."""

@@ -14,9 +14,10 @@ names show it, the finding also states the other possible explanation.
 
 ## Fix
 Exclude kinds that only controllers create, such as CiliumIdentity, in `resource.exclusions` (Argo CD 3 does
-so by default). Otherwise set `argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through
-its creator if that can set annotations: it no longer counts for the sync status, but its health does, and a
-prune still deletes it. Annotation tracking prevents the problem for all objects.
+so by default). Otherwise set `argocd.argoproj.io/sync-options: Prune=false` and
+`argocd.argoproj.io/compare-options: IgnoreExtraneous` on the object, through its creator if that can set
+annotations: it is not pruned and no longer counts for the sync status, but its health does. Annotation
+tracking prevents the problem for all objects.
 
 ## When it is something else
 If Argo CD applied the object, it was removed from Git and has not been pruned.
@@ -25,8 +26,10 @@ If Argo CD applied the object, it was removed from Git and has not been pruned.
 from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Finding, Fix, rule
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import Missing
 from whysync.queries.commands import argocd_namespace, comment, kubectl, on_object, with_comment
 from whysync.queries.creators import creator_of
 from whysync.queries.drift import annotation_tracking
@@ -42,6 +45,7 @@ _ONLY_BY_CONTROLLERS = frozenset({
     ("reports.kyverno.io", "EphemeralReport"), ("reports.kyverno.io", "ClusterEphemeralReport"),
 })  # fmt: skip
 """Excluded by the default `resource.exclusions` of Argo CD 3."""
+NO_PRUNE = "argocd.argoproj.io/sync-options=Prune=false"
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 
 
@@ -54,7 +58,10 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
         creator = creator_of(case, row)
         if creator is None:
             continue
-        by_label = case.argocd.tracking_method != "annotation"
+        mark = _tracking_mark(case, row)
+        by_label = case.may_track_by_label and (
+            case.argocd.tracking_method != "annotation" or mark == case.argocd.instance_label_pointer
+        )
         yield Finding(
             about=row.ref,
             explains=(symptom,),
@@ -63,15 +70,17 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             if creator.certain
             else f"{row.ref} was most likely never in Git: {creator.reason}; or it was removed from Git and"
             " has not been pruned",
-            evidence=(case.cited_row(row, says="requires pruning"), *creator.evidence),
+            evidence=(
+                case.cited_row(row, says="requires pruning"),
+                *creator.evidence,
+                *_tracking_evidence(case, row, "" if creator.cites(mark) else mark),
+            ),
             fixes=(
                 *_exclude_kind(case, row),
                 Fix.run(
-                    on_object("annotate", row.ref, IGNORE),
-                    title="Exclude it from the sync status: IgnoreExtraneous, best set by its creator",
-                    risk="this changes only the sync status: a prune still deletes the object"
-                    + (", and auto-sync prunes here" if case.prunes else "")
-                    + "; its health still counts; its creator may remove the annotation",
+                    on_object("annotate", row.ref, NO_PRUNE, IGNORE),
+                    title="Exclude it from pruning and from the sync status, best set by its creator",
+                    risk="its health still counts; its creator may remove the annotations",
                 ),
                 *(
                     (
@@ -84,6 +93,28 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _tracking_mark(case: Case, row: ResourceRow) -> str:
+    """The pointer to the mark by which Argo CD counts the live object to the app; empty if it is not known.
+
+    An object with the label and without a tracking id can only be tracked by its label.
+    """
+    live = case.live_of(row.key)
+    if live is None:
+        return ""
+    found = (
+        pointer
+        for pointer in (TRACKING_ID_POINTER, case.argocd.instance_label_pointer)
+        if not isinstance(live.at(pointer), Missing)
+    )
+    return next(found, "")
+
+
+def _tracking_evidence(case: Case, row: ResourceRow, mark: str) -> Iterator[Evidence]:
+    live = case.live_of(row.key)
+    if live is not None and mark:
+        yield cite(live, mark, says="why Argo CD counts it to an app")
 
 
 def _exclude_kind(case: Case, row: ResourceRow) -> Iterator[Fix]:
