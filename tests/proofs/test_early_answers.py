@@ -48,6 +48,17 @@ def test_a_sync_does_not_fix_pods() -> None:
     ]
 
 
+def test_without_manifests_the_data_that_a_prune_deletes_is_named() -> None:
+    claim = row("PersistentVolumeClaim", "data", "OutOfSync", requiresPruning=True)
+    app = application(sync="OutOfSync", status={"resources": [claim]})
+    (text,) = reason_texts(safety_of(case_of(bundle(), app)))
+    assert text.startswith("the facts have no manifests of this app; with --prune it deletes")
+    assert "PersistentVolumeClaim shop/data: its data" in text
+    config = row("ConfigMap", "settings", "OutOfSync", requiresPruning=True)
+    app = application(sync="OutOfSync", status={"resources": [config]})
+    assert reason_texts(safety_of(case_of(bundle(), app))) == ["the facts have no manifests of this app"]
+
+
 def _pruned(*, address: bool) -> Safety:
     service: Object = {
         "apiVersion": "v1",

@@ -214,6 +214,18 @@ def test_a_commit_that_scales_down_and_scaling_up_are_no_damage(
     assert [(reason.kind, reason.unsafe) for reason in reasons] == [(ReasonKind.SCALES, False)]
 
 
+def test_starting_what_an_unknown_writer_stopped_is_unsafe() -> None:
+    stopped = change(SHOP, "/spec/replicas", before=0, after=2, writer=None, mechanism=Mechanism.SCALED)
+    (reason,) = damage(scaled((SHOP, 0, 2), changes=(stopped,)))
+    assert reason.text == (
+        "it starts Deployment shop/shop again, which was scaled to 0 (Git declares 2): ask first"
+    )
+    assert reason.unsafe
+    asleep = change(SHOP, "/spec/replicas", before=0, after=2, writer=None, mechanism=Mechanism.AUTOSCALED)
+    (reason,) = damage(scaled((SHOP, 0, 2), changes=(asleep,)))
+    assert not reason.unsafe
+
+
 def test_only_pods_that_run_are_terminated() -> None:
     effects = Effects(scaled=((SHOP, 5, 2),), overwritten=(replicas(),), pods=pods(SHOP, 3))
     assert damage(effects)[0].text.startswith("it terminates 1 running pod of")
@@ -412,7 +424,9 @@ def test_a_writer_that_answers_later_undoes_the_sync() -> None:
     observed = lasting(DriftAfterSync(differs_after=later, writers=(writer(seconds=30),)))
     assert observed.text.endswith("writes the live value back, as it did 30 s after the last sync")
     two = (writer(), writer("another"), writer("another", SHOP))
-    assert "an operator (and 1 more) writes" in lasting(DriftAfterSync(differs_after=later, writers=two)).text
+    assert (
+        "an operator and another write the" in lasting(DriftAfterSync(differs_after=later, writers=two)).text
+    )
 
 
 def loop(*writers: OtherWriter, reported: bool = False, syncs: int = 2) -> DriftAfterSync:

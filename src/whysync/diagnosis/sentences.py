@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _LONGEST = 240
 _BEGINNING = 80
@@ -38,6 +38,11 @@ def listed(names: Iterable[object], most: int = 3) -> str:
     """`a, b, c and 2 more`."""
     texts = [str(name) for name in names]
     return ", ".join(texts[:most]) + and_more(len(texts) - most)
+
+
+def both_or_more(names: Sequence[str]) -> str:
+    """`a`, `a and b`, or `a (and 2 more)`."""
+    return " and ".join(names) if not names[2:] else f"{names[0]} (and {len(names) - 1} more)"
 
 
 def and_more(count: int) -> str:

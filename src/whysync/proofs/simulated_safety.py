@@ -10,6 +10,8 @@ from whysync.argocd.server.server import Denied
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
+from whysync.diagnosis.sentences import listed
+from whysync.diagnosis.symptoms import needs_pruning
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import text
 from whysync.kubernetes.timeline import NeverSettles
@@ -26,6 +28,8 @@ from whysync.proofs.sync_reasons import (
     side_effect_reasons,
 )
 from whysync.proofs.sync_safety import running_text
+from whysync.queries.deletion_cost import deletion_cost
+from whysync.queries.sync_options import LOST_WITH
 
 _MAX_SYNC_TIME: Final = timedelta(minutes=30)
 _MAX_REASONS: Final = 6
@@ -46,9 +50,19 @@ def simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
     try:
         return _simulated_safety(case, findings)
     except NotSimulated as problem:
-        return Safety.unknown(ReasonKind.FACTS_MISSING, problem.gap.why)
+        return Safety.unknown(ReasonKind.FACTS_MISSING, f"{problem.gap.why}{_lost_by_pruning(case)}")
     except NeverSettles as problem:
         return Safety.unknown(ReasonKind.SIMULATION_FAILED, f"the simulation does not settle ({problem})")
+
+
+def _lost_by_pruning(case: Case) -> str:
+    """What holds data and would be deleted by a prune; Argo CD reports that also without the manifests."""
+    rows = [row.ref for row in case.app.status.resources if needs_pruning(case, row)]
+    holding = [ref for ref in rows if ref.kind in LOST_WITH]
+    if not holding or case.has_sync_option("Prune=false"):
+        return ""
+    lost = dict.fromkeys(deletion_cost(case, ref) or LOST_WITH[ref.kind] for ref in holding)
+    return f"; with --prune it deletes {listed(holding)}: {', '.join(lost)}"
 
 
 def _explains_equal(finding: Finding) -> bool:

@@ -13,6 +13,7 @@ from whysync.argocd.tracking.method import TrackingMethod
 from whysync.diagnosis.drift.mechanism import Mechanism, has_unsynced_revision
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import Reason, ReasonKind
+from whysync.diagnosis.sentences import both_or_more
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.while_syncing import is_running
 from whysync.json_tree import Json, Missing, dig, items, text
@@ -231,7 +232,9 @@ def persistence_reasons(
         yield from _unhealthy(world)
         return
     refs = tuple(dict.fromkeys(writer.ref for writer in result.writers))
-    writers = _writer_names(result)
+    names = list(dict.fromkeys(writer.who for writer in result.writers))
+    writers, alone = both_or_more(names) or "an unknown writer", not names[1:]
+    writes = "writes" if alone else "write"
     if result.deleted_keys and not result.writers:
         lost = tuple(world.ref(key) for key in result.deleted_keys)
         text = f"it does not last: {listed(lost)} is deleted again"
@@ -245,13 +248,13 @@ def persistence_reasons(
     elif result.differs_after <= timedelta():
         yield RankedReason(
             kind=ReasonKind.DOES_NOT_HELP,
-            text=f"it does not help: {writers} changes the field back immediately",
+            text=f"it does not help: {writers} {'changes' if alone else 'change'} the field back immediately",
             refs=refs,
             weight=62,
         )
     elif result.is_loop and result.period is not None:
         timed = result.loop_reported or any(writer.delay_observed for writer in result.writers)
-        text = f"{writers} writes the live value back after every sync"
+        text = f"{writers} {writes} the live value back after every sync"
         if timed:
             text += f", about every {duration_text(result.period)}"
         restarted = _looping_restarts(world, effects, result)
@@ -265,7 +268,7 @@ def persistence_reasons(
             if timed
             else ""
         )
-        text = f"it does not last: {writers} writes the live value back{after}"
+        text = f"it does not last: {writers} {writes} the live value back{after}"
         yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=text, refs=refs, weight=62)
 
 
@@ -297,13 +300,6 @@ def _looping_restarts(world: SimulatedCase, effects: Effects, result: DriftAfter
         for ref, pods in effects.restarted
         if pods and ref.key in written and restart_of(world.after(ref), pods).restarted
     )
-
-
-def _writer_names(result: DriftAfterSync) -> str:
-    names = list(dict.fromkeys(writer.who for writer in result.writers))
-    if not names:
-        return "an unknown writer"
-    return names[0] if len(names) == 1 else f"{names[0]} (and {len(names) - 1} more)"
 
 
 def _unhealthy(world: SimulatedCase) -> Iterator[RankedReason]:
@@ -538,6 +534,14 @@ def _recreated(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]
             )
 
 
+def _was_stopped(field: FieldChange) -> bool:
+    """Did a writer that is not known set the number? 0 is then on purpose.
+
+    A manual change is a reason of its own, and an autoscaler scales again.
+    """
+    return not field.from_new_commit and not field.by_hand and field.mechanism is Mechanism.SCALED
+
+
 def _dropped_pods(effects: Effects) -> Iterator[RankedReason]:
     scaled_down: list[tuple[Ref, int, str]] = []
     for ref, before, after in effects.scaled:
@@ -549,6 +553,14 @@ def _dropped_pods(effects: Effects) -> Iterator[RankedReason]:
             )
             by = f", set by {_writer_and_age(field)}" if has_writer else ""
             scaled_down.append((ref, dropped, f"{before} now{by}, Git declares {after}"))
+        elif before == 0 and field is not None and _was_stopped(field):
+            yield RankedReason(
+                kind=ReasonKind.SCALES,
+                text=f"it starts {ref} again, which was scaled to 0 (Git declares {after}): ask first",
+                refs=(ref,),
+                weight=88,
+                unsafe=True,
+            )
         else:
             yield RankedReason(
                 kind=ReasonKind.SCALES,
