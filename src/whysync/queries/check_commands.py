@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
@@ -16,10 +16,13 @@ from whysync.queries.commands import (
     is_read_only,
     kubectl,
     on_object,
+    with_comment,
     words_of,
 )
 
 _MOST = 4
+_MOST_OBJECTS = 3
+_HAS_PODS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Rollout"})
 _REPOSITORY_CAUSES = frozenset({"repo-auth", "repo-unreachable", "tls-trust", "revision-not-found"})
 _CLUSTER_CAUSES = frozenset({"cluster-unreachable", "cluster-auth", "cluster-not-registered"})
 _CAUSES_WITH_LOGS = frozenset({"", "crashloop", "oom", "probe-failing", "hook-failed"})
@@ -60,6 +63,25 @@ def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "
                 yield kubectl("logs", about.name, "--all-containers", "--previous", namespace=about.namespace)
         case Side.FRESH | Side.NONE:
             yield f"argocd app get {app} --refresh"
+
+
+def unhealthy_checks(case: Case, refs: Sequence[Ref]) -> Iterator[str]:
+    """The events and conditions of the first unhealthy objects, then the Pods in their namespaces."""
+    objects = [ref for ref in dict.fromkeys(refs) if ref.key != case.application.key]
+    for ref in objects[:_MOST_OBJECTS]:
+        yield on_object("describe", ref)
+    for namespace in dict.fromkeys(ref.namespace for ref in objects[:_MOST_OBJECTS] if ref.kind in _HAS_PODS):
+        yield kubectl("get", "pods", namespace=namespace)
+    if not objects:
+        yield f"argocd app get {app_argument(case)}"
+
+
+def writer_checks(case: Case, refs: Sequence[Ref]) -> Iterator[str]:
+    """Who writes the objects that differ."""
+    for ref in list(dict.fromkeys(refs))[:_MOST_OBJECTS]:
+        if ref.key != case.application.key:
+            show = on_object("get", ref, "-o", "yaml", "--show-managed-fields")
+            yield with_comment(show, "who writes its fields, and when")
 
 
 def _comparison_checks(cause: str, case: Case) -> Iterator[str]:

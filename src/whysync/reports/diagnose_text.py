@@ -27,7 +27,7 @@ from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.attempts import pending_retry
-from whysync.queries.check_commands import side_checks
+from whysync.queries.check_commands import side_checks, unhealthy_checks, writer_checks
 from whysync.queries.commands import app_argument, is_sync
 from whysync.queries.hidden_drift import unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
@@ -709,8 +709,8 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if more > 0:
         yield from terminal.labeled("", f"and {more} more (-o json has them all)")
     yield from _not_understood(report, terminal, wide=wide)
-    if report.first is None and report.unexplained and report.side in (Side.COMPARE, Side.DRIFT):
-        for index, command in enumerate(side_checks(report.side, report.case)):
+    if report.first is None and report.unexplained:
+        for index, command in enumerate(_checks_of_unexplained(report)):
             yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
     yield from _gaps(report.gaps, terminal)
     for crashed in report.crashed:
@@ -722,6 +722,17 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     elif {Fact.DESIRED, Fact.LIVE} <= set(unmet):
         yield from terminal.labeled("checked", _checked(report.case))
         yield from terminal.labeled("not provided", ", ".join(unmet))
+
+
+def _checks_of_unexplained(report: AppReport) -> Iterator[str]:
+    """Where to look if no rule explains the state: at the comparison, or at the objects themselves."""
+    refs = [symptom.ref for symptom in report.unexplained if symptom.ref is not None]
+    if report.side is Side.HEALTH:
+        yield from unhealthy_checks(report.case, refs)
+    else:
+        yield from side_checks(report.side, report.case)
+    if report.side is Side.DRIFT:
+        yield from writer_checks(report.case, refs)
 
 
 def _checked(case: Case) -> str:
