@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.drift.drifts import Drift
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.drift.raw_difference import LIST_KEYS
 from whysync.diagnosis.fix import Add, Edit, Fix
 from whysync.json_tree import MISSING, Json, Missing, Object, dig, fields
@@ -108,7 +109,22 @@ def _risk(case: Case, ref: Ref, pointers: Sequence[str]) -> str:
     )
     if declared:
         return "later commits that change this field are not applied, and drift in it is not reported"
-    return "drift in this field is no longer reported"
+    risk = "drift in this field is no longer reported"
+    around = next(filter(None, map(_list_around, pointers)), "")
+    if around and not is_builtin(ref):
+        return f"{risk}; Argo CD may then keep the whole live list {around}, without later commits to it"
+    return risk
+
+
+def _list_around(pointer: str) -> str:
+    """The outermost list on the way to a field.
+
+    For a kind without a strategic merge patch, Argo CD carries the ignored part over in a JSON merge patch,
+    and that has whole lists (`getMergePatch`, Argo CD 3.2).
+    """
+    parts = split(pointer)
+    position = next((number for number, part in enumerate(parts) if index_of(part) is not None), 0)
+    return join(parts[:position]) if position else ""
 
 
 def _is_written(case: Case, ref: Ref, pointer: str) -> bool:

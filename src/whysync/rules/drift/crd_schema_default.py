@@ -31,11 +31,12 @@ def crd_schema_default(case: Case) -> Iterator[Finding]:
         first = drifts[0]
         names = field_names(drifts)
         proven = [result for drift in drifts if (result := default_in_schema(case, drift)) is not None]
+        in_schema = len(proven) == len(drifts)
+        who = f"the CRD of {first.ref.kind}" + ("" if in_schema else ", or its webhook,")
         yield drift_finding(
             *drifts,
-            confidence=Confidence.HIGH if len(proven) == len(drifts) else Confidence.MEDIUM,
-            verdict=f"the CRD of {first.ref.kind} sets a default for {names} of {first.ref},"
-            " which Git leaves out",
+            confidence=Confidence.HIGH if in_schema else Confidence.MEDIUM,
+            verdict=f"{who} sets a default for {names} of {first.ref}, which Git leaves out",
             evidence=(
                 *both_sides(drifts),
                 *(cite(crd, pointer, says="default in the CRD's schema") for crd, pointer in proven),
