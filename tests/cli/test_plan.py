@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.running import Whysync
-from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, Shop
+from tests.plan.shop import APP, CLAIM, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, Shop
 from whysync.lab.bundle import write_bundle
 from whysync.plan.checkout import open_checkout
 from whysync.plan.planner import plan
@@ -96,15 +96,49 @@ def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
     shop.commit({"README.md": "x"})
     result = whysync("plan", "--base", "main")
-    assert (result.code, result.out.splitlines()[0]) == (0, "Would pass.  Nothing changes.")
+    assert (result.code, result.out.splitlines()[0]) == (0, "Would pass.    Nothing changes.")
     assert "1 app is not touched: shop" in result.out
+
+
+@pytest.mark.parametrize(
+    ("flags", "code"),
+    [
+        ((), 1),
+        (("--fail-on-verdict", "delete"), 1),
+        (("--fail-on-verdict", "fail"), 0),
+        (("--exit-zero",), 0),
+    ],
+)
+def test_a_deletion_has_an_exit_code(whysync: Whysync, shop: Shop, flags: tuple[str, ...], code: int) -> None:
+    shop.put("claim.yaml", CLAIM)
+    shop.commit({})
+    shop.git("branch", "-f", "main")
+    shop.remove("claim.yaml")
+    result = whysync("plan", "--base", "main", *flags)
+    assert (result.code, result.out.split("  ")[0]) == (code, "Would delete.")
+
+
+def test_an_unknown_verdict_has_an_exit_code(whysync: Whysync, shop: Shop) -> None:
+    set_of_plugin = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\n"
+    shop.commit(
+        {"argocd/set.yaml": f"{set_of_plugin}spec: {{generators: [{{plugin: {{}}}}], template: {{}}}}\n"}
+    )
+    assert whysync("plan", "--base", "main").code == 3
+    assert whysync("plan", "--base", "main", "--fail-on-verdict", "unknown").code == 1
+
+
+@pytest.mark.parametrize("value", ["", "no", "fail,passed", ","])
+def test_a_wrong_verdict_is_refused(whysync: Whysync, value: str) -> None:
+    result = whysync("plan", "--fail-on-verdict", value)
+    assert result.code == 2
+    assert "fail, delete, unknown" in result.err
 
 
 def test_an_app_by_its_name_and_by_its_file(whysync: Whysync, shop: Shop) -> None:
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
     by_name = whysync("plan", "shop", "--base", "main")
     assert by_name.code == 0
-    assert by_name.out.startswith("Would pass.  shop")
+    assert by_name.out.startswith("Would pass.    shop")
     assert whysync("plan", "--app", "argocd/shop.yaml", "--base", "main").out == by_name.out
     assert whysync("plan", "argocd/shop.yaml", "--base", "main").out == by_name.out
 

@@ -92,7 +92,9 @@ class TestArgoCD:
         assert argocd.log == []
 
     def test_an_app_that_only_argocd_knows(self, whysync: Whysync, shop: Shop, argocd: ArgoCD) -> None:
-        (shop.folder / "argocd/shop.yaml").unlink()
+        shop.commit({"argocd/shop.yaml": "{}"})
+        shop.git("branch", "-f", "main")
+        shop.put("config.yaml", CONFIG.replace("hello", "bye"))
         result = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
         assert "on the cluster as it is now" in result.out
 

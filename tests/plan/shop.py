@@ -27,6 +27,12 @@ spec:
   ports: [{port: 80, targetPort: 8080}]
 """
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata: {greeting: hello}\n"
+CLAIM = """\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+"""
 PASSWORD = "correct-horse-battery-staple"
 SECRET = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: old-token}}\nstringData: {{token: {PASSWORD}}}\n"
 DEPLOYMENT = """\

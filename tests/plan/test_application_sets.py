@@ -11,6 +11,7 @@ from tests.plan.test_plan import planned_changes
 from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.api import yaml
 from whysync.plan.application_sets import NotExpanded, expanded
+from whysync.plan.plan import ChangeKind, Verdict
 
 URL = "https://git.example.org/team/shop.git"
 
@@ -142,18 +143,20 @@ spec:
     plan = planned_changes(shop)
     assert [app.name for app in plan.apps] == ["argocd/blog"]
     assert plan.untouched == ("argocd/shop",)
-    assert plan.passed
+    assert plan.verdict is Verdict.PASS
 
 
 def test_an_app_that_leaves_a_set_takes_its_objects_along(tmp_path: Path) -> None:
     """Argo CD gives such apps its finalizer, unless the set keeps their objects."""
     generator: Json = {"git": {"repoURL": URL, "directories": [{"path": "apps/*"}]}}
-    for keeps, expected in ((False, "is deleted with it"), (True, "its objects stay in the cluster")):
+    for keeps, expected in ((False, ChangeKind.PRUNE), (True, ChangeKind.KEEP)):
         shop = Shop(tmp_path / f"shop-{keeps}")
         body = a_set(generator, name="{{path.basename}}", path="{{path}}")
         fields(body["spec"])["syncPolicy"] = {"preserveResourcesOnDeletion": keeps}
         shop.commit({"argocd/shop.yaml": yaml.dump(body), "apps/wiki/a.yaml": CONFIG})
         shop.git("branch", "-f", "main")
         (shop.folder / "apps/wiki/a.yaml").unlink()
-        (note,) = [note for note in planned_changes(shop).notes if "argocd/wiki" in note]
-        assert expected in note
+        plan = planned_changes(shop)
+        (wiki,) = [app for app in plan.apps if app.name == "argocd/wiki"]
+        assert (wiki.is_removed, wiki.verdict, plan.verdict) == (True, Verdict.DELETE, Verdict.DELETE)
+        assert [change.sort for change in wiki.changes] == [expected]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, SERVICE, Shop
+from tests.plan.shop import APP, CLAIM, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, SERVICE, Shop
 from whysync.diagnosis.report import SyncSafety
 from whysync.errors import NotFound, UsageError
 from whysync.facts.snapshot import Snapshot
@@ -14,7 +14,7 @@ from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.plan.checkout import open_checkout
 from whysync.plan.find_applications import GENERATE_PATHS
-from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, State
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, State, Verdict
 from whysync.plan.planner import plan
 
 
@@ -116,7 +116,7 @@ def test_nothing_changes(tmp_path: Path) -> None:
     plan = planned_changes(shop)
     assert plan.apps == ()
     assert plan.untouched == ("argocd/shop",)
-    assert plan.passed
+    assert plan.verdict is Verdict.PASS
 
 
 def test_only_what_the_annotation_names_touches_an_app(tmp_path: Path) -> None:
@@ -222,9 +222,97 @@ def test_an_app_that_is_gone_is_told(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"argocd/other.yaml": APP.replace("name: shop", "name: other")})
     (shop.folder / "argocd/shop.yaml").unlink()
-    (note,) = planned_changes(shop).notes
-    assert "Application argocd/shop is not in Git any more" in note
-    assert "its objects stay in the cluster and are no longer managed" in note
+    plan = planned_changes(shop)
+    (gone,) = [app for app in plan.apps if app.is_removed]
+    assert (gone.name, gone.verdict, plan.verdict) == ("argocd/shop", Verdict.DELETE, Verdict.DELETE)
+    assert {change.sort for change in gone.changes} == {ChangeKind.KEEP}
+    assert gone.safety is not None
+    assert "its resources stay in the cluster" in gone.safety.reasons[0].text
+
+
+def test_an_app_that_is_gone_takes_its_objects_along(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
+    finalizer = "finalizers: [resources-finalizer.argocd.argoproj.io]"
+    shop.commit({"argocd/shop.yaml": APP.replace("{name: shop,", f"{{name: shop, {finalizer},")})
+    shop.git("branch", "-f", "main")
+    (shop.folder / "argocd/shop.yaml").unlink()
+    app = only_app(planned_changes(shop))
+    assert app.verdict is Verdict.DELETE
+    assert {change.sort for change in app.changes} == {ChangeKind.PRUNE}
+    assert app.safety is not None
+    assert [reason.text for reason in app.safety.reasons][1:] == [
+        "it deletes PersistentVolumeClaim shop/data: its data may be lost with it"
+    ]
+
+
+def test_deleted_data_is_a_verdict(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
+    shop.remove("claim.yaml")
+    assert planned_changes(shop).verdict is Verdict.DELETE
+
+
+def test_the_end_of_a_workload_is_no_loss(tmp_path: Path) -> None:
+    other = DEPLOYMENT.replace("name: shop", "name: batch")
+    shop = Shop(tmp_path / "shop", base={"batch.yaml": other})
+    shop.remove("batch.yaml")
+    app = only_app(planned_changes(shop))
+    assert changes(app) == [(ChangeKind.PRUNE, "Deployment", "batch")]
+    assert app.verdict is Verdict.PASS
+
+
+def test_an_object_that_another_app_uses(tmp_path: Path) -> None:
+    uses = DEPLOYMENT.replace("name: shop", "name: wiki").replace(
+        "image: ", "envFrom: [{configMapRef: {name: shop}}], image: "
+    )
+    wiki = APP.replace("name: shop,", "name: wiki,").replace("apps/shop", "apps/wiki")
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/wiki.yaml": wiki, "apps/wiki/deployment.yaml": uses})
+    shop.git("branch", "-f", "main")
+    shop.remove("config.yaml")
+    plan = planned_changes(shop)
+    (app,) = plan.apps
+    assert of(app, "ConfigMap").risk == "Deployment wiki still uses it"
+    assert app.verdict is Verdict.DELETE
+
+
+def test_what_the_commit_removes_is_not_assumed_to_exist(tmp_path: Path) -> None:
+    uses = DEPLOYMENT.replace("image: ", "envFrom: [{configMapRef: {name: shop}}], image: ")
+    shop = Shop(tmp_path / "shop", base={"deployment.yaml": uses})
+    shop.remove("config.yaml")
+    app = only_app(planned_changes(shop))
+    based, empty = app.runs
+    assert (based.passed, empty.passed) == (True, False)
+    assert not any("ConfigMap" in note for note in empty.notes)
+    assert [change.users for change in app.changes] == [(of(app, "ConfigMap").users[0],)]
+
+
+def test_apps_of_the_same_name_in_two_folders(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    second = APP.replace("namespace: shop", "namespace: shop-b")
+    shop.commit({"clusters/b/shop.yaml": second})
+    shop.git("branch", "-f", "main")
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    plan = planned_changes(shop)
+    assert [app.title for app in plan.apps] == ["shop (argocd/shop.yaml)", "shop (clusters/b/shop.yaml)"]
+    assert [app.changes[0].ref.namespace for app in plan.apps] == ["shop", "shop-b"]
+
+
+def test_a_copy_of_an_application_is_planned_once(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"copies/shop.yaml": APP})
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    assert only_app(planned_changes(shop)).title == "shop"
+
+
+def test_a_set_that_is_not_expanded_makes_it_unknown(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    sets = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\n"
+    sets += "spec: {generators: [{plugin: {}}], template: {}}\n"
+    shop.commit({"argocd/a.yaml": sets, "argocd/b.yaml": sets})
+    plan = planned_changes(shop)
+    assert plan.verdict is Verdict.UNKNOWN
+    (why,) = plan.not_planned
+    assert why.startswith("2 ApplicationSets (argocd/a.yaml, …) are not expanded: ")
 
 
 @pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # --help does not load what a run needs
 
 _MOST_CAUSES = 3
 
+_VERDICTS = ("fail", "delete", "unknown")
 FORMATS = ("text", "wide", "json", "markdown", "html", "svg", "junit", "github")
 
 
@@ -53,6 +54,13 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--network", action="store_true", help="allow fetching charts and other repositories")
     add_proof_flags(verb)
     verb.add_argument(
+        "--fail-on-verdict",
+        metavar="LIST",
+        type=_verdicts,
+        default=_verdicts("fail,delete"),
+        help="verdicts that exit 1, of fail, delete, unknown (default: fail,delete)",
+    )
+    verb.add_argument(
         "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
     )
     add_source_flags(verb, takes_local=False)
@@ -60,7 +68,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "whysync plan apps/shop --base main -o markdown\n"
         "whysync plan --live --context prod -o html=plan.html\n\n"
         "A flag that names a source (--bundle, --server, --context, …) implies --live.\n\n"
-        "exit codes: 0 would pass, 1 would fail, 2 an error, 3 unknown"
+        "exit codes: 0 would pass, 1 would fail or delete, 2 an error, 3 unknown"
     )
 
 
@@ -80,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if live is not None and not live.applications:
         raise _no_apps(options)
-    trials: dict[str, Trial] = {}
+    trials: dict[tuple[str, str], Trial] = {}
     gc.disable()  # the simulation creates few cycles, and the process ends soon
     try:
         with _opened(options) as checkout:
@@ -94,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     report = _diagnosed(plan, trials, prove=not options.no_proof, deadline=options.deadline)
     plan = replace(plan, apps=tuple(_with_all_causes(app) for app in plan.apps))
     show(outputs, lambda format, terminal: _rendered(plan, report, format, terminal), options.terminal)
-    return Exit.OK if options.exit_zero else _exit(plan)
+    return Exit.OK if options.exit_zero else _exit(plan, options.fail_on_verdict)
 
 
 def _source(options: argparse.Namespace) -> app.FactSource | None:
@@ -136,7 +144,7 @@ def _planned(
     options: argparse.Namespace,
     source: app.FactSource | None,
     live: Snapshot | None,
-    trials: dict[str, Trial],
+    trials: dict[tuple[str, str], Trial],
 ) -> Plan:
     from whysync import app
     from whysync.plan.planner import plan as planned
@@ -185,7 +193,9 @@ def _relative(path: str, checkout: Checkout) -> str:
     return "" if relative == "." else relative
 
 
-def _diagnosed(plan: Plan, trials: dict[str, Trial], *, prove: bool, deadline: Deadline) -> Report:
+def _diagnosed(
+    plan: Plan, trials: dict[tuple[str, str], Trial], *, prove: bool, deadline: Deadline
+) -> Report:
     """The diagnosis of the apps that would fail."""
     from msgspec.structs import replace
 
@@ -201,7 +211,8 @@ def _diagnosed(plan: Plan, trials: dict[str, Trial], *, prove: bool, deadline: D
     report = app.diagnose(cases, prove=prove, deadline=deadline)
     if not prove or len(report.apps) > app.MOST_PROVEN:
         return report
-    apps = tuple(with_trials(app, trials.get(app.case.app.qualified_name)) for app in report.apps)
+    keys = {id(run.snapshot): app.key for app in plan.apps if (run := app.decisive) is not None}
+    apps = tuple(with_trials(app, trials.get(keys[id(app.case.index.snapshot)])) for app in report.apps)
     return replace(report, apps=apps)
 
 
@@ -254,8 +265,18 @@ def _rendered(plan: Plan, report: Report, format: str, terminal: Terminal) -> Sa
             return plan_text.render(plan, report, terminal, wide=format == "wide")
 
 
-def _exit(plan: Plan) -> Exit:
-    if not plan.passed:
+def _exit(plan: Plan, fail_on: frozenset[str]) -> Exit:
+    problems = {verdict.value for verdict in plan.problems}
+    if problems & fail_on:
         return Exit.FOUND
-    unsure = any(not app.runs or app.unseen for app in plan.apps)
-    return Exit.UNSURE if unsure else Exit.OK
+    return Exit.UNSURE if "unknown" in problems else Exit.OK
+
+
+def _verdicts(value: str) -> frozenset[str]:
+    verdicts = frozenset(part.strip().lower() for part in value.split(",") if part.strip())
+    unknown = sorted(verdicts - set(_VERDICTS))
+    if unknown or not verdicts:
+        raise argparse.ArgumentTypeError(
+            f"{value!r} is no list of verdicts: choose from {', '.join(_VERDICTS)}"
+        )
+    return verdicts

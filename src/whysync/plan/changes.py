@@ -8,13 +8,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.argocd import hooks
+from whysync.argocd.app_controller.deletion.finalizers import Finalizers
 from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.drift.raw_difference import differences
-from whysync.json_tree import Object, dig, integer, text
+from whysync.json_tree import Object, dig, integer, items, text
 from whysync.kubernetes.api import pointer as pointers
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.plan.find_applications import is_application
 from whysync.plan.plan import Change, ChangeKind
-from whysync.plan.renames import lost_by_rename, renames
+from whysync.plan.renames import has_new_hash, lost_by_rename, renames
 from whysync.proofs.restarts import restart_of
 from whysync.proofs.sync_effects import Effects
 
@@ -79,8 +81,8 @@ def changes_of(
             continue
         ref = _ref_of(obj, key)
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
-        risk = "stays in the cluster: it is not pruned" if stays else lost_with(obj)
-        changes.append(Change(sort=ChangeKind.KEEP if stays else ChangeKind.PRUNE, ref=ref, risk=risk))
+        risk = "stays in the cluster: it is not pruned"
+        changes.append(Change(sort=ChangeKind.KEEP, ref=ref, risk=risk) if stays else _pruned(obj, ref))
     return tuple(sorted(_with_renames(changes, old, new), key=_sort_key))
 
 
@@ -98,8 +100,34 @@ def _sort_key(change: Change) -> tuple[int, str, str, bool]:
     )
 
 
+def removals(objects: Iterable[Object], namespace: str, *, deleted: bool) -> tuple[Change, ...]:
+    """The changes when an Application leaves Git: its resources are deleted with it, or stay."""
+    changes = [
+        _pruned(obj, _ref_of(obj, key))
+        if deleted
+        else Change(
+            sort=ChangeKind.KEEP, ref=_ref_of(obj, key), risk="stays in the cluster, no longer managed"
+        )
+        for key, obj in _by_key(objects, namespace).items()
+        if not hooks.is_hook(obj)
+    ]
+    return tuple(sorted(changes, key=_sort_key))
+
+
+def _pruned(obj: Object, ref: Ref) -> Change:
+    """The removal of an object. To stop a workload is what the commit asks for; to lose its data is not."""
+    risk = lost_with(obj)
+    is_harmful = bool(risk) and (ref.kind not in _WORKLOADS or _deletes_claims(obj))
+    return Change(sort=ChangeKind.PRUNE, ref=ref, risk=risk, is_harmful=is_harmful)
+
+
 def lost_with(obj: Object) -> str:
     kind = text(obj.get("kind"))
+    if is_application(obj):
+        cascades = Finalizers.of(obj).cascades
+        return "and all that it deployed" if cascades else "what it deployed stays, no longer managed"
+    if kind == "StatefulSet" and _deletes_claims(obj):
+        return "its pods stop, and its claims are deleted with their data"
     if kind == "CustomResourceDefinition":
         return f"and with it every {text(dig(obj, 'spec', 'names', 'kind')) or 'object of its kind'}"
     if kind in _WORKLOADS:
@@ -107,6 +135,11 @@ def lost_with(obj: Object) -> str:
     if kind == "Service" and dig(obj, "spec", "type") != "LoadBalancer":
         return ""
     return _LOST.get(kind, "")
+
+
+def _deletes_claims(stateful_set: Object) -> bool:
+    policy = dig(stateful_set, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+    return policy == "Delete" and bool(items(dig(stateful_set, "spec", "volumeClaimTemplates")))
 
 
 def _restart(obj: Object, ref: Ref, changed: tuple[str, ...], pods: int | None) -> str:
@@ -139,7 +172,13 @@ def _with_renames(changes: list[Change], old: dict[Key, Object], new: dict[Key, 
         elif change.sort in (ChangeKind.PRUNE, ChangeKind.KEEP) and key in new_key_of:
             pruned = change.sort is ChangeKind.PRUNE
             risk = lost_by_rename(old[key], new[new_key_of[key]], change.risk) if pruned else change.risk
-            change = replace(change, renamed=created[new_key_of[key]].ref, risk=risk)
+            is_generated = has_new_hash(new_key_of[key].name, key.name)
+            change = replace(
+                change,
+                renamed=created[new_key_of[key]].ref,
+                risk="" if is_generated and pruned else risk,
+                is_harmful=pruned and bool(risk) and not is_generated,
+            )
         result.append(change)
     return result
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.argocd.app_controller.deletion.finalizers import RESOURCES, Finalizers
+from whysync.argocd.app_controller.deletion.finalizers import Finalizers
 from whysync.argocd.repo_server.git.tree import walk
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.json_tree import Object, dig, fields, text
@@ -29,6 +29,10 @@ class FoundApp(msgspec.Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         return qualified(self.body)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.name, self.file
+
 
 def qualified(body: Object) -> str:
     meta = fields(body.get("metadata"))
@@ -39,24 +43,27 @@ def is_application(body: Object) -> bool:
     return body.get("kind") == "Application" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
-def removal_note(app: FoundApp, objects: int) -> str:
-    """What happens to the objects of an Application that is removed from Git: its finalizers decide."""
-    if not Finalizers.of(app.body).cascades:
-        fate = "its objects stay in the cluster and are no longer managed"
-    else:
-        count = f"its {objects} objects are" if objects > 1 else "what it deployed is"
-        fate = f"{count} deleted with it, and the data they hold (finalizer {RESOURCES})"
-    return (
-        f"Application {app.name} is not in Git any more: when Argo CD deletes it, {fate}; not planned further"
-    )
+class NotExpandedSet(msgspec.Struct, frozen=True):
+    """An ApplicationSet that is not expanded."""
+
+    file: str
+    why: str
 
 
-def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | None = None) -> list[FoundApp]:
-    """Applications in files; of two with the same name the first is used. Unreadable files are skipped.
+def deletes_resources(app: FoundApp) -> bool:
+    """Are its resources deleted with the Application? Its finalizers decide."""
+    return Finalizers.of(app.body).cascades
 
-    `notes` gets what could not be expanded.
+
+def apps_in(
+    checkout: Checkout, side: Side, only: str = "", not_expanded: list[NotExpandedSet] | None = None
+) -> list[FoundApp]:
+    """Applications in files, without copies of the same Application. Unreadable files are skipped.
+
+    A repository with a folder for each cluster may have several with the same name.
     """
-    apps: dict[str, FoundApp] = {}
+    apps: dict[tuple[str, str], FoundApp] = {}
+    bodies: dict[str, list[Object]] = {}
     root = side.tree.root
     paths = [root / only] if only else list(walk(root))
     for path in paths:
@@ -64,10 +71,15 @@ def apps_in(checkout: Checkout, side: Side, only: str = "", notes: list[str] | N
             continue
         file = str(path.relative_to(root))
         for body in _objects(path):
-            for application in _of_set(body, checkout, side, file, notes) if _is_set(body) else (body,):
+            for application in (
+                _of_set(body, checkout, side, file, not_expanded) if _is_set(body) else (body,)
+            ):
                 if is_application(application) and text(dig(application, "metadata", "name")):
                     app = FoundApp(body=placed(application), file=file)
-                    apps.setdefault(app.name, app)
+                    found = bodies.setdefault(app.name, [])
+                    if app.body not in found:
+                        found.append(app.body)
+                        apps.setdefault(app.key, app)
     return list(apps.values())
 
 
@@ -75,12 +87,14 @@ def _is_set(body: Object) -> bool:
     return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
-def _of_set(body: Object, checkout: Checkout, side: Side, file: str, notes: list[str] | None) -> list[Object]:
+def _of_set(
+    body: Object, checkout: Checkout, side: Side, file: str, not_expanded: list[NotExpandedSet] | None
+) -> list[Object]:
     try:
         return expanded(body, side.tree.root, checkout.contains_source)
     except (NotExpanded, RecursionError) as problem:
-        if notes is not None:
-            notes.append(f"the ApplicationSet in {file} is not expanded: {problem}")
+        if not_expanded is not None:
+            not_expanded.append(NotExpandedSet(file, str(problem)))
         return []
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from whysync.argocd.app_controller.deletion.finalizers import RESOURCES
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
-from whysync.plan.plan import Change, ChangeKind, Run
+from whysync.plan.plan import Change, Run
 
 _MAX_REASONS: Final = 6
 
@@ -18,12 +19,30 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     reported = {ref.key for reason in reasons for ref in reason.refs}
     harm: list[Reason] = []
     for change in changes:
-        if change.sort is ChangeKind.PRUNE and change.risk and change.ref.key not in reported:
-            text = f"it deletes {change.ref}: {change.risk}"
-            harm.append(Reason(kind=ReasonKind.DELETES, text=text, refs=(change.ref,)))
+        if change.users or (change.is_harmful and change.ref.key not in reported):
+            harm.append(_deletion(change))
     if harm or (simulated is not None and simulated.sync is SyncSafety.UNSAFE):
         outcome = simulated.outcome if simulated is not None else SyncOutcome.UNKNOWN
         return Safety(
             sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MAX_REASONS])
         )
     return simulated if simulated is not None else Safety(sync=SyncSafety.SAFE)
+
+
+def safety_of_removal(name: str, changes: Iterable[Change], *, cascades: bool, is_complete: bool) -> Safety:
+    """The safety of an Application that leaves Git; `is_complete` if all its resources are known."""
+    changes = list(changes)
+    gone = f"Application {name} is no longer in Git"
+    if cascades:
+        count = f"its {len(changes)} resources" if is_complete and len(changes) > 1 else "its resources"
+        text = f"{gone}: if Argo CD prunes it, {count} are deleted with it (finalizer {RESOURCES})"
+    else:
+        text = f"{gone}: if Argo CD prunes it, its resources stay in the cluster, no longer managed"
+    harm = [_deletion(change) for change in changes if change.is_harmful]
+    reasons = [Reason(kind=ReasonKind.DELETES, text=text), *harm]
+    return Safety(sync=SyncSafety.UNSAFE, outcome=SyncOutcome.UNKNOWN, reasons=tuple(reasons[:_MAX_REASONS]))
+
+
+def _deletion(change: Change) -> Reason:
+    text = f"it deletes {change.ref}: {change.risk}"
+    return Reason(kind=ReasonKind.DELETES, text=text, refs=(change.ref,))

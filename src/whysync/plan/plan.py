@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.diagnosis.report import Safety
+from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.facts.snapshot import Gap, Snapshot
 from whysync.kubernetes.api.ref import Ref
 
@@ -17,6 +17,16 @@ class PlannedCluster(StrEnum):
     EMPTY = "empty"
     BASE = "base"
     LIVE = "live"
+
+
+class Verdict(StrEnum):
+    """The verdict of an app or of a whole plan; the worst comes first."""
+
+    FAIL = "fail"
+    DELETE = "delete"
+    """It deletes an Application, data, or what is still in use, or it is unsafe in another way."""
+    UNKNOWN = "unknown"
+    PASS = "pass"
 
 
 class ChangeKind(StrEnum):
@@ -43,6 +53,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     renamed: Ref | None = None
     origin: str = ""
     """File and line, or the template that renders it."""
+    is_harmful: bool = False
+    """It deletes data, an address, or what is still in use: a reason not to merge."""
+    users: tuple[Ref, ...] = ()
+    """Objects that stay in Git and use what is deleted."""
 
 
 class State(StrEnum):
@@ -99,6 +113,30 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     unseen: tuple[Gap, ...] = ()
     """What could not be read from the live cluster."""
+    is_removed: bool = False
+    """It is no longer in Git: Argo CD would delete it."""
+    shares_name: bool = False
+    """Another file has an Application of the same name."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.name, self.file
+
+    @property
+    def title(self) -> str:
+        short = self.name.partition("/")[2]
+        return f"{short} ({self.file})" if self.shares_name else short
+
+    @property
+    def verdict(self) -> Verdict:
+        if not self.passed:
+            return Verdict.FAIL
+        if self.is_removed or (self.safety is not None and self.safety.sync is SyncSafety.UNSAFE):
+            return Verdict.DELETE
+        is_unknown = not self.runs or self.unseen
+        if is_unknown or (self.safety is not None and self.safety.sync is SyncSafety.UNKNOWN):
+            return Verdict.UNKNOWN
+        return Verdict.PASS
 
     @property
     def passed(self) -> bool:
@@ -117,7 +155,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Apps that the commit changes."""
     untouched: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    not_planned: tuple[str, ...] = ()
+    """What may contain further Applications, and why it is not known which."""
 
     @property
-    def passed(self) -> bool:
-        return all(app.passed for app in self.apps)
+    def verdicts(self) -> frozenset[Verdict]:
+        verdicts = {app.verdict for app in self.apps}
+        return frozenset(verdicts | {Verdict.UNKNOWN}) if self.not_planned else frozenset(verdicts)
+
+    @property
+    def problems(self) -> tuple[Verdict, ...]:
+        """The verdicts of its apps without those that pass, the worst first."""
+        verdicts = self.verdicts
+        return tuple(verdict for verdict in Verdict if verdict in verdicts and verdict is not Verdict.PASS)
+
+    @property
+    def verdict(self) -> Verdict:
+        return next(iter(self.problems), Verdict.PASS)

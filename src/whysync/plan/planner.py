@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -18,22 +19,24 @@ from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
-from whysync.plan.changes import changes_of, key_of
+from whysync.plan.changes import changes_of, key_of, removals
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.find_applications import (
     FoundApp,
+    NotExpandedSet,
     apps_in,
     concerns,
+    deletes_resources,
     is_application,
     may_be_touched,
     placed,
     qualified,
-    removal_note,
 )
-from whysync.plan.merge_safety import safety_of
+from whysync.plan.merge_safety import safety_of, safety_of_removal
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
+from whysync.plan.still_in_use import Users
 from whysync.plan.try_fix import Trial
 from whysync.proofs.required_facts import NotSimulated
 
@@ -69,12 +72,12 @@ def plan(
     closely: Callable[[tuple[str, ...]], Snapshot] | None = None,
     on_base: bool = True,
     keep: bool = False,
-    trials: dict[str, Trial] | None = None,
+    trials: dict[tuple[str, str], Trial] | None = None,
 ) -> Plan:
     """Create the plan; `path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
     If `live` only lists the Applications, `closely` reads the facts of those that the commit changes.
-    `trials` gets what is needed to try fixes, by name. With `keep`, passing runs keep their final state too.
+    `trials` gets what is needed to try fixes, by app. With `keep`, passing runs keep their final state too.
     """
     notes = [
         f"{side.revision}: {missing_in_words(side.tree.missing)}"
@@ -84,16 +87,27 @@ def plan(
     if live is not None:
         settings = (setting.body for setting in live.settings if setting.ref.name == "argocd-cm")
         checkout.argocd_cm = next(settings, None)
-    apps = _chosen(checkout, path=path, name=name, file=file, live=live, notes=notes)
+    not_expanded: list[NotExpandedSet] = []
+    in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
+    in_base = apps_in(checkout, checkout.base, only=file)
+    old_of = _counterparts(in_base, in_head)
+    removed = _removed(in_base, in_head, old_of, not_expanded)
+    removed = [app for app in removed if _is_meant(app, checkout, path=path, name=name)]
+    apps = _chosen(
+        checkout, in_head, path=path, name=name, file=file, live=live, notes=notes,
+        removed=frozenset(app.name for app in removed),
+        is_empty_expected=bool(removed) or (bool(not_expanded) and path in ("", ".") and not name),
+    )  # fmt: skip
     touched: list[_Touched] = []
     untouched: list[str] = []
-    before = {app.name: app for app in apps_in(checkout, checkout.base)}
-    names = {chosen.name for chosen in apps}
+    users = Users()
+    names = {app.name for app in (*in_head, *apps)}
     queue = list(apps)
     while queue and len(touched) + len(untouched) < _MAX_APPS:
         app = queue.pop(0)
-        old = before.get(app.name) or (app if not app.file else None)
+        old = old_of.get(app.key) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
+        users.add(app.body, new.objects)
         for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
             if child.name not in names:
                 names.add(child.name)
@@ -106,28 +120,107 @@ def plan(
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     facts = _facts_of(touched, live, closely)
     planned = [
-        _planned(checkout, changed_app, facts, trials, on_base=on_base, keep=keep) for changed_app in touched
+        _planned(checkout, changed_app, facts, trials, users, on_base=on_base, keep=keep)
+        for changed_app in touched
     ]
-    if not (path or name or file):
-        notes += [
-            removal_note(before[name], len(rendered(checkout, before[name], checkout.base).objects))
-            for name in sorted(before.keys() - names)
-        ]
+    planned += [_removal(checkout, app) for app in removed]
+    counts = Counter(app.name for app in (*in_head, *removed))
+    planned = [replace(app, shares_name=counts[app.name] > 1) for app in planned]
+    left_out = [f"{len(queue)} more Applications: a plan has at most {_MAX_APPS}"] if queue else []
     return Plan(
         base=checkout.base.revision,
         head=checkout.head.revision,
-        apps=tuple(sorted(planned, key=lambda planned_app: planned_app.name)),
+        apps=tuple(sorted(planned, key=lambda planned_app: planned_app.key)),
         untouched=tuple(sorted(untouched)),
         notes=tuple(notes),
+        not_planned=(*_not_expanded_texts(not_expanded), *left_out),
     )
 
 
-def _chosen(
-    checkout: Checkout, *, path: str, name: str, file: str, live: Snapshot | None, notes: list[str]
+def _counterparts(in_base: list[FoundApp], in_head: list[FoundApp]) -> dict[tuple[str, str], FoundApp]:
+    """The app of the base for each app of the head: in the same file, or the only other one of its name."""
+    old = {app.key: app for app in in_base}
+    new = {app.key for app in in_head}
+    moved: dict[str, list[FoundApp]] = {}
+    for app in in_base:
+        if app.key not in new:
+            moved.setdefault(app.name, []).append(app)
+    counterparts: dict[tuple[str, str], FoundApp] = {}
+    for app in in_head:
+        candidates = moved.get(app.name, [])
+        if app.key in old:
+            counterparts[app.key] = old[app.key]
+        elif candidates:
+            counterparts[app.key] = candidates.pop(0)
+    return counterparts
+
+
+def _removed(
+    in_base: list[FoundApp],
+    in_head: list[FoundApp],
+    old_of: dict[tuple[str, str], FoundApp],
+    not_expanded: list[NotExpandedSet],
 ) -> list[FoundApp]:
-    apps = apps_in(checkout, checkout.head, only=file, notes=notes)
+    """Apps of the base that the head no longer has; those of a set that is not expanded may remain."""
+    kept = {app.key for app in old_of.values()}
+    bodies = [app.body for app in in_head]
+    unclear = {application_set.file for application_set in not_expanded}
+    return [
+        app for app in in_base if app.key not in kept and app.file not in unclear and app.body not in bodies
+    ]
+
+
+def _is_meant(app: FoundApp, checkout: Checkout, *, path: str, name: str) -> bool:
+    if name:
+        return name in (app.name, app.name.partition("/")[2])
+    return concerns(app, path, checkout)
+
+
+def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
+    """The plan of an Application that leaves Git."""
+    base = rendered(checkout, app, checkout.base)
+    cascades = deletes_resources(app)
+    namespace = text(dig(app.body, "spec", "destination", "namespace"))
+    changes = removals(base.objects, namespace, deleted=cascades)
+    notes = (f"its resources are not known: {base.problem}",) if base.problem else ()
+    return AppPlan(
+        name=app.name,
+        file=app.file,
+        changes=changes,
+        safety=safety_of_removal(app.name, changes, cascades=cascades, is_complete=not base.problem),
+        notes=notes,
+        is_removed=True,
+    )
+
+
+def _not_expanded_texts(not_expanded: list[NotExpandedSet]) -> list[str]:
+    """One sentence for each reason: a repository may have hundreds of sets."""
+    files: dict[str, list[str]] = {}
+    for application_set in not_expanded:
+        files.setdefault(application_set.why, []).append(application_set.file)
+    return [
+        f"the ApplicationSet in {names[0]} is not expanded: {why}"
+        if len(names) == 1
+        else f"{len(names)} ApplicationSets ({names[0]}, …) are not expanded: {why}"
+        for why, names in files.items()
+    ]
+
+
+def _chosen(
+    checkout: Checkout,
+    in_head: list[FoundApp],
+    *,
+    path: str,
+    name: str,
+    file: str,
+    live: Snapshot | None,
+    notes: list[str],
+    removed: frozenset[str],
+    is_empty_expected: bool,
+) -> list[FoundApp]:
+    apps = list(in_head)
     if file:
-        if not apps:
+        if not apps and not is_empty_expected:
             raise Unreadable(
                 what=f"{file} contains no Application",
                 why="no object of kind Application (argoproj.io) with a name is in it",
@@ -141,11 +234,12 @@ def _chosen(
             app
             for app in live_apps
             if app.name not in in_checkout
+            and app.name not in removed
             and any(checkout.contains_source(source) for source in sources_of(app.body))
         ]
     if name:
         chosen = [app for app in apps if name in (app.name, app.name.partition("/")[2])]
-        if not chosen:
+        if not chosen and not is_empty_expected:
             raise NotFound(
                 what=f"there is neither a path nor an Application {name!r} here",
                 why=f"{len(apps)} Applications were found",
@@ -153,8 +247,8 @@ def _chosen(
             )
         return chosen
     chosen = [app for app in apps if concerns(app, path, checkout)]
-    if chosen or file:
-        return chosen or apps
+    if chosen or file or is_empty_expected:
+        return chosen or (apps if file else [])
     folder = checkout.head.tree.root / path
     if path in ("", ".") or not folder.is_dir():
         raise NotFound(
@@ -220,7 +314,8 @@ def _planned(
     checkout: Checkout,
     touched: _Touched,
     live: Snapshot | None,
-    trials: dict[str, Trial] | None,
+    trials: dict[tuple[str, str], Trial] | None,
+    users: Users,
     *,
     on_base: bool,
     keep: bool,
@@ -258,7 +353,7 @@ def _planned(
     elif case is not None:
         head_objects = _with_masked_secrets(case, base.objects, new.objects)
     if trials is not None:
-        trials[app.name] = Trial(
+        trials[app.key] = Trial(
             application=app.body,
             head=new.objects,
             known=base.objects,
@@ -287,6 +382,7 @@ def _planned(
         else None,
         origins=new.origins,
     )
+    changes = users.with_users(app.body, changes)
     return AppPlan(
         name=app.name,
         file=app.file,

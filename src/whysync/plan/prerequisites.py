@@ -44,8 +44,12 @@ _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 def outside_objects(
     known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
 ) -> list[Object]:
-    """Objects that pods of `known` reference and `desired` does not contain, and what operators create."""
-    declared = {_key(desired_object, namespace) for desired_object in desired}
+    """Objects that pods of `known` reference and Git does not contain, and what operators create.
+
+    What `known` declares and `desired` does not is removed by the commit: it is not assumed to exist.
+    """
+    known = list(known)
+    declared = {_key(desired_object, namespace) for desired_object in (*desired, *known)}
     needed = {key: None for obj in known for key in _referenced_by(obj, namespace)}
     needed |= {
         key: None

@@ -42,7 +42,7 @@ def renames(removed: Mapping[Key, Object], created: Mapping[Key, Object]) -> dic
             if budget < 0:
                 break
             similarity = _body_similarity(leaves, old_leaves)
-            new_hash = _has_new_hash(key.name, old_key.name)
+            new_hash = has_new_hash(key.name, old_key.name)
             if similarity < _NEAR and not new_hash:
                 continue
             name_similarity = _name_similarity(key.name, old_key.name)
@@ -81,7 +81,7 @@ def lost_by_rename(old: Object, new: Object, risk: str) -> str:
             return risk
 
 
-def _has_new_hash(new_name: str, old_name: str) -> bool:
+def has_new_hash(new_name: str, old_name: str) -> bool:
     """Are these names of one Kustomize generator with different hashes?"""
     new_stem, old_stem = _HASH.sub("", new_name), _HASH.sub("", old_name)
     return new_stem == old_stem and new_stem != new_name and old_stem != old_name

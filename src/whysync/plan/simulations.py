@@ -16,7 +16,7 @@ from whysync.argocd.simulation.from_facts import cluster_of, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import Controllers, World
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.report import Safety, SyncOutcome, SyncSafety
+from whysync.diagnosis.report import ReasonKind, Safety, SyncOutcome, SyncSafety
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.simulated import snapshot_of
@@ -42,7 +42,7 @@ from whysync.plan.steps import steps_of
 from whysync.proofs.assumed import namespaces
 from whysync.proofs.partial_objects import AssumedCrds
 from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated
-from whysync.proofs.sync_effects import Effects, effects_of
+from whysync.proofs.sync_effects import WORKLOADS, Effects, data_loss_text, effects_of
 from whysync.proofs.sync_reasons import RankedReason, damage_reasons
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -253,12 +253,19 @@ def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
     ranked: list[RankedReason] = sorted(
         damage_reasons(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
     )
-    unsafe = any(effect.unsafe for effect in ranked)
+    unsafe = any(effect.unsafe and not _only_stops_pods(world, effect) for effect in ranked)
     unknown = any(effect.unknown for effect in ranked)
     reasons = tuple(effect.reason for effect in ranked[:6])
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
     outcome = SyncOutcome.SUCCEEDS if passed else SyncOutcome.FAILS
     return Safety(sync=sync, outcome=outcome, reasons=reasons)
+
+
+def _only_stops_pods(world: SimulatedCase, effect: RankedReason) -> bool:
+    """Is it the removal of a workload without data? That is what the commit asks for."""
+    return effect.kind is ReasonKind.DELETES and all(
+        ref.kind in WORKLOADS and not data_loss_text(world, ref) for ref in effect.refs
+    )
 
 
 def _settings(name: str, namespace: str, data: dict[str, str]) -> Object:

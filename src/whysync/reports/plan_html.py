@@ -18,13 +18,18 @@ from whysync.reports.plan_style import PAGE
 from whysync.reports.plan_svg import headline, verdict_class
 from whysync.reports.plan_text import (
     CLUSTER_LABELS,
+    HEADLINES,
     MARKS,
+    VERDICT_CLASSES,
+    AppKey,
     by_app,
     change_text,
     safety_text,
     took,
     untouched_text,
     verdict_text,
+    verdict_texts,
+    worst_first,
 )
 from whysync.reports.terminal import one_line
 from whysync.reports.xml_text import Xml, document, joined, tag
@@ -43,13 +48,13 @@ _SAFETY: Final = {SyncSafety.SAFE: "good", SyncSafety.UNSAFE: "bad", SyncSafety.
 
 
 def render(plan: Plan, report: Report) -> Safe:
-    reports = by_app(report)
-    apps = sorted(plan.apps, key=lambda candidate: candidate.passed)
+    reports = by_app(plan, report)
+    apps = sorted(plan.apps, key=worst_first)
     sections: list[Xml] = []
     omitted: list[AppPlan] = []
     used = 0
     for number, app in enumerate(apps):
-        section = Xml("") if omitted else joined(_app(app, reports.get(app.name), number), "\n")
+        section = Xml("") if omitted else joined(_app(app, reports.get(app.key), number), "\n")
         if omitted or used + len(section) > LARGEST:
             omitted.append(app)
             continue
@@ -68,12 +73,19 @@ def render(plan: Plan, report: Report) -> Safe:
     return document(joined(parts, "\n"))
 
 
-def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
+def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[AppKey, AppReport]) -> Iterator[Xml]:
     yield Xml("<header>")
     mark = {"bad": "✗", "wait": "?", "good": "✓"}[verdict_class(plan)]
     yield tag("h1", f"{mark} {headline(plan)}", class_=verdict_class(plan))
-    for app in [app for app in apps if not app.passed or not app.runs][:20]:
-        yield tag("p", one_line(verdict_text(app, reports.get(app.name)), 600), class_="answer")
+    texts = [
+        f"{'' if verdict is plan.verdict else f'{HEADLINES[verdict]}: '}{text}"
+        for verdict in plan.problems
+        for text in verdict_texts(plan, verdict, reports)
+    ]
+    for text in texts[:20]:
+        yield tag("p", one_line(text, 600), class_="answer")
+    if len(texts) > 20:
+        yield tag("p", f"and {len(texts) - 20} more", class_="answer")
     yield tag(
         "p",
         "whysync plan, ",
@@ -84,7 +96,7 @@ def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -
     )
     if len(apps) > 1:
         rows = [
-            tag("li", tag("a", one_line(listed.name), href=f"#app-{number}"), " ", _badge(listed))
+            tag("li", tag("a", one_line(listed.title), href=f"#app-{number}"), " ", _badge(listed))
             for number, listed in enumerate(apps[:200])
         ]
         yield tag("nav", tag("ul", *rows), aria_label="Applications")
@@ -92,18 +104,12 @@ def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[str, AppReport]) -
 
 
 def _badge(app: AppPlan) -> Xml:
-    if not app.runs:
-        return tag("span", "unknown", class_="badge wait")
-    return (
-        tag("span", "would pass", class_="badge good")
-        if app.passed
-        else tag("span", "would fail", class_="badge bad")
-    )
+    return tag("span", HEADLINES[app.verdict].lower(), class_=f"badge {VERDICT_CLASSES[app.verdict]}")
 
 
 def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
     yield Xml(f'<section aria-labelledby="app-{number}">')
-    yield tag("h2", one_line(app.name.partition("/")[2]), " ", _badge(app), id=f"app-{number}")
+    yield tag("h2", one_line(app.title), " ", _badge(app), id=f"app-{number}")
     if app.file:
         yield tag("p", one_line(app.name), ", from ", tag("code", one_line(app.file)), class_="soft")
     yield from _clusters(app)
@@ -235,10 +241,10 @@ def _notes(app: AppPlan) -> Iterator[Xml]:
         yield tag("details", tag("summary", "Taken for granted"), tag("ul", *entries))
 
 
-def _omitted(omitted: list[AppPlan], reports: Mapping[str, AppReport]) -> Iterator[Xml]:
+def _omitted(omitted: list[AppPlan], reports: Mapping[AppKey, AppReport]) -> Iterator[Xml]:
     if omitted:
         yield tag("h2", f"{len(omitted)} more apps, for which there is no room here")
-        yield tag("ul", *(tag("li", one_line(verdict_text(app, reports.get(app.name)))) for app in omitted))
+        yield tag("ul", *(tag("li", one_line(verdict_text(app, reports.get(app.key)))) for app in omitted))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:

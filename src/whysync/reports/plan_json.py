@@ -18,17 +18,18 @@ def render(plan: Plan, report: Report) -> Safe:
 
 def as_object(plan: Plan, report: Report) -> Object:
     diagnosis = fields(tree(diagnose_json.report_v1(report)))
-    reports = by_app(report)
-    apps: list[Json] = [_app(app, verdict_text(app, reports.get(app.name))) for app in plan.apps]
+    reports = by_app(plan, report)
+    apps: list[Json] = [_app(app, verdict_text(app, reports.get(app.key))) for app in plan.apps]
     return {
         **diagnosis,
         "plan": {
             "base": plan.base,
             "head": plan.head,
-            "verdict": "pass" if plan.passed else "fail",
+            "verdict": plan.verdict.value,
             "apps": apps,
             "untouched": list(plan.untouched),
             "notes": list(plan.notes),
+            "notPlanned": list(plan.not_planned),
         },
     }
 
@@ -37,7 +38,8 @@ def _app(app: AppPlan, verdict: str) -> Object:
     return {
         "name": app.name,
         "file": app.file,
-        "verdict": "unknown" if not app.runs else "pass" if app.passed else "fail",
+        "verdict": app.verdict.value,
+        "removed": app.is_removed,
         "says": verdict,
         "runs": [_run(run) for run in app.runs],
         "changes": [_change(change) for change in app.changes],

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
-from whysync.plan.plan import AppPlan, Plan
+from whysync.plan.plan import AppPlan, Plan, Verdict
 from whysync.reports import diagnose_markdown
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, md, page, row, rule
 from whysync.reports.output import Safe
 from whysync.reports.plan_text import (
     CLUSTER_LABELS,
+    HEADLINES,
     MARKS,
+    AppKey,
     by_app,
     change_text,
     took,
     untouched_text,
-    verdict_text,
+    verdict_texts,
     waves,
+    worst_first,
 )
 from whysync.reports.terminal import Terminal, one_line
 
@@ -25,14 +28,15 @@ LONGEST = 65_536
 """Characters that GitHub takes in one comment."""
 _ROOM = 2_000
 _MOST_CHANGES = 60
+_MARKS = {Verdict.FAIL: "❌", Verdict.DELETE: "🗑️", Verdict.UNKNOWN: "❔", Verdict.PASS: "✅"}
 
 
 def render(plan: Plan, report: Report) -> Safe:
-    reports = by_app(report)
+    reports = by_app(plan, report)
     lines = list(_verdict(plan, reports))
     used = sum(len(line) + 1 for line in lines)
-    for number, app in enumerate(sorted(plan.apps, key=lambda planned: planned.passed)):
-        for block in _blocks(app, reports.get(app.name)):
+    for number, app in enumerate(sorted(plan.apps, key=worst_first)):
+        for block in _blocks(app, reports.get(app.key)):
             size = sum(len(line) + 1 for line in block)
             if used + size > LONGEST - _ROOM:
                 omitted = len(plan.apps) - number
@@ -48,24 +52,23 @@ def render(plan: Plan, report: Report) -> Safe:
     return page(lines, longest=LONGEST)
 
 
-def _verdict(plan: Plan, reports: Mapping[str, AppReport]) -> Iterator[Md]:
-    failed = [app for app in plan.apps if not app.passed]
-    unknown = [app for app in plan.apps if not app.runs]
-    if failed:
-        yield md("## ❌ Would fail")
-    elif unknown:
-        yield md("## ❔ Unknown")
-    else:
-        yield md("## ✅ Would pass" if plan.apps else "## ✅ Nothing changes")
-    yield BLANK
-    for app in (failed or unknown)[:20]:
-        yield md("- {}", one_line(verdict_text(app, reports.get(app.name)), 500))
+def _verdict(plan: Plan, reports: Mapping[AppKey, AppReport]) -> Iterator[Md]:
+    is_quiet = plan.verdict is Verdict.PASS and not plan.apps
+    yield md("## {} {}", _MARKS[plan.verdict], "Nothing changes" if is_quiet else HEADLINES[plan.verdict])
+    for verdict in plan.problems:
+        yield BLANK
+        if verdict is not plan.verdict:
+            yield from (md("{} {}:", _MARKS[verdict], HEADLINES[verdict]), BLANK)
+        texts = verdict_texts(plan, verdict, reports)
+        yield from (md("- {}", one_line(text, 500)) for text in texts[:20])
+        if len(texts) > 20:
+            yield md("- and {} more", len(texts) - 20)
     yield BLANK
     yield md("<sub>whysync plan, {} → {}</sub>", code(plan.base, 200), code(plan.head, 200))
 
 
 def _blocks(app: AppPlan, report: AppReport | None) -> Iterator[list[Md]]:
-    head = [BLANK, md("### {}", app.name.partition("/")[2]), BLANK]
+    head = [BLANK, md("### {}", app.title), BLANK]
     for run in app.runs:
         verdict = "✅ would pass in" if run.passed else "❌ would fail after"
         why = "" if run.passed else md(": {}", one_line(run.message, 300))

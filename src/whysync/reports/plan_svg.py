@@ -7,18 +7,23 @@ from collections.abc import Mapping
 from typing import Final
 
 from whysync.diagnosis.report import AppReport, Report
-from whysync.plan.plan import AppPlan, Plan
+from whysync.plan.plan import AppPlan, Plan, Verdict
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, draw, marks_of, step_lines
 from whysync.reports.plan_style import ALONE
 from whysync.reports.plan_text import (
     CLUSTER_LABELS,
+    HEADLINES,
     MARKS,
+    VERDICT_CLASSES,
+    AppKey,
     by_app,
     change_text,
     took,
     untouched_text,
     verdict_text,
+    verdict_texts,
+    worst_first,
 )
 from whysync.reports.proof_text import mark_of
 from whysync.reports.terminal import Terminal, one_line
@@ -33,13 +38,13 @@ _COLUMN: Final = 116
 
 
 def render(plan: Plan, report: Report) -> Safe:
-    reports = by_app(report)
+    reports = by_app(plan, report)
     drawing = Drawing(height=20)
     _verdict(drawing, plan, reports)
-    apps = sorted(plan.apps, key=lambda app: app.passed)
+    apps = sorted(plan.apps, key=worst_first)
     count = 0
     while count < min(len(apps), _MOST_APPS) and sum(map(len, drawing.parts)) < _LARGEST:
-        _app(drawing, apps[count], reports.get(apps[count].name), several=len(apps) > 1)
+        _app(drawing, apps[count], reports.get(apps[count].key), several=len(apps) > 1)
         count += 1
     if len(apps) > count:
         _line(drawing, f"and {len(apps) - count} more apps: see whysync plan -o html", "soft")
@@ -66,38 +71,34 @@ def render(plan: Plan, report: Report) -> Safe:
 
 
 def headline(plan: Plan) -> str:
-    if not plan.passed:
-        return "Would fail"
-    if any(not app.runs for app in plan.apps):
-        return "Unknown"
-    return "Would pass" if plan.apps else "Nothing changes"
+    is_quiet = plan.verdict is Verdict.PASS and not plan.apps
+    return "Nothing changes" if is_quiet else HEADLINES[plan.verdict]
 
 
 def verdict_class(plan: Plan) -> str:
-    if not plan.passed:
-        return "bad"
-    return "wait" if any(not app.runs for app in plan.apps) else "good"
+    return VERDICT_CLASSES[plan.verdict]
 
 
-def description(plan: Plan, reports: Mapping[str, AppReport]) -> str:
+def description(plan: Plan, reports: Mapping[AppKey, AppReport]) -> str:
     """The text alternative of the diagram: the verdict of each app, and the result of its waves."""
     sentences: list[str] = []
     for app in plan.apps[:_MOST_APPS]:
-        sentences.append(verdict_text(app, reports.get(app.name)))
+        sentences.append(verdict_text(app, reports.get(app.key)))
         run = app.decisive
         for step in run.steps if run is not None else ():
             sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(step_lines(step))}")
     return ". ".join(sentences)
 
 
-def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> None:
+def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[AppKey, AppReport]) -> None:
     drawing.height += 22
     drawing.text(24, drawing.height, headline(plan), f"verdict {verdict_class(plan)}")
     drawing.text(WIDTH - 24, drawing.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
     drawing.height += 10
-    failed = [app for app in plan.apps if not app.passed or not app.runs]
-    for app in failed[:_MOST_APPS]:
-        for line in textwrap.wrap(one_line(verdict_text(app, reports.get(app.name))), 115)[:4]:
+    verdicts = plan.problems
+    texts = [text for verdict in verdicts for text in verdict_texts(plan, verdict, reports)]
+    for text in texts[:_MOST_APPS]:
+        for line in textwrap.wrap(one_line(text), 115)[:4]:
             drawing.height += 20
             drawing.text(24, drawing.height, line, "said")
     drawing.height += 22
@@ -106,7 +107,7 @@ def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[str, AppReport]) -> 
 def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: bool) -> None:
     if several:
         drawing.height += 22
-        drawing.text(24, drawing.height, app.name, "said")
+        drawing.text(24, drawing.height, app.title, "said")
         drawing.height += 14
     run = app.decisive
     if run is not None and run.steps:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from whysync.diagnosis.report import AppReport, Report, SyncSafety
 from whysync.kubernetes.api.ref import Ref
-from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, Run, State, Step
+from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, Run, State, Step, Verdict
 from whysync.reports import diagnose_text, output
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal, one_line
@@ -46,15 +46,38 @@ _STATE_COLORS = {
     State.WAITING: "yellow",
     State.NOT_REACHED: "dim",
 }
+HEADLINES: dict[Verdict, str] = {
+    Verdict.FAIL: "Would fail",
+    Verdict.DELETE: "Would delete",
+    Verdict.UNKNOWN: "Unknown",
+    Verdict.PASS: "Would pass",
+}
+_VERDICT_COLORS = {
+    Verdict.FAIL: "red",
+    Verdict.DELETE: "red",
+    Verdict.UNKNOWN: "yellow",
+    Verdict.PASS: "green",
+}
+VERDICT_CLASSES: dict[Verdict, str] = {
+    Verdict.FAIL: "bad",
+    Verdict.DELETE: "bad",
+    Verdict.UNKNOWN: "wait",
+    Verdict.PASS: "good",
+}
+AppKey = tuple[str, str]
+"""Name and file."""
+_HEAD = 15
 _INDENT = 31
+_MOST_REASONS = 3
+_MOST_UNKNOWN = 20
 _MOST_CHANGES = 40
 
 
 def render(plan: Plan, report: Report, terminal: Terminal, *, wide: bool = False) -> Safe:
-    reports = by_app(report)
+    reports = by_app(plan, report)
     lines = [*_verdict(plan, reports, terminal)]
     for app in plan.apps:
-        lines += ["", *_app(app, reports.get(app.name), terminal, wide=wide, several=len(plan.apps) > 1)]
+        lines += ["", *_app(app, reports.get(app.key), terminal, wide=wide, several=len(plan.apps) > 1)]
     if plan.untouched:
         lines += ["", *terminal.wrap(untouched_text(plan), indent=2, first="")]
     for note in plan.notes:
@@ -62,16 +85,34 @@ def render(plan: Plan, report: Report, terminal: Terminal, *, wide: bool = False
     return output.text(lines)
 
 
-def by_app(report: Report) -> dict[str, AppReport]:
-    return {app.case.app.qualified_name: app for app in report.apps}
+def by_app(plan: Plan, report: Report) -> dict[AppKey, AppReport]:
+    """The diagnosis of each app that would fail: that of the final state of its run."""
+    diagnosed = {id(app.case.index.snapshot): app for app in report.apps}
+    runs = ((app, app.decisive) for app in plan.apps)
+    snapshots = ((app.key, id(run.snapshot)) for app, run in runs if run is not None and run.snapshot)
+    return {key: diagnosed[snapshot] for key, snapshot in snapshots if snapshot in diagnosed}
+
+
+def worst_first(app: AppPlan) -> int:
+    return list(Verdict).index(app.verdict)
+
+
+def verdict_texts(plan: Plan, verdict: Verdict, reports: Mapping[AppKey, AppReport]) -> list[str]:
+    """A sentence for each app with this verdict."""
+    texts = [verdict_text(app, reports.get(app.key)) for app in plan.apps if app.verdict is verdict]
+    return [*texts, *plan.not_planned] if verdict is Verdict.UNKNOWN else texts
 
 
 def verdict_text(app: AppPlan, report: AppReport | None) -> str:
-    """Why it fails, in one sentence: the diagnosis is preferred to Argo CD's message."""
-    name = app.name.partition("/")[2]
+    """The reason of the verdict, in one sentence: the diagnosis is preferred to Argo CD's message."""
+    name = app.title
     run = app.decisive
+    if app.verdict is Verdict.DELETE and app.safety is not None:
+        return f"{name}: {'; '.join(one_line(reason.text) for reason in app.safety.reasons[:_MOST_REASONS])}"
     if run is None:
         return f"{name}: {app.notes[0] if app.notes else 'not planned'}"
+    if run.passed and app.unseen:
+        return f"{name}: it would pass, but {app.unseen[0].what} is not known: {one_line(app.unseen[0].why)}"
     if run.passed:
         return f"{name}: it syncs and becomes healthy"
     why = run.message
@@ -97,35 +138,32 @@ def took(seconds: float) -> str:
     return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
-def _verdict(plan: Plan, reports: Mapping[str, AppReport], terminal: Terminal) -> Iterator[str]:
-    failed = [app for app in plan.apps if not app.passed]
-    if failed:
-        head = "Would fail."
-        for number, app in enumerate(failed):
-            text = verdict_text(app, reports.get(app.name))
-            first = f"{head if not number else '':<11}"
-            for line in terminal.wrap(text, indent=13, first=first):
-                yield line.replace(head, terminal.paint(head, "bold", "red"), 1)
-    else:
-        unknown = [app for app in plan.apps if not app.runs]
-        head = "Unknown." if unknown else "Would pass."
-        text = "" if plan.apps else "Nothing changes."
-        if unknown:
-            text = verdict_text(unknown[0], None)
-        elif plan.apps:
-            text = ", ".join(app.name.partition("/")[2] for app in plan.apps)
-        yield from (
-            line.replace(head, terminal.paint(head, "bold", "yellow" if unknown else "green"), 1)
-            for line in terminal.wrap(text, indent=13, first=head)
+def _verdict(plan: Plan, reports: Mapping[AppKey, AppReport], terminal: Terminal) -> Iterator[str]:
+    for verdict in plan.problems:
+        texts = verdict_texts(plan, verdict, reports)
+        if verdict is Verdict.UNKNOWN and len(texts) > _MOST_UNKNOWN:
+            texts = [*texts[:_MOST_UNKNOWN], f"and {len(texts) - _MOST_UNKNOWN} more"]
+        for number, text in enumerate(texts):
+            yield from _headline(verdict if not number else None, text, terminal)
+    if plan.verdict is Verdict.PASS:
+        text = ", ".join(app.title for app in plan.apps) or "Nothing changes."
+        yield from _headline(Verdict.PASS, text, terminal)
+    yield terminal.paint(f"{'':<{_HEAD}}{plan.base} {terminal.mark('arrow')} {plan.head}", "dim")
+
+
+def _headline(verdict: Verdict | None, text: str, terminal: Terminal) -> Iterator[str]:
+    head = f"{HEADLINES[verdict]}." if verdict else ""
+    for line in terminal.wrap(text, indent=_HEAD, first=head):
+        yield (
+            line.replace(head, terminal.paint(head, "bold", _VERDICT_COLORS[verdict]), 1) if verdict else line
         )
-    yield terminal.paint(f"{'':<13}{plan.base} {terminal.mark('arrow')} {plan.head}", "dim")
 
 
 def _app(
     app: AppPlan, report: AppReport | None, terminal: Terminal, *, wide: bool, several: bool
 ) -> Iterator[str]:
     if several:
-        yield terminal.paint(app.name, "bold")
+        yield terminal.paint(f"{app.name} ({app.file})" if app.shares_name else app.name, "bold")
     run = app.decisive
     if run is not None and run.steps:
         yield from waves(run.steps, terminal)

@@ -1,0 +1,93 @@
+"""Is an object that a commit removes still used by something that stays in Git?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
+from whysync.plan.changes import key_of
+from whysync.plan.plan import Change, ChangeKind
+from whysync.queries.references import references_of
+
+_Target = tuple[str, str, str, str]
+"""Cluster, kind, namespace and name."""
+_MAX_USERS: Final = 2
+
+
+class Users(msgspec.Struct):
+    """The objects of all Applications of the head that need another one."""
+
+    _users: dict[_Target, list[Ref]] = msgspec.field(default_factory=dict[_Target, list[Ref]])
+
+    def add(self, application: Object, objects: Iterable[Object]) -> None:
+        """Add the rendered objects of an Application."""
+        cluster, namespace = _cluster(application), _namespace(application)
+        for obj in objects:
+            key = key_of(obj, namespace)
+            user = replace(Manifest(obj, role=Role.DESIRED).ref, namespace=key.namespace)
+            for kind, name in _needed_by(obj):
+                users = self._users.setdefault((cluster, kind, key.namespace, name), [])
+                if user not in users:
+                    users.append(user)
+
+    def with_users(self, application: Object, changes: tuple[Change, ...]) -> tuple[Change, ...]:
+        """The changes of an Application; the risk of what it deletes names who still uses it."""
+        return tuple(
+            self._with_users(_cluster(application), change) if change.sort is ChangeKind.PRUNE else change
+            for change in changes
+        )
+
+    def _with_users(self, cluster: str, change: Change) -> Change:
+        users = self._users.get((cluster, change.ref.kind, change.ref.namespace, change.ref.name), [])
+        if not users:
+            return change
+        names = " and ".join(f"{user.kind} {user.name}" for user in users[:_MAX_USERS])
+        more = f" and {len(users) - _MAX_USERS} more" if len(users) > _MAX_USERS else ""
+        verb = "use" if len(users) > 1 else "uses"
+        return replace(change, risk=f"{names}{more} still {verb} it", is_harmful=True, users=tuple(users))
+
+
+def _needed_by(obj: Object) -> Iterator[tuple[str, str]]:
+    """Kind and name of the objects in its own namespace that it needs."""
+    for reference in references_of(Manifest(obj, role=Role.DESIRED)):
+        yield reference.kind, reference.name
+    match text(obj.get("kind")):
+        case "Ingress":
+            spec = fields(obj.get("spec"))
+            paths = [
+                fields(path)
+                for rule in items(spec.get("rules"))
+                for path in items(dig(rule, "http", "paths"))
+            ]
+            backends = [dig(path, "backend", "service", "name") for path in paths]
+            for backend in (dig(spec, "defaultBackend", "service", "name"), *backends):
+                if text(backend):
+                    yield "Service", text(backend)
+            for tls in items(spec.get("tls")):
+                if text(dig(tls, "secretName")):
+                    yield "Secret", text(dig(tls, "secretName"))
+        case "HTTPRoute" | "GRPCRoute" | "TCPRoute" | "TLSRoute":
+            for rule in items(dig(obj, "spec", "rules")):
+                for backend in map(fields, items(dig(rule, "backendRefs"))):
+                    if not backend.get("namespace") and backend.get("kind", "Service") == "Service":
+                        yield "Service", text(backend.get("name"))
+        case "StatefulSet":
+            if text(dig(obj, "spec", "serviceName")):
+                yield "Service", text(dig(obj, "spec", "serviceName"))
+        case _:
+            return
+
+
+def _cluster(application: Object) -> str:
+    destination = fields(dig(application, "spec", "destination"))
+    return text(destination.get("server")) or text(destination.get("name"))
+
+
+def _namespace(application: Object) -> str:
+    return text(dig(application, "spec", "destination", "namespace"))
