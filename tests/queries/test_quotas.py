@@ -11,7 +11,7 @@ from whysync.golang.quantity import quantity_value
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.queries.quotas import has_room, ready_and_desired, required_hard_limits
+from whysync.queries.quotas import amounts_left, has_room, ready_and_desired, required_hard_limits
 
 
 def quota(hard: dict[str, Json], used: dict[str, Json]) -> Manifest:
@@ -94,3 +94,32 @@ def test_how_many_run(kind: str, replicas: int, status: Object, expected: tuple[
     ref = Ref(group="apps", version="v1", kind=kind, namespace="shop", name="web")
     assert ready_and_desired(case_of(application(), live), ref) == expected
     assert ready_and_desired(case_of(application()), ref) is None
+
+
+@pytest.mark.parametrize(
+    ("requested", "used", "limited", "expected"),
+    [
+        ("limits.memory=8Gi", "limits.memory=60Gi", "limits.memory=64Gi", [("limits.memory", "4Gi", "68Gi")]),
+        ("cpu=1,pods=1", "cpu=500m,pods=10", "cpu=2,pods=10", [("pods", "0", "11")]),
+        ("requests.cpu=250m", "requests.cpu=1", "requests.cpu=1100m", [("requests.cpu", "100m", "1250m")]),
+        ("requests.cpu=1", "", "requests.cpu=2", []),
+        ("pods=1", "pods=12", "pods=10", [("pods", "0", "13")]),
+    ],
+)
+def test_what_is_left(requested: str, used: str, limited: str, expected: list[tuple[str, str, str]]) -> None:
+    left = amounts_left(requested, used, limited)
+    assert [(amount.name, amount.left, amount.needed) for amount in left] == expected
+
+
+def test_where_a_container_requests_it() -> None:
+    fields = {
+        amount.name: amount.field
+        for amount in amounts_left(
+            "cpu=2,limits.memory=2,requests.example.com/gpu=2",
+            "cpu=1,limits.memory=1,requests.example.com/gpu=1",
+            "cpu=1,limits.memory=1,requests.example.com/gpu=1",
+        )
+    }
+    assert fields["cpu"] == "resources.requests.cpu"
+    assert fields["limits.memory"] == "resources.limits.memory"
+    assert fields["requests.example.com/gpu"] == "resources.requests.example.com/gpu"

@@ -54,6 +54,48 @@ def counted_resources(requested: str) -> Iterator[CountedResource]:
         )
 
 
+class AmountLeft(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource of which a quota has less left than was requested."""
+
+    name: str
+    left: str
+    needed: str
+    """The hard limit that the request would need."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not quantity_value(self.left)
+
+    @property
+    def field(self) -> str:
+        """Where a container or claim requests it; `cpu` and `memory` count requests."""
+        of_class = ".storageclass." in self.name  # gold.storageclass.storage.k8s.io/requests.storage
+        side, _, resource = (self.name.rpartition("/")[2] if of_class else self.name).partition(".")
+        return f"resources.{side}.{resource}" if resource else f"resources.requests.{side}"
+
+
+def amounts_left(requested: str, used: str, limited: str) -> tuple[AmountLeft, ...]:
+    """What a quota has left of each resource of `limits.memory=8Gi,pods=1`, where that is not enough."""
+    of_used, of_limited = (dict(_amounts(text)) for text in (used, limited))
+    result: list[AmountLeft] = []
+    for name, amount in _amounts(requested):
+        used_amount, limited_amount = of_used.get(name), of_limited.get(name)
+        if used_amount is None or limited_amount is None or used_amount + amount <= limited_amount:
+            continue
+        left = max(limited_amount - used_amount, Fraction())
+        needed = _quantity_text(name, used_amount + amount)
+        result.append(AmountLeft(name=name, left=_quantity_text(name, left), needed=needed))
+    return tuple(result)
+
+
+def _amounts(amounts: str) -> Iterator[tuple[str, Fraction]]:
+    for pair in amounts.split(","):
+        name, _, amount = pair.strip().partition("=")
+        value = quantity_value(amount)
+        if value is not None:
+            yield name, value
+
+
 def ready_and_desired(case: Case, ref: Ref) -> tuple[int, int] | None:
     """Ready and desired replicas of a workload that has too few; `None` during a rollout.
 

@@ -8,19 +8,44 @@ from whysync.messages.failure import Failure
 from whysync.messages.pattern import Context, Pattern, group_text
 from whysync.messages.wrappers import LayerKind
 
+_NO_ENTRY = re.compile(
+    r"at <(?P<expression>[^>\n]{1,200})>: map has no entry for key \"(?P<key>[^\"]{1,253})\""
+)
+"""With `missingkey=error`: the template uses a parameter that the generators do not give."""
+
 
 class ApplicationSetFailed(Failure, frozen=True, kw_only=True):
-    """`name` is the set, if the text or the log line names it."""
+    """`name` is the set, if the text or the log line names it; `missing_parameter` what no generator gave."""
 
     name: str = ""
     detail: str = ""
+    missing_parameter: str = ""
 
 
 def failed(match: re.Match[str], context: Context) -> Failure:
     named = (layer.subject for layer in context.layers if layer.kind is LayerKind.APPLICATION_SET)
     name = group_text(match, "name") or next(filter(None, named), "")
     detail = match[0].strip().removeprefix(f"ApplicationSet {name} ")
-    return ApplicationSetFailed(text=context.text, name=name, detail=detail)
+    return ApplicationSetFailed(
+        text=context.text, name=name, detail=detail, missing_parameter=_missing_parameter(detail)
+    )
+
+
+def _missing_parameter(detail: str) -> str:
+    """`metadata.labels.region`. Go cuts long expressions (`<.metadata.labels.reg...>`); the key is whole."""
+    match = _NO_ENTRY.search(detail)
+    if match is None:
+        return ""
+    parents, key = match["expression"].removesuffix("...").rpartition(".")[0], match["key"]
+    return f"{parents}.{key}".lstrip(".") if _is_whole(match["expression"], key) else key
+
+
+def _is_whole(expression: str, key: str) -> bool:
+    """Does the expression name the parents of the key as they are?"""
+    last = expression.removesuffix("...").rpartition(".")[2]
+    return expression.startswith(".") and (
+        key == last or (expression.endswith("...") and key.startswith(last))
+    )
 
 
 TABLE: tuple[Pattern, ...] = (

@@ -32,6 +32,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import kubectl, sync
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text
+from whysync.queries.pod_creation import until_created
 from whysync.queries.previous_revision import with_revert
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
@@ -58,7 +59,7 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"{object_text(case, ref)}{_others(case, group)}: {bound} is {failure.limit}{requested}",
             evidence=(*group.cited(says="the LimitRange rejects it"), *_ranges(case, namespace)),
-            fixes=tuple(_fixes(case, namespace, failure)),
+            fixes=tuple(_fixes(case, ref, namespace, failure)),
         )
         yield _within_bounds(case, finding, failure)
 
@@ -128,7 +129,7 @@ def _amounts(declared: Manifest, failure: LimitRange) -> Iterator[str]:
                     yield pointer
 
 
-def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
+def _fixes(case: Case, ref: Ref, namespace: str, failure: LimitRange) -> Iterator[Fix]:
     yield Fix.run(
         kubectl("describe", "limitrange", namespace=namespace),
         sync(case),
@@ -138,7 +139,7 @@ def _fixes(case: Case, namespace: str, failure: LimitRange) -> Iterator[Fix]:
     )
     yield Fix.run(
         kubectl("edit", "limitrange", namespace=namespace),
-        sync(case),
+        *until_created(case, ref),
         title="Or change the LimitRange, if it is yours",
         risk="applies to every new container of the namespace",
     )

@@ -17,13 +17,13 @@ let a LimitRange set defaults.
 A single container is too large or too small for the namespace: limit-range.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
-from whysync.diagnosis.sentences import counted
+from whysync.diagnosis.sentences import counted, listed
 from whysync.json_tree import Object, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
@@ -33,8 +33,11 @@ from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text
+from whysync.queries.pod_creation import until_created
 from whysync.queries.quotas import (
+    AmountLeft,
     CountedResource,
+    amounts_left,
     counted_resources,
     ready_and_desired,
     required_hard_limits,
@@ -95,7 +98,6 @@ def _verdict(ref: str, namespace: str, failure: QuotaExceeded) -> str:
 def _fixes(
     case: Case, ref: Ref, quota: Manifest | None, namespace: str, failure: QuotaExceeded
 ) -> Iterator[Fix]:
-    describe = kubectl("describe", "resourcequota", failure.quota, namespace=namespace)
     if failure.must_specify:
         yield Fix.run(
             comment(f"resources of each container must set: {', '.join(failure.must_specify)}"),
@@ -114,11 +116,7 @@ def _fixes(
     if counted_objects:
         yield from _other_type(case, ref, counted_objects)
     else:
-        yield reduce or Fix.run(
-            describe,
-            sync(case),
-            title="Request less, or delete what is not needed in the namespace, then sync",
-        )
+        yield reduce or _request_less(case, ref, namespace, failure)
     # During a rollout the required amount is unknown: old Pods may or may not free their share.
     is_countable = replicas is not None or ref.kind not in _MAKERS
     missing_replicas = replicas[1] - replicas[0] if replicas is not None else 1
@@ -128,17 +126,56 @@ def _fixes(
         else None
     )
     if quota is not None and hard_limits:
-        yield _raised(case, quota, hard_limits)
+        yield _raised(case, ref, quota, hard_limits)
     else:
+        edit = kubectl("edit", "resourcequota", failure.quota, namespace=namespace)
+        needed = ", ".join(f"{amount.name} {amount.needed}" for amount in _left(failure))
         yield Fix.run(
-            describe,
-            kubectl("edit", "resourcequota", failure.quota, namespace=namespace),
-            sync(case),
+            with_comment(edit, f"spec.hard: at least {needed}") if needed and is_countable else edit,
+            *until_created(case, ref),
             title="Or raise the quota, if you own it"
             if not counted_objects
             else "Raise the quota, if you own it",
         )
     yield from _free_one(case, namespace, counted_objects)
+
+
+def _left(failure: QuotaExceeded) -> tuple[AmountLeft, ...]:
+    return amounts_left(failure.requested, failure.used, failure.limited)
+
+
+def _request_less(case: Case, ref: Ref, namespace: str, failure: QuotaExceeded) -> Fix:
+    """What is left for a new Pod or claim, and what uses the rest. A Pod always counts as one."""
+    of_claims = ref.kind == "PersistentVolumeClaim"
+    left = [amount for amount in _left(failure) if amount.name.rpartition("/")[2] != "pods"]
+    if not left or any(amount.is_empty for amount in left):
+        full = listed([amount.name for amount in _left(failure) if amount.is_empty])
+        return Fix.run(
+            kubectl("describe", "resourcequota", failure.quota, namespace=namespace),
+            *_users(namespace, left, of_claims=of_claims),
+            comment("remove what is not needed where it is declared: Argo CD recreates what Git still has"),
+            *until_created(case, ref),
+            title=f"Free {full} in the namespace: nothing is left"
+            if full
+            else "Free some of it, or request less",
+        )
+    at_most = ", ".join(f"{amount.field} at most {amount.left}" for amount in left)
+    counted_for = "the claim" if of_claims else "all containers of one Pod together"
+    return Fix.run(
+        *_users(namespace, left, of_claims=of_claims),
+        comment(f"in Git: {at_most} for {counted_for}; commit and push, then"),
+        sync(case),
+        title=f"Request less: {listed([f'{amount.left} of {amount.name}' for amount in left])} is left",
+    )
+
+
+def _users(namespace: str, left: Sequence[AmountLeft], *, of_claims: bool) -> Iterator[str]:
+    path = ".spec." if of_claims else ".spec.containers[*]."
+    columns = [f"{amount.name}:{path}{amount.field}" for amount in left if "/" not in amount.name]
+    if columns:
+        show = f"custom-columns={','.join(('NAME:.metadata.name', *columns))}"
+        kind = "persistentvolumeclaims" if of_claims else "pods"
+        yield with_comment(kubectl("get", kind, "-o", show, namespace=namespace), "what uses the quota")
 
 
 def _other_type(case: Case, ref: Ref, objects: tuple[CountedResource, ...]) -> Iterator[Fix]:
@@ -205,7 +242,7 @@ def _what_fits(case: Case, ref: Ref, replicas: tuple[int, int]) -> Fix | None:
     )
 
 
-def _raised(case: Case, quota: Manifest, hard: dict[str, str]) -> Fix:
+def _raised(case: Case, ref: Ref, quota: Manifest, hard: dict[str, str]) -> Fix:
     changes = ", ".join(
         f"{name} {value} ({quota.at(join(('spec', 'hard', name)))} now)" for name, value in hard.items()
     )
@@ -215,7 +252,8 @@ def _raised(case: Case, quota: Manifest, hard: dict[str, str]) -> Fix:
         edits = (Set(pointer=join(("spec", "hard", name)), value=value) for name, value in hard.items())
         return Fix.change(quota.ref, *edits, title=title)
     patch = msgspec.json.encode({"spec": {"hard": hard}}).decode()
-    return Fix.run(on_object("patch", quota.ref, "--type=merge", "-p", patch), sync(case), title=title)
+    change = on_object("patch", quota.ref, "--type=merge", "-p", patch)
+    return Fix.run(change, *until_created(case, ref), title=title)
 
 
 def _defaults(namespace: str) -> Object:

@@ -15,6 +15,7 @@ remove it from the source of one of them. Cluster-scoped objects (CRDs, namespac
 Application of their own.
 
 ## When it is something else
+If the other app was renamed, or deleted without its objects, its mark has stayed: the next sync replaces it.
 With label tracking, a chart or an operator that sets `app.kubernetes.io/instance` itself can look like
 another Application, which need not exist: switch to annotation tracking.
 """
@@ -23,12 +24,12 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Application
-from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import comment, on_object, with_comment
+from whysync.queries.commands import comment, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref, placed
@@ -137,11 +138,8 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
             if mark
             else f"See which mark the live object has, and whether an app {other} exists",
         )
-    if known is None and case.may_track_by_label and mark != TRACKING_ID_POINTER:
-        yield annotation_tracking(
-            case,
-            title=f"If there is no app {other}: a chart or operator wrote the label; track by annotation",
-        )
+    if known is None:
+        yield _take_over(case, ref, other)
     lost = deletion_cost(case, ref)
     lost = f", and with it {lost}; set Prune=false on it first" if lost else ""
     yield Fix.run(
@@ -152,4 +150,34 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
         else "If both declare it for the same cluster: remove it from the source of one of them",
         risk=f"once removed from {other}, a prune of {other} deletes the object unless {declaring} has synced"
         f" it in between{lost}",
+    )
+    if known is None and case.may_track_by_label and mark != TRACKING_ID_POINTER:
+        yield annotation_tracking(
+            case,
+            before=(
+                with_comment(
+                    on_object("get", placed(case, ref), "-o", "yaml", "--show-managed-fields"),
+                    f"who wrote label {case.argocd.instance_label_key}?",
+                ),
+            ),
+            title=f"If the mark is label {case.argocd.instance_label_key}, and a chart or operator writes it:"
+            " track by annotation",
+        )
+
+
+def _take_over(case: Case, ref: Ref, other: str) -> Fix:
+    """The mark of an app that is gone is replaced at the next sync, unless the sync refuses such objects."""
+    refuses = case.has_sync_option("FailOnSharedResource=true")
+    marks = (f"{TRACKING_ID}-", f"{case.argocd.instance_label_key}-")
+    unmark = (
+        with_comment(
+            on_object("annotate", placed(case, ref), marks[0]), "FailOnSharedResource refuses it else"
+        ),
+        with_comment(on_object("label", placed(case, ref), marks[1]), "if the mark is the label"),
+    )
+    return Fix.run(
+        *(unmark if refuses else ()),
+        sync(case),
+        title=f"If there is no app {other}: it was deleted or renamed and its mark stayed; sync replaces it",
+        risk="the sync overwrites the object with what Git declares",
     )

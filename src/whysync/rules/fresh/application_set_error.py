@@ -11,7 +11,8 @@ the ApplicationSet controller. Or that controller reports it in its log: a gener
 a template, two Applications with the same name.
 
 ## Fix
-Fix what the message names, in the ApplicationSet. The app is then updated.
+Fix what the message names, in the ApplicationSet. If a parameter is missing, add it where the generator reads
+its parameters: the file in Git, the element of the list, the label of the cluster. The app is then updated.
 
 ## When it is something else
 The set has no error and the app waits for its rollout step.
@@ -23,8 +24,11 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.freshness import failing_application_set
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
+from whysync.kubernetes.api.ref import Ref
+from whysync.messages.parse import understand
 from whysync.messages.patterns.application_sets import ApplicationSetFailed
 from whysync.queries.commands import argocd_namespace, kubectl, on_object, with_comment
+from whysync.queries.generator_parameters import ParameterSource, sources_without
 from whysync.queries.group_failures import grouped
 
 CONTROLLER_PODS = "app.kubernetes.io/name=argocd-applicationset-controller"
@@ -37,26 +41,56 @@ def application_set_error(case: Case) -> Iterator[Finding]:
     if troubled is None:
         return
     message = troubled.message.strip() or troubled.reason
+    owner = troubled.manifest
+    parameter = _missing_parameter(message)
+    sources = sources_without(owner, parameter) if parameter else ()
+    why = f"{sources[0].lacks} has no {parameter}, which its template uses" if len(sources) == 1 else message
     yield Finding(
-        about=troubled.manifest.ref,
+        about=owner.ref,
         explains=(APPLICATION_SET_FAILED,),
         confidence=Confidence.HIGH,
-        verdict=f"{troubled.manifest.ref}, which creates this app, fails: {message}",
+        verdict=f"{owner.ref}, which creates this app, fails: {why}",
         root=message or None,
-        evidence=(cite(troubled.manifest, troubled.pointer, says="its controller reports an error"),),
+        evidence=(
+            cite(owner, troubled.pointer, says="its controller reports an error"),
+            *(
+                (cite(owner, "/spec/generators", says="where the parameters of the template come from"),)
+                if sources
+                else ()
+            ),
+        ),
         fixes=(
+            *(_give(source, parameter) for source in sources),
             Fix.run(
-                on_object("describe", troubled.manifest.ref),
-                with_comment(
-                    kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=argocd_namespace(case)),
-                    "the error of its generators or template",
-                ),
-                with_comment(on_object("edit", troubled.manifest.ref), "or its manifest, if it is in Git"),
-                title=f"Correct the generators or the template of {troubled.manifest.ref}",
-                risk="a change of its generators can create or delete Applications",
+                *(() if sources else _look(case, owner.ref)),
+                with_comment(on_object("edit", owner.ref), "or its manifest, if it is in Git"),
+                title=f"Or correct its template, if {parameter} is not what it should use"
+                if sources
+                else f"Correct the generators or the template of {owner.ref}",
+                risk="the template applies to every app that it generates"
+                if sources
+                else "a change of its generators can create or delete Applications",
             ),
         ),
     )
+
+
+def _missing_parameter(message: str) -> str:
+    failure = understand(message).first(ApplicationSetFailed)
+    return failure.missing_parameter if failure is not None else ""
+
+
+def _give(source: ParameterSource, parameter: str) -> Fix:
+    return Fix.run(
+        *source.steps,
+        title=f"Give the template its parameter: {source.lacks} has no {parameter}",
+        risk=source.risk,
+    )
+
+
+def _look(case: Case, owner: Ref) -> tuple[str, ...]:
+    logs = kubectl("logs", "-l", CONTROLLER_PODS, "--tail=100", namespace=argocd_namespace(case))
+    return (on_object("describe", owner), with_comment(logs, "the error of its generators or template"))
 
 
 def _reported(case: Case) -> Iterator[Finding]:
