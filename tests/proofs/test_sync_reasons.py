@@ -434,7 +434,7 @@ def loop(*writers: OtherWriter, reported: bool = False, syncs: int = 2) -> Drift
         differs_after=timedelta(seconds=30),
         auto_syncs=syncs,
         period=timedelta(seconds=45),
-        loop_reported=reported,
+        period_reported=reported,
         writers=writers,
     )
 
@@ -445,7 +445,7 @@ def test_a_loop_has_a_period_only_if_the_facts_show_one() -> None:
     assert plain.text == "an operator writes the live value back after every sync"
     assert (plain.kind, plain.unsafe, plain.weight) == (ReasonKind.SYNC_LOOP, False, 75)
     assert lasting(loop(writer(), reported=True)).text.endswith("after every sync, about every 45 s")
-    assert lasting(loop(writer(seconds=9))).text.endswith("after every sync, about every 45 s")
+    assert lasting(loop(writer(seconds=9))).text.endswith("after every sync")
     assert lasting(loop(writer(), syncs=1)).kind is ReasonKind.DOES_NOT_LAST
 
 

@@ -8,6 +8,7 @@ Argo CD reconciles every app after `timeout.reconciliation` (120 s) plus up to 6
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -32,6 +33,8 @@ _MIN_OVERDUE_WITHOUT_SETTINGS = timedelta(hours=24)
 _MIN_SELF_HEAL_ATTEMPTS = 3
 _MIN_REPEATED_SYNCS = 4
 _MAX_LOOP_PERIOD = timedelta(hours=1)
+_REGULAR = 2
+"""The longest time between two syncs of a regular loop, as a multiple of the shortest."""
 
 
 def skips_reconcile(case: Case) -> bool:
@@ -110,7 +113,10 @@ def failing_application_set(case: Case) -> ApplicationSetError | None:
 
 
 class SyncLoop(msgspec.Struct, frozen=True, kw_only=True):
-    """Repeated syncs of one commit, shown at `pointer`; `period` is the time between two."""
+    """Repeated syncs of one commit, shown at `pointer`.
+
+    `period` is the time between two, if it is regular: the back-off of self-heal makes it grow.
+    """
 
     times: int
     pointer: str
@@ -127,14 +133,13 @@ def sync_loop_of(case: Case) -> SyncLoop | None:
     healed = sync is not None and operation is not None and operation.phase == "Succeeded"
     if sync is not None and healed and sync.auto_heal_attempts_count >= _MIN_SELF_HEAL_ATTEMPTS:
         return SyncLoop(
-            times=sync.auto_heal_attempts_count,
+            times=sync.auto_heal_attempts_count + 1,  # the first sync is not an attempt to heal
             pointer="/status/operationState/operation/sync/autoHealAttemptsCount",
             period=_period(case),
         )
     repeated = _repeated_syncs(case)
-    period = _period(case)
-    if len(repeated) >= _MIN_REPEATED_SYNCS and period is not None and period <= _MAX_LOOP_PERIOD:
-        return SyncLoop(times=len(repeated), pointer="/status/history", period=period)
+    if len(repeated) >= _MIN_REPEATED_SYNCS and _average(repeated) <= _MAX_LOOP_PERIOD:
+        return SyncLoop(times=len(repeated), pointer="/status/history", period=_period(case))
     return None
 
 
@@ -152,6 +157,14 @@ def _repeated_syncs(case: Case) -> list[float]:
     return times[::-1]
 
 
+def _average(times: list[float]) -> timedelta:
+    return timedelta(seconds=(times[-1] - times[0]) / (len(times) - 1))
+
+
 def _period(case: Case) -> timedelta | None:
+    """The average time between two syncs; `None` if the times between them differ much."""
     times = _repeated_syncs(case)
-    return timedelta(seconds=(times[-1] - times[0]) / (len(times) - 1)) if len(times) > 1 else None
+    between = [later - earlier for earlier, later in pairwise(times)]
+    if not between or max(between) > _REGULAR * max(min(between), 1):
+        return None
+    return _average(times)

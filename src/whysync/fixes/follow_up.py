@@ -56,7 +56,7 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
         yield sync(case)
     afterwards = (*(check if is_in_git(fix) else ()), *fix.afterwards)
     if afterwards:
-        yield f"argocd app wait {app_argument(case)} --sync"
+        yield f"argocd app wait {app_argument(case)} --sync --timeout 600"
     yield from afterwards
 
 

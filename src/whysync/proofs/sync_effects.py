@@ -331,8 +331,8 @@ class DriftAfterSync(msgspec.Struct, frozen=True, kw_only=True):
     """Number of syncs that Argo CD started by itself."""
     period: timedelta | None = None
     """Time between two of them, from history or from the simulation."""
-    loop_reported: bool = False
-    """The facts show the loop as well."""
+    period_reported: bool = False
+    """The period is that of the history."""
     writers: tuple[OtherWriter, ...] = ()
     deleted_keys: tuple[Key, ...] = ()
     """Objects that another writer deletes."""
@@ -377,7 +377,7 @@ def drift_after_sync(world: SimulatedCase) -> DriftAfterSync:
         differs_after=min(differs.values()) - synced_at,
         auto_syncs=len(starts),
         period=(loop.period if loop is not None else None) or period_of(writers, between),
-        loop_reported=loop is not None,
+        period_reported=loop is not None and loop.period is not None,
         writers=writers,
         deleted_keys=tuple(sorted(differs.keys() - world.objects().keys())),
     )

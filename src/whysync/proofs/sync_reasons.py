@@ -253,9 +253,8 @@ def persistence_reasons(
             weight=62,
         )
     elif result.is_loop and result.period is not None:
-        timed = result.loop_reported or any(writer.delay_observed for writer in result.writers)
         text = f"{writers} {writes} the live value back after every sync"
-        if timed:
+        if result.period_reported:
             text += f", about every {duration_text(result.period)}"
         restarted = _looping_restarts(world, effects, result)
         if restarted:

@@ -12,7 +12,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import Message
 from whysync.messages.wrappers import LayerKind
-from whysync.queries.commands import kubectl, with_comment
+from whysync.queries.commands import app_argument, comment, kubectl, with_comment
 from whysync.queries.sources import is_oci, oci_chart, source_pointer
 
 if TYPE_CHECKING:
@@ -64,6 +64,29 @@ def render_to_file(case: Case, source: Source | None, folder: str) -> Iterator[s
         yield with_comment(
             f"kubectl apply --dry-run=client -R -f {path}", "prints the invalid document's error"
         )
+
+
+def render_twice(case: Case) -> tuple[str, ...]:
+    """Render the app's source twice and compare. `argocd app manifests` masks every value of a Secret."""
+    source = case.app.sources[0] if len(case.app.sources) == 1 else None
+    tool = tool_of(case, source)
+    if source is not None and tool == "Helm":
+        *before, helm = helm_template(case, source)
+        where = () if source.chart else (comment(f"in a checkout of {source.repo_url}"),)
+        return (*before, *where, f"{helm} > one.yaml", f"{helm} | diff one.yaml -")
+    if source is not None and tool == "Kustomize":
+        build = f"kustomize build --enable-helm {quote(source.path or '.')}"
+        where = f"in a checkout of {source.repo_url}"
+        return (with_comment(f"{build} > one.yaml", where), f"{build} | diff one.yaml -")
+    app = app_argument(case)
+    return (
+        f"argocd app manifests {app} --source git > one.yaml",
+        f"argocd app get {app} --hard-refresh > /dev/null",
+        with_comment(
+            f"argocd app manifests {app} --source git | diff one.yaml -",
+            "not of Secrets: it masks their values, so they are always equal here",
+        ),
+    )
 
 
 def helm_template(case: Case, source: Source | None, folder: str = "", *flags: str) -> Iterator[str]:

@@ -113,10 +113,14 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     def cited(self) -> tuple[Evidence, ...]:
         """Both sides of the difference, as evidence."""
-        declared = "not declared in Git" if self.only_live else "declared in Git"
+        value, declared = self.desired_value, "declared in Git"
+        if isinstance(value, Missing):
+            # Kubernetes drops an empty list or map, so the comparison does not have it.
+            value = self.desired.at(self.pointer)
+            declared = "not declared in Git" if isinstance(value, Missing) else "declared in Git, but empty"
         live = "not in the cluster" if self.only_git else "live value"
         return (
-            self._side(self.desired, self.desired_value, declared),
+            self._side(self.desired, value, declared),
             self._side(self.live, self.live_value, live),
         )
 

@@ -7,7 +7,8 @@ even if somebody deletes or changes what it created.
 
 ## How whysync knows
 `Failed last sync attempt to …`, or the controller's log: `failed previous sync attempt … will not
-retry`, `most recent sync already to …`.
+retry`, `most recent sync already to …`. Or auto-sync is on, the last sync failed, and the compared commit is
+the one that it tried.
 
 ## Fix
 Fix what made the sync fail. If the fix is a new commit, auto-sync picks it up; if the fix was outside Git
@@ -43,8 +44,8 @@ def autosync_gave_up(case: Case) -> Iterator[Finding]:
     if operation is None or not case.is_automated:
         return
     if operation.phase in FAILED_PHASES:
-        given_up = tuple(_failed(case))
-        yield from given_up or _logged(case)
+        given_up = tuple(_failed(case)) or tuple(_logged(case))
+        yield from given_up or _already_attempted(case)
     elif operation.phase == "Succeeded":
         yield from _succeeded(case)
 
@@ -76,13 +77,38 @@ def _failed(case: Case) -> Iterator[Finding]:
                     for manifest in fixed
                 ),
             ),
-            fixes=(
-                Fix.run(
-                    sync(case),
-                    title="Sync once manually" if fixed else "After a fix outside Git: sync once manually",
-                ),
-            ),
+            fixes=(Fix.run(sync(case), title="Sync once manually"),) if fixed else (),
         )
+
+
+def _already_attempted(case: Case) -> Iterator[Finding]:
+    """Argo CD has not reported it yet, but the commit that failed is the one that it compares.
+
+    Mirrors `alreadyAttemptedSync` and `autoSync`, Argo CD 3.6.
+    """
+    operation, compared = case.operation, case.app.status.sync
+    result = operation.sync_result if operation is not None else None
+    if result is None or compared.status != "OutOfSync" or OPERATION not in case.symptom_ids:
+        return
+    attempted = (result.revision, result.revisions)
+    if not any(attempted) or attempted != (compared.revision, compared.revisions):
+        return
+    pointer = "revision" if result.revision else "revisions"
+    yield Finding(
+        about=case.application.ref,
+        field="/status/operationState",
+        because=(OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT)),
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        verdict=_given_up(()),
+        evidence=(
+            cite(
+                case.application, f"/status/operationState/syncResult/{pointer}", says="the sync that failed"
+            ),
+            cite(case.application, f"/status/sync/{pointer}", says="the compared commit"),
+            cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
+        ),
+    )
 
 
 def _logged(case: Case) -> Iterator[Finding]:
@@ -108,7 +134,9 @@ def _logged(case: Case) -> Iterator[Finding]:
 
 def _given_up(fixed: tuple[Manifest, ...]) -> str:
     if not fixed:
-        return "auto-sync will not try this commit again: a new commit or a manual sync is needed"
+        return (
+            "auto-sync will not try this commit again: push a new commit, or fix the cause and sync manually"
+        )
     names = ", ".join(str(manifest.ref) for manifest in fixed)
     return f"auto-sync will not try this commit again, although what made it fail is fixed ({names})"
 

@@ -30,7 +30,7 @@ from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import SymptomId
 from whysync.messages.patterns.operations import SyncWindowBlocked
-from whysync.queries.commands import app_argument, sync
+from whysync.queries.commands import app_argument, sync, with_comment
 from whysync.queries.group_failures import grouped
 
 WINDOWS = "/spec/syncWindows"
@@ -136,7 +136,7 @@ def _fixes(
         return
     yield Fix.run(
         list_windows,
-        f"argocd app wait {app_argument(case)} --operation --sync",
+        with_comment(f"argocd app get {app_argument(case)}", "afterwards: Synced?"),
         title=f"Wait until {next_sync:%Y-%m-%d %H:%M} UTC"
         if next_sync
         else "Wait until the windows allow it",

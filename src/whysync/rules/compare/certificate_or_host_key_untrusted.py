@@ -28,7 +28,7 @@ from whysync.messages.failure import Peer
 from whysync.messages.network import Distrust
 from whysync.messages.patterns.git import TlsUntrusted
 from whysync.queries.cluster_registration import DROPPED, register_again
-from whysync.queries.commands import hard_refresh, refresh
+from whysync.queries.commands import hard_refresh, refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
 
@@ -124,7 +124,7 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
     if failure.peer is Peer.UNKNOWN and not host:
         return Fix.run(
             "argocd cluster list   # a cluster that fails: register it again",
-            "argocd repo list   # a repository that fails: argocd cert add-tls HOST --from CA.pem",
+            "argocd repo list   # a repository that fails: argocd cert add-tls HOST --from CA.pem --upsert",
             hard_refresh(case),
             title="Find out whose certificate it is, and add its certificate authority to Argo CD",
         )
@@ -135,8 +135,14 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
             title="Have the operator of the host renew the certificate, then hard refresh",
         )
     return Fix.run(
-        f"{show}   # its certificate authority, as PEM",
-        f"argocd cert add-tls {name} --from CA.pem",
-        hard_refresh(case),
+        with_comment(
+            f"{show} | openssl x509 -noout -issuer -dates",
+            "who signed it; get CA.pem from those who run the host, not from this connection",
+        ),
+        with_comment(
+            f"argocd cert add-tls {name} --from CA.pem --upsert",
+            "replaces the entry of this host: CA.pem may have several certificates, also the old one",
+        ),
+        with_comment(hard_refresh(case), "the repo-server sees a new entry after up to a minute"),
         title="Add the certificate authority to Argo CD, then hard refresh",
     )

@@ -59,7 +59,7 @@ _TITLES = {
     Network.RATE_LIMITED: "Wait, use a credential with a higher rate limit, or poll less (webhooks)",
     Network.NOT_FOUND: "Correct the address, or renew the credential if the repository exists",
     Network.DNS: "Correct the host name, or the DNS that the repo-server uses",
-    Network.REFUSED: "Correct the port, or get the host to listen on it",
+    Network.REFUSED: "Find what refuses it: the host or its port, a firewall, a network policy",
     Network.TIMEOUT: "Let the repo-server through: network policies, firewall, proxy (HTTPS_PROXY)",
     Network.NO_ROUTE: "Let the repo-server through: routes, network policies, firewall",
     Network.PROXY: "Correct the proxy of the repository or of the repo-server (HTTPS_PROXY, NO_PROXY)",

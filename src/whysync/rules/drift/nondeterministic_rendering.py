@@ -12,11 +12,11 @@ Secret data, a rendered `caBundle`, a `checksum/…` annotation, a timestamp.
 
 ## Fix
 Set the value explicitly, with the one that is in use: in an existing Secret that the chart is given, in the
-values, or with cert-manager for certificates. Until then keep the live values: ignore these fields, also
-during a sync. Values of one rendering fit each other (a CA and the certificate that it signed, a password and
-its hash), so ignore all of them in one change: if a sync keeps the CA but replaces the certificate, the API
-server no longer trusts the webhook. Self-heal replaces the values otherwise, without a new commit. Helm's
-`lookup` does not help, because Argo CD renders without access to the cluster.
+values if it is not secret, or with cert-manager for certificates. Until then keep the live values: ignore
+these fields, also during a sync. Values of one rendering fit each other (a CA and the certificate that it
+signed, a password and its hash), so ignore all of them in one change: if a sync keeps the CA but replaces the
+certificate, the API server no longer trusts the webhook. Self-heal replaces the values otherwise, without a
+new commit. Helm's `lookup` does not help, because Argo CD renders without access to the cluster.
 
 ## When it is something else
 Another program may own the Secret (cert-manager, a reflector, External Secrets): managedFields, owner
@@ -45,9 +45,10 @@ from whysync.queries.generated_values import (
     values_and_objects,
 )
 from whysync.queries.ignore_rules import ignore_together
+from whysync.queries.local_rendering import render_twice
 
 _TIME = re.compile(r"1\d{9}(\d{3})?|\d{4}-\d\d-\d\d[T _-]?\d\d.{0,40}")
-_SUPPLY = "what differs: give it in the values, or as an existing Secret, and commit"
+_SUPPLY = "what differs: set it in the values, or in an existing Secret if it is secret, and commit"
 _SUPPLY_CERTIFICATE = (
     "give the chart a certificate, its key and its CA in the values, or let cert-manager create them; commit"
 )
@@ -111,12 +112,7 @@ def _fixes(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceRow,
     A certificate and its CA, or a password and its hash, come from one rendering: to keep one of them while
     a sync replaces the other breaks both, so that one change covers all of them.
     """
-    app = app_argument(case)
-    compare = (
-        f"argocd app manifests {app} --source git > one.yaml",
-        f"argocd app get {app} --hard-refresh > /dev/null",
-        f"argocd app manifests {app} --source git | diff one.yaml -",
-    )
+    compare = render_twice(case)
     if _are_times(drifts):
         yield Fix.remove(
             drifts[0].ref,
@@ -129,7 +125,7 @@ def _fixes(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceRow,
         yield _keep(case, drifts, counterparts)
         yield Fix.run(
             *compare,
-            comment("what differs: give it in the values, or as an existing Secret, and commit"),
+            comment(_SUPPLY),
             title="Render twice and compare; then set the value explicitly (Secret, values)",
         )
         return
@@ -219,9 +215,9 @@ def _explicit(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceR
         steps = (
             look,
             comment("put it into a Secret of another name, and name that in the values of the chart"),
-            comment("(often auth.existingSecret); or set it in the values; commit"),
+            comment("(often auth.existingSecret); commit. In plain values, Git would show it to all readers"),
         )
-        title = "Give the chart the value in use: as an existing Secret, or in the values"
+        title = "Give the chart the value in use, as an existing Secret"
         risk = "programs read a renamed Secret only after a restart"
     return Fix.run(*((off, *steps, on) if case.self_heals else steps), title=title, risk=risk)
 

@@ -18,6 +18,7 @@ This is normal in the first minutes after a sync. A claim or a load balancer tha
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
@@ -27,8 +28,14 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import lacks_status
-from whysync.queries.commands import on_object
+from whysync.queries.commands import comment, on_object
 
+_STATUS_SETTINGS = {
+    ("bitnami.com", "SealedSecret"): (
+        "kubectl get deployments -A -o yaml | grep -n -i -B2 -A2 update-status",
+        "# --update-status of the controller must not be false (chart sealed-secrets: updateStatus: true)",
+    ),
+}
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 
 
@@ -79,14 +86,27 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                     if declared is not None
                     else ()
                 ),
-                Fix.run(
-                    "kubectl get pods -A     # does the controller of this kind run?",
-                    title="Let the controller of this kind write the status"
-                    if owned
-                    else "Check that the controller of this kind runs and writes the status",
-                ),
+                _status_writer(row.ref, works=bool(owned)),
             ),
         )
+
+
+def _status_writer(ref: Ref, *, works: bool) -> Fix:
+    if not works:
+        return Fix.run(
+            "kubectl get pods -A     # does the controller of this kind run?",
+            title="Check that the controller of this kind runs and writes the status",
+        )
+    setting = _STATUS_SETTINGS.get((ref.group, ref.kind))
+    if setting is not None:
+        return Fix.run(
+            *setting, title="Turn on status updates of its controller, for all objects of this kind"
+        )
+    return Fix.run(
+        f"kubectl get deployments,statefulsets -A | grep -i {quote(ref.group.partition('.')[0] or ref.kind)}",
+        comment("look for a setting of the controller that turns status updates off"),
+        title="Let the controller of this kind write the status",
+    )
 
 
 def _without_object(case: Case, row: ResourceRow) -> Finding:
