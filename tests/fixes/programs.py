@@ -17,7 +17,7 @@ OTHERS = frozenset({
 GIT = {
     "add": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit",
     "diff": "--stat --name-status --diff-filter",
-    "grep": "-n -i -w -e -l -F", "log": "-p -S -G --oneline -n", "ls-remote": "--heads --tags --symref",
+    "grep": "-n -i -w -e -l -L -E -F", "log": "-p -S -G --oneline -n", "ls-remote": "--heads --tags --symref",
     "mv": "", "push": "--force-with-lease", "revert": "--no-edit", "rev-parse": "", "rm": "-r --cached",
     "show": "--stat",
     "fetch": "--tags", "ls-files": "", "ls-tree": "-r -d --name-only", "submodule": "",

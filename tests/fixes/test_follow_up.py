@@ -50,7 +50,7 @@ def test_without_auto_sync_a_commit_is_synced_by_hand() -> None:
 
 def test_what_has_no_effect_alone_says_what_else_is_to_be_done_once_it_is_synced() -> None:
     fix = Fix(title="t", kind=FixKind.MANIFEST, afterwards=("kubectl -n shop delete pod db-2",))
-    wait = "argocd app wait shop --sync"
+    wait = "argocd app wait shop --sync --timeout 600"
     assert following(fix, the_case("Succeeded")) == (LOOK, wait, *fix.afterwards)
     assert following(fix, the_case("Succeeded", automated=False)) == (LOOK, SYNC, wait, *fix.afterwards)
     assert noteworthy_commands(fix, the_case("Succeeded"))[1:] == (LOOK, wait, *fix.afterwards)
@@ -125,4 +125,4 @@ def test_a_granted_permission_is_asked_for(scope: str, namespace: str, question:
     steps = following(Fix.new(grant, title="t"), the_case("Failed"))
     assert steps == (f"{question}   # must print yes", LOOK, SYNC)
     in_source = following(Fix.new(grant, title="t", in_source=True), the_case("Failed"))
-    assert in_source == (LOOK, "argocd app wait shop --sync", f"{question}   # must print yes")
+    assert in_source == (LOOK, "argocd app wait shop --sync --timeout 600", f"{question}   # must print yes")

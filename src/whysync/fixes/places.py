@@ -24,7 +24,10 @@ def place_of(ref: Ref, case: Case) -> str:
         case "Helm":
             charts = [source.chart for source in sources if source.chart]
             if len(charts) == 1 and not source:
-                return f"{ref}, rendered from the Helm chart {charts[0]}: set it with the chart's values"
+                return (
+                    f"{ref}, rendered from the Helm chart {charts[0]}: set it with the chart's values"
+                    f"{_values_files(sources)}"
+                )
             return f"{ref}, rendered by Helm{source}: change the values or the template that set it"
         case "Kustomize":
             return f"{ref}, rendered by Kustomize{source}: change the patch that sets it, or add one"
@@ -34,6 +37,19 @@ def place_of(ref: Ref, case: Case) -> str:
             return f"{ref}, in the file below {path} that declares it"
         case _:
             return f"{ref}, declared in {path}" if source else f"{ref}, in the file that declares it"
+
+
+def _values_files(sources: tuple[Source, ...]) -> str:
+    """The values files that a chart of a registry gets from Git, the last one, which wins, first."""
+    urls = {f"${source.ref}": source.repo_url for source in sources if source.ref}
+    files = [
+        file.partition("/")
+        for source in sources
+        if source.chart and source.helm is not None
+        for file in source.helm.value_files
+    ]
+    named = [f"{path} of {urls[root]}" for root, _, path in reversed(files) if root in urls]
+    return f", in {' or '.join(named[:2])}" if named else ""
 
 
 def edited_sources(case: Case) -> tuple[Source, ...]:

@@ -57,7 +57,8 @@ def _files(git: Object, parameter: str) -> Iterator[ParameterSource]:
         lacks=f"a file {' or '.join(paths)} of {url}",
         steps=(
             with_comment(
-                f"git grep -LE {pattern} -- {pathspecs}", f"in a checkout of {where}: the files without {key}"
+                f"git grep -L -E {pattern} -- {pathspecs}",
+                f"in a checkout of {where}: the files without {key}",
             ),
             comment(f"add {parameter} to these files, or delete them; commit and push"),
         ),

@@ -126,7 +126,10 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
         # Go names the struct, then the path without indexes.
         inside = compiled(r"Go struct field \w{0,100}\.([\w.]{1,300}) of type").search(rest)
         path = inside[1] if inside and is_patch else path
-        if converted := compiled(r"cannot convert (\w{1,20}) to (\w{1,20})").search(rest):
+        converted = compiled(r"cannot convert (\w{1,20}) to (\w{1,20})").search(rest) or compiled(
+            r"cannot unmarshal (\w{1,20}) into Go struct field [\w.]{1,400} of type (\w{1,60})"
+        ).search(rest)
+        if converted:
             return SchemaInvalid(
                 text=text,
                 resource=resource,

@@ -91,6 +91,11 @@ class InvalidYaml(Failure, frozen=True, kw_only=True):
         """Argo CD prints `<nil>` where the parser returned no error."""
         return bool(self.detail) and not self.detail.endswith("<nil>")
 
+    @property
+    def is_syntax(self) -> bool:
+        """Is it not even YAML? The parser names a line; an error of a type begins with `unmarshal errors`."""
+        return compiled(r"(?:^|: )yaml: (?!unmarshal)").search(self.detail) is not None
+
 
 class GenerationTimeout(Failure, frozen=True, kw_only=True):
     """`command` is the tool that timed out; empty if only the call to the repo-server timed out."""

@@ -77,7 +77,7 @@ def validation(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
 
 def _validation(match: re.Match[str], context: Context) -> Failure:
     kind, _, path = group_text(match, "path").partition(".")
-    detail = group_text(match, "detail")
+    detail = group_text(match, "detail").removesuffix("]")  # the end of a list of errors
     field, problem = path, SchemaProblem.OTHER
     if unknown := compiled(r'unknown field "([^"]{1,200})"').search(detail):
         field, problem = f"{path}.{unknown[1]}".lstrip("."), SchemaProblem.UNKNOWN_FIELD

@@ -31,6 +31,7 @@ from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import find_object, is_namespaced, is_unnamed, named_ref, placed
+from whysync.queries.pod_creation import until_created
 from whysync.queries.pod_security import demanded_edits, demanded_fields, forbidden_fields, is_only_unset
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 
@@ -70,7 +71,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{denier(failure)} refuses {_what(case, ref)}{group.others}"
+            verdict=f"{denier(failure)} refuses {_refused(case, ref, failure)}{group.others}"
             + (f": {one_line(failure.reason)}" if failure.reason else ""),
             root=one_line(failure.reason) or None,
             evidence=(
@@ -106,6 +107,12 @@ def _lower_level(failure: AdmissionDenied) -> str:
 def _what(case: Case, ref: Ref) -> str:
     """A message without an object is about one that the sync applies, not about the Application."""
     return "an object of this sync" if is_unnamed(case, ref) else str(ref)
+
+
+def _refused(case: Case, ref: Ref, failure: AdmissionDenied) -> str:
+    """Pod Security accepts every workload, and refuses its Pods."""
+    of_workload = failure.engine is PolicyEngine.POD_SECURITY and ref.kind != "Pod"
+    return f"the Pods of {ref}" if of_workload and not is_unnamed(case, ref) else _what(case, ref)
 
 
 def denier(failure: AdmissionDenied) -> str:
@@ -171,7 +178,7 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
         yield _secured(case, ref, failure.reason)
         yield Fix.run(
             kubectl("label", "namespace", namespace, f"{ENFORCE}={_lower_level(failure)}", "--overwrite"),
-            sync_command,
+            *until_created(case, ref),
             title="Or lower the namespace's Pod Security level",
             risk="applies to every Pod of the namespace; ask its owner first",
         )

@@ -20,6 +20,7 @@ A webhook that answered with a denial is admission-denied.
 
 import re
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
@@ -140,7 +141,7 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
     retried = sync_or_retry(case)
     if failure.reason in (Network.X509, Network.TLS):
         yield _certificate(case, failure, configured)
-        yield _last_resort(case, configured)
+        yield _last_resort(case, failure, configured)
         return
     if failure.reason is Network.BAD_RESPONSE:
         title = "Upgrade the webhook, or roll it back: the API server cannot use its response; then sync"
@@ -158,7 +159,7 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
     )
     events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace),)
     yield Fix.run(show, *(events if namespace else ()), *retried, title=title)
-    yield _last_resort(case, configured)
+    yield _last_resort(case, failure, configured)
 
 
 def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Fix:
@@ -197,13 +198,14 @@ def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, i
     )
 
 
-def _last_resort(case: Case, configured: tuple[Manifest, int] | None) -> Fix:
+def _last_resort(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Fix:
     if configured is not None:
         delete_command = on_object("delete", configured[0].ref)
     else:
-        delete_command = (
-            kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS)) + "   # find and delete it"
-        )
+        columns = "custom-columns=KIND:.kind,NAME:.metadata.name,WEBHOOKS:.webhooks[*].name"
+        listing = kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS), "-o", columns)
+        only = f" | grep -F {quote(failure.webhook)}" if failure.webhook else ""
+        delete_command = with_comment(listing + only, "find and delete it")
     return Fix.run(
         delete_command,
         *sync_or_retry(case),

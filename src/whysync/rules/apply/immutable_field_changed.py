@@ -23,6 +23,7 @@ A webhook or policy that forbids the change reports its own name: that is admiss
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 import msgspec
 
@@ -37,7 +38,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.api.stateful_sets import IMMUTABLE_FIELDS
 from whysync.messages.patterns.apply import ImmutableField
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import app_argument, comment, on_object, sync, with_comment
+from whysync.queries.commands import app_argument, comment, kubectl, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
@@ -49,6 +50,8 @@ from whysync.queries.volume_growth import growth_fix
 
 SELECTOR = "/spec/selector"
 _ORPHANS = "the Pods are adopted only if the selector did not change; otherwise delete the old ones yourself"
+_CLAIMS = "/spec/volumeClaimTemplates"
+_SERVICE_NAME = "/spec/serviceName"
 LABELS = "/spec/template/metadata/labels"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
 HOOK_DELETE_POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
@@ -246,10 +249,10 @@ def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]
             _delete(case, ref, "--cascade=orphan"),
             sync(case),
             title="Recreate only the StatefulSet: its Pods and volumes stay",
-            risk="existing volumes keep their size and class; only new Pods get the new ones"
-            + ("" if _keeps_selector(immutable) else f"; {_ORPHANS}"),
+            risk="; ".join(_left_as_it_is(immutable)),
             destroys=("the StatefulSet object, until the sync recreates it",),
         )
+        return  # to delete its Pods as well only loses more
     cost = deletion_cost(case, ref) or "the object and its dependents"
     if desired is not None and ref.kind not in _NEVER_REPLACED:
         yield Fix.change(
@@ -261,6 +264,7 @@ def _recreate(case: Case, ref: Ref, immutable: tuple[str, ...]) -> Iterator[Fix]
         )
     else:
         yield Fix.run(
+            *_saved_instances(ref),
             _delete(case, ref),
             sync(case),
             title="Recreate it: delete the object, then sync",
@@ -275,6 +279,23 @@ def _delete(case: Case, ref: Ref, *flags: str) -> str:
     guessed = target.namespace and target.namespace != ref.namespace and case.live_of(ref.key) is None
     hint = "the app's destination; the message names no namespace"
     return with_comment(command, hint) if guessed else command
+
+
+def _saved_instances(ref: Ref) -> Iterator[str]:
+    """The name of a CRD is the name of its kind for kubectl."""
+    if ref.kind == "CustomResourceDefinition":
+        save = f"{kubectl('get', ref.name, '-A', '-o', 'yaml')} > {quote(f'{ref.name}.yaml')}"
+        yield with_comment(save, "its objects, to create them again afterwards")
+
+
+def _left_as_it_is(immutable: tuple[str, ...]) -> Iterator[str]:
+    """What the new StatefulSet does not change in the Pods and claims that it adopts."""
+    if not immutable or any(field.startswith(_CLAIMS) for field in immutable):
+        yield "existing claims keep their size and class; only those of new ordinals get the new ones"
+    if not immutable or _SERVICE_NAME in immutable:
+        yield "running Pods keep the host names of the old serviceName until they are restarted"
+    if not _keeps_selector(immutable):
+        yield _ORPHANS
 
 
 def _keeps_selector(immutable: tuple[str, ...]) -> bool:

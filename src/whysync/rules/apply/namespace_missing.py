@@ -55,7 +55,14 @@ def namespace_missing(case: Case) -> Iterator[Finding]:
             evidence=(
                 *group.cited(says="the API server does not find the namespace"),
                 cite(case.application, "/spec/destination/namespace", says="the destination namespace"),
-                *cite_if(case.application, OPTIONS, says="its sync options", when=is_destination),
+                *cite_if(
+                    case.application,
+                    OPTIONS,
+                    says="its sync options"
+                    if case.app.spec.sync_policy.sync_options
+                    else "it has no sync options",
+                    when=is_destination,
+                ),
                 *cite_if(declared, "/metadata/name", says="Git declares it"),
             ),
             fixes=(_corrected(case, namespace, is_destination=is_destination),)

@@ -64,15 +64,25 @@ def api_server_failing(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster"),
-                    with_comment(_WEBHOOKS, "slow ones delay each request"),
+                    *(
+                        (with_comment(_WEBHOOKS, "slow ones delay each request"),)
+                        if failure.reason is Network.TIMEOUT
+                        else ()
+                    ),
                     *sync_or_retry(case),
-                    title=f"{attempts(case)} attempts failed: check API server, etcd and webhooks, then sync",
+                    title=f"{attempts(case)} attempts failed: check {_suspects(failure)}, then sync",
                 )
                 if applied and attempts(case) > CHANCE
                 else Fix.run(
                     sync(case) if applied else refresh(case),
                     with_comment("kubectl get --raw '/readyz?verbose'", "on that cluster, if it recurs"),
-                    title="Try again; if it recurs, check the load of the API server, etcd and webhooks",
+                    title=f"Try again; if it recurs, check {_suspects(failure)}",
                 ),
             ),
         )
+
+
+def _suspects(failure: ApiServerFailing) -> str:
+    """Webhooks delay a request; they do not change the leader of etcd or close a connection."""
+    slow = failure.reason is Network.TIMEOUT
+    return "the load of the API server, etcd and webhooks" if slow else "the API server and etcd"

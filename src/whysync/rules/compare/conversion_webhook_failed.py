@@ -20,18 +20,20 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Network
 from whysync.messages.patterns.admission import ConversionWebhookFailed
-from whysync.queries.commands import comment, kubectl, refresh, with_comment
+from whysync.queries.commands import comment, kubectl, refresh, sync, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
+_REPAIR = "Fix the webhook's Pods or certificate"
 _REPAIRS = {
-    Network.SERVICE_MISSING: "Reinstall the operator that provides the Service, then refresh",
-    Network.NO_ENDPOINTS: "Get the Pods of the webhook running, then refresh",
-    Network.X509: "Correct the caBundle of the CRD or the webhook's certificate, then refresh",
+    Network.SERVICE_MISSING: "Reinstall the operator that provides the Service",
+    Network.NO_ENDPOINTS: "Get the Pods of the webhook running",
+    Network.X509: "Correct the caBundle of the CRD or the webhook's certificate",
 }
 NO_CONVERSION = '{"spec":{"conversion":{"strategy":"None","webhook":null}}}'
 
@@ -77,13 +79,14 @@ def _conversion(crd: Manifest | None) -> Iterator[Evidence]:
 
 
 def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[Fix]:
-    again = refresh(case)
+    failed = case.operation is not None and case.operation.phase in FAILED_PHASES
+    again = sync(case) if failed else refresh(case)
     kind = f"{failure.kind}.{failure.group}".lower() if failure.kind else ""
     yield Fix.run(
         *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
         *((with_comment(kubectl("get", kind, "-A"), "fails until the webhook works"),) if kind else ()),
         again,
-        title=_REPAIRS.get(failure.reason, "Fix the webhook's Pods or certificate, then refresh"),
+        title=f"{_REPAIRS.get(failure.reason, _REPAIR)}, then {'sync' if failed else 'refresh'}",
     )
     yield Fix.run(
         *_without_conversion(failure, crd),

@@ -39,12 +39,13 @@ def manifest_yaml_invalid(case: Case) -> Iterator[Finding]:
         folder = folder_of(group.message, source)
         error = one_line(failure.detail) if failure.has_reason else "Argo CD prints no reason"
         what = failure.file or _output(case, source, folder)
+        expected = "valid YAML" if failure.is_syntax else "a valid Kubernetes object"
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{what} is not a valid Kubernetes object: {error}",
+            verdict=f"{what} is not {expected}: {error}",
             root=one_line(failure.detail) if failure.has_reason else None,
             evidence=(*group.cited(says="error of the parser"), *_where(case, source, folder)),
             fixes=(_fix(case, failure, source, folder), *revert_commit(case, source)),

@@ -25,7 +25,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.failure import Network
 from whysync.messages.patterns.git import RepoUnreachable
-from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, with_comment
+from whysync.queries.commands import app_argument, argocd_namespace, comment, hard_refresh, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import (
@@ -137,6 +137,17 @@ def _fixes(
         f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo NEW_URL",
         "if it was renamed or moved",
     )
+    if reason is Network.RATE_LIMITED:
+        yield Fix.run(
+            with_comment(
+                "argocd repo list", "an entry with a credential? Hosts limit anonymous requests more"
+            ),
+            comment("poll less: a webhook of the repository to /api/webhook, and a longer"),
+            comment("timeout.reconciliation in argocd-cm (read when Argo CD's Pods start)"),
+            with_comment(hard_refresh(case), "when the limit has been reset"),
+            title=f"{_TITLES[reason]}, then hard refresh",
+        )
+        return
     yield Fix.run(
         same,
         network,

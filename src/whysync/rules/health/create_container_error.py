@@ -141,7 +141,8 @@ def _with_key_fix(case: Case, finding: Finding, missing: DependencyMissing) -> F
                 kubectl("describe", missing.kind.lower(), missing.name, namespace=namespace), "its keys"
             ),
             sync(case),
-            title=f"Add key {missing.key} to {missing.kind} {missing.name} at its source, then sync",
+            title=f"Add key {missing.key} to {missing.kind} {missing.name} at its source, or correct the key"
+            f" that {finding.about} refers to",
         ),
     )
     finding = replace(
