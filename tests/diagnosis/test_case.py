@@ -63,6 +63,26 @@ def test_an_object_without_a_namespace_lies_in_the_destination() -> None:
     assert case.live_of(key._replace(name="other")) is None
 
 
+def test_a_manifest_without_a_row_belongs_to_the_row_of_its_name() -> None:
+    declared, live = config_map(desired=True), config_map()
+    elsewhere = row("ConfigMap", "settings", "OutOfSync", namespace="web")
+    case = case_of(application(status={"resources": [elsewhere]}), declared, live)
+    key = Key("", "ConfigMap", "web", "settings")
+    assert case.desired_of(key) is case.desired[0]
+    found = case.live_of(key)
+    assert found is not None
+    assert found.ref.namespace == "shop"
+
+
+def test_a_manifest_belongs_to_no_row_if_it_has_its_own_or_there_are_two() -> None:
+    rows = [row("ConfigMap", "settings", namespace=namespace) for namespace in ("web", "shop")]
+    case = case_of(application(status={"resources": [*rows]}), config_map(desired=True), config_map())
+    assert case.desired_of(Key("", "ConfigMap", "web", "settings")) is None
+    rows = [row("ConfigMap", "settings", namespace=namespace) for namespace in ("web", "api")]
+    case = case_of(application(status={"resources": [*rows]}), config_map(desired=True), config_map())
+    assert case.desired_of(Key("", "ConfigMap", "web", "settings")) is None
+
+
 @pytest.mark.parametrize(
     ("left", "right", "same"),
     [

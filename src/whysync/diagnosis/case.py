@@ -6,6 +6,7 @@ same facts always give the same results.
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -279,13 +280,38 @@ class Case:
             namespaces = (self.destination_namespace, "")
             candidates = (by_key.get(key._replace(namespace=namespace)) for namespace in namespaces)
             copies = next(filter(None, candidates), ())
+        if not copies and key in self._manifests_elsewhere:
+            copies = by_key.get(self._manifests_elsewhere[key].key, ())
         return copies[0] if copies else None
 
     def desired_of(self, key: Key) -> Manifest | None:
         desired = self.desired_by_key.get(key) or self.desired_by_key.get(key._replace(namespace=""))
         if desired is None and not key.namespace:
             desired = self.desired_by_key.get(key._replace(namespace=self.destination_namespace))
-        return desired
+        return desired or self._manifests_elsewhere.get(key)
+
+    @cached_property
+    def _manifests_elsewhere(self) -> dict[Key, Manifest]:
+        """The manifest of a row that none has, if one of the same kind and name lacks a row.
+
+        Every manifest of the app has a row, so the two belong together: facts that were copied together can
+        give different namespaces for one resource.
+        """
+        without_row: dict[Key, list[Manifest]] = {}
+        for manifest in self.desired:
+            if manifest.ref.namespace and manifest.key not in self.rows:
+                without_row.setdefault(manifest.key._replace(namespace=""), []).append(manifest)
+        if not without_row:
+            return {}
+        known = (self.desired_by_key, self.index.live_by_key)
+        unknown = [key for key in self.rows if key.namespace and not any(key in objects for objects in known)]
+        names = Counter(key._replace(namespace="") for key in unknown)
+        candidates = {key: without_row.get(key._replace(namespace=""), []) for key in unknown}
+        return {
+            key: found[0]
+            for key, found in candidates.items()
+            if len(found) == 1 and names[key._replace(namespace="")] == 1
+        }
 
     def as_in_row(self, ref: Ref) -> Ref:
         """The ref as in the app's resources: sync results set the destination's namespace on cluster-scoped
