@@ -6,8 +6,9 @@ namespace, or is configured not to write a status (Sealed Secrets with status up
 forever. The app never becomes Healthy, although nothing is broken.
 
 ## How whysync knows
-The row is Progressing long after the sync, and the live object has no status. Objects that were created from
-it, such as the Secret of a SealedSecret, show that its controller works nevertheless.
+The row is Progressing long after the sync, and the live object has no status. Without the live object: the
+message of the row is the one that Argo CD's check has for an object without a status. Objects that were
+created from it, such as the Secret of a SealedSecret, show that its controller works nevertheless.
 
 ## Fix
 Let the controller run and write the status. If there will never be one: a custom health check in `argocd-cm`,
@@ -21,10 +22,12 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.health.assess import health_of
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import Object, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import lacks_status
@@ -36,6 +39,8 @@ _STATUS_SETTINGS = {
         "# --update-status of the controller must not be false (chart sealed-secrets: updateStatus: true)",
     ),
 }
+_OTHER_VERSION = "its controller is most likely older or newer than the check"
+_SUMMARIES = ("conditions", "health", "phase", "state", "status")
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
 
 
@@ -48,11 +53,11 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
         if health_of_row(case, row)[0] != "Progressing":
             continue
         live = case.live_of(row.key)
-        if live is None and not is_builtin(row.ref) and lacks_status(health_of_row(case, row)[1]):
+        if live is None and not is_builtin(row.ref) and _says_no_status(row, health_of_row(case, row)[1]):
             yield _without_object(case, row)
         if live is None or live.meta.get("deletionTimestamp"):
             continue  # an object is Progressing while it is being deleted
-        if is_builtin(row.ref) or live.body.get("status"):
+        if is_builtin(row.ref) or (live.status and not _is_unread(case, live)):
             continue
         owned = case.owned_by(row.ref)
         declared = case.desired_of(row.key)
@@ -62,11 +67,12 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.HIGH if owned else Confidence.MEDIUM,
-            verdict=f"{row.ref} is Progressing because it has no status; {_why(row.ref, owned)}",
+            verdict=f"{row.ref} is Progressing because {_lack(live)}; "
+            + (_OTHER_VERSION if live.status else _why(row.ref, owned)),
             root=f"the controller of {row.ref.kind} writes no status" if owned else None,
             evidence=(
                 case.cited_row(row, says="Argo CD waits for it"),
-                cite(live, "/status", says="empty"),
+                cite(live, "/status", says="without a condition or phase" if live.status else "empty"),
                 *(
                     cite(manifest, "/metadata/ownerReferences", says="created from it")
                     for manifest in owned[:2]
@@ -107,6 +113,33 @@ def _status_writer(ref: Ref, *, works: bool) -> Fix:
         comment("look for a setting of the controller that turns status updates off"),
         title="Let the controller of this kind write the status",
     )
+
+
+def _is_unread(case: Case, live: Manifest) -> bool:
+    """Does the check find nothing that it reads, in an object that works?
+
+    It then answers as for an object without a status.
+    """
+    works = any(integer(live.status.get(name)) for name in ("availableReplicas", "readyReplicas"))
+    if not works or any(live.status.get(name) for name in _SUMMARIES):
+        return False
+    bare = live.with_body({name: value for name, value in live.body.items() if name != "status"})
+    return case.health_of(live) is not None and case.health_of(live) == case.health_of(bare)
+
+
+def _lack(live: Manifest) -> str:
+    if live.status:
+        return "its status has no condition or phase, which Argo CD's check reads"
+    return "it has no status"
+
+
+def _says_no_status(row: ResourceRow, message: str) -> bool:
+    """Does the check say so, in words or with the message that it has for an object without a status?"""
+    if lacks_status(message):
+        return True
+    bare: Object = {"apiVersion": row.ref.api_version, "kind": row.kind, "metadata": {"name": row.name}}
+    verdict = health_of(bare)
+    return bool(message) and verdict is not None and verdict.message == message
 
 
 def _without_object(case: Case, row: ResourceRow) -> Finding:
