@@ -24,7 +24,7 @@ _OPTIONAL_VALUE: Final = frozenset({"--dry-run", "--cascade", "--validate"})
 """Flags of kubectl that may be given without a value: a value needs `=`. The help does not show it."""
 _COBRA_FLAG = re.compile(
     r"^ {2,6}(?:(?P<short>-\w), )?(?P<long>--[\w-]+)(?P<optional>\[=\S*\]|)"
-    r"(?: (?P<type>[A-Za-z0-9]+))?(?: {2,}|$)"
+    r"(?: (?P<type>[A-Za-z0-9][\w=.-]*))?(?: {2,}|$)"
 )
 _KUBECTL_FLAG = re.compile(r"^    (?:(?P<short>-\w), )?(?P<long>--[\w-]+)=(?P<default>.*):$")
 _SUBCOMMAND = re.compile(r"^  ([a-z][\w-]*) {1,}\S")
