@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
@@ -33,6 +34,7 @@ from whysync.queries.pod_security import ENFORCE, is_stricter, newly_refused
 from whysync.queries.sync_options import has_option
 
 _MAX_TEXT: Final = 240
+_TEMPORARY_FILE: Final = re.compile(r'error when \w{1,20} "/dev/shm/\d{1,20}": ')
 
 
 class RankedReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,7 +138,9 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
     else:
         yield RankedReason(
             kind=ReasonKind.MODEL_DIFFERS,
-            text=f"it fails in the simulation, unlike the last sync: {shortened(_why(world) or message)}",
+            text="a simulated sync fails where the last one succeeded, probably because objects in the facts"
+            " are not complete:"
+            f" {shortened(_without_file(_why(world) or message))}",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),
@@ -206,6 +210,11 @@ def _why(world: SimulatedCase) -> str:
         if dig(row, "status") == "SyncFailed" or dig(row, "hookPhase") in ("Failed", "Error"):
             return f"{text(dig(row, 'kind'))} {text(dig(row, 'name'))}: {text(dig(row, 'message'))}"
     return ""
+
+
+def _without_file(message: str) -> str:
+    """Without kubectl's temporary file, which exists only during the simulation."""
+    return _TEMPORARY_FILE.sub("", message)
 
 
 def _failed_refs(world: SimulatedCase) -> tuple[Ref, ...]:
