@@ -35,7 +35,8 @@ def invalid_object(_match: re.Match[str], context: Context) -> ObjectName:
     """The object of `Deployment.apps "x" is invalid: …`; older API servers write the plural there."""
     match = compiled(_KIND + " is invalid").search(context.text[:4000])
     if match is None:
-        return NO_OBJECT_NAME
+        nameless = compiled(r"\bThe (?P<kind>[A-Z]\w{1,62}) is invalid").search(context.text[:4000])
+        return ObjectName(kind=nameless["kind"]) if nameless else NO_OBJECT_NAME
     kind, group, name = group_text(match, "kind"), group_text(match, "group"), group_text(match, "name")
     if kind[:1].islower():
         return ObjectName(resource=kind, group=group, name=name)

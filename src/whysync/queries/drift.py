@@ -14,6 +14,7 @@ from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing, Object
 from whysync.kubernetes.api.manifest import Manifest
@@ -21,6 +22,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import argocd_namespace, kubectl, on_object, sync, with_comment
 
+_LONGEST_NAMES = 70
 _TTL = ("/spec/ttlSecondsAfterFinished", "/spec/ttlStrategy", "/spec/ttlSecondsAfterFinish")
 COMPARE_OPTIONS_POINTER = "/metadata/annotations/argocd.argoproj.io~1compare-options"
 _TRACK_BY_ANNOTATION = '{"data":{"application.resourceTrackingMethod":"annotation"}}'
@@ -95,8 +97,10 @@ def both_sides(drifts: Iterable[Drift]) -> tuple[Evidence, ...]:
 
 
 def field_names(drifts: Iterable[Drift]) -> str:
-    """`replicas, image`: the fields' own names, each once."""
-    return ", ".join(dict.fromkeys(drift.last_key for drift in drifts))
+    """`replicas, image`: the fields' own names, each once; long ones up to the first."""
+    names = list(dict.fromkeys(drift.last_key for drift in drifts))
+    joined = ", ".join(names)
+    return joined if len(joined) <= _LONGEST_NAMES else listed(names, 1)
 
 
 def live_values(drifts: Iterable[Drift]) -> Iterator[Edit]:

@@ -106,6 +106,8 @@ class HealthScriptError(Failure, frozen=True, kw_only=True):
             return ScriptProblem.NOT_A_FUNCTION
         if compiled(r"attempt to compare|cannot perform \w{1,20} operation").search(self.detail):
             return ScriptProblem.NIL if "nil" in self.detail else ScriptProblem.OTHER
+        if "__len undefined" in self.detail:
+            return ScriptProblem.NIL
         if "output from Lua" in self.detail or "invalid health status" in self.detail:
             return ScriptProblem.RESULT
         return ScriptProblem.OTHER

@@ -208,7 +208,14 @@ def host_key(match: re.Match[str], context: Context) -> Failure:
     reason = distrust_of(match[0])
     if reason is Distrust.OTHER:
         reason = Distrust.HOST_KEY_UNKNOWN
-    return TlsUntrusted(text=context.text, host=host, reason=reason, peer=Peer.REPOSITORY)
+    hidden = "<" in host  # a placeholder of the person who copied the message
+    return TlsUntrusted(
+        text=context.text,
+        host="" if hidden else host,
+        host_is_hidden=hidden,
+        reason=reason,
+        peer=Peer.REPOSITORY,
+    )
 
 
 def certificate(match: re.Match[str], context: Context) -> Failure:

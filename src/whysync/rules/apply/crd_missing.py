@@ -21,8 +21,9 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.sentences import listed
-from whysync.diagnosis.symptom import SymptomId
+from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
@@ -57,7 +58,7 @@ def crd_missing(case: Case) -> Iterator[Finding]:
         fixes = tuple(_fixes(case, ref, kind, api_group, definition))
         yield Finding(
             about=ref,
-            explains=_with_group_only_symptoms(group, groups),
+            explains=(*_with_group_only_symptoms(group, groups), *_of_logging_workload(case, group)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(_kind_text(kind, api_group), definition),
@@ -83,6 +84,14 @@ def _with_group_only_symptoms(
         other for other in groups if not other.failure.kind and other.failure.group == group.failure.group
     )
     return tuple(dict.fromkeys((*group.explains, *(id for other in without_kind for id in other.explains))))
+
+
+def _of_logging_workload(case: Case, group: FailureGroup[KindNotServed]) -> tuple[SymptomId, ...]:
+    """The health of an operator that logs the error: it cannot start without the kind."""
+    if any(id.kind is not SymptomKind.LOG for id in group.explains):
+        return ()
+    refs = dict.fromkeys(ref for ref in group.resources if ref.kind in _WORKLOADS)
+    return tuple(id for ref in refs for id in symptoms_about(case, ref) if id not in group.explains)
 
 
 def _kind_text(kind: str, api_group: str) -> str:

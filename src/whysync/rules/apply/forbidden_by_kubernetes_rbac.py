@@ -30,7 +30,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.attempts import sync_or_retry
-from whysync.queries.commands import comment, kubectl, refresh, sync, with_comment
+from whysync.queries.commands import argocd_namespace, comment, kubectl, refresh, restart, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import (
     ROLE_NAME,
@@ -41,6 +41,7 @@ from whysync.queries.rbac import (
     service_account,
 )
 
+_NODE = "system:node:"
 LISTING = ("list", "watch", "deletecollection")
 CONTROLLERS = ("argocd-application-controller", "openshift-gitops-argocd-application-controller")
 
@@ -125,6 +126,9 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     if is_account_of_app(group):
         yield _in_source(case, group)
         return
+    if failure.user.startswith(_NODE):
+        yield _own_identity(case)
+        return
     yield Fix.new(
         role_and_binding(case, group),
         title=f"Permit {_user(failure)} to manage this kind"
@@ -132,6 +136,20 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         else f"Permit exactly this for {_user(failure)}",
         risk="it covers only what was refused: the next kind may be refused too; apply it in the destination"
         " cluster, with an account that may grant permissions",
+    )
+
+
+def _own_identity(case: Case) -> Fix:
+    """A node may do only what its Pods need: Argo CD must not work with the node's identity."""
+    return Fix.run(
+        with_comment("argocd cluster list", "the cluster whose credential is that of a node"),
+        kubectl("get", "serviceaccounts", "-o", "yaml", namespace=argocd_namespace(case))
+        + " | grep -n -e 'name: argocd' -e role-arn",
+        comment("give Argo CD's service accounts an identity (a cloud role, a token of argocd-manager), and"),
+        comment("map that identity to permissions in the destination cluster; then restart the components"),
+        restart(case, "deployment/argocd-server", "statefulset/argocd-application-controller"),
+        title="Give Argo CD its own identity: it calls the cluster with that of a node",
+        risk="do not bind permissions to the node: every Pod on it could use them",
     )
 
 

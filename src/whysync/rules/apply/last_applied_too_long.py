@@ -44,8 +44,8 @@ def last_applied_too_long(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=(
-                f"{object_text(case, ref)}{more} is too large for client-side apply: the last-applied"
-                f" annotation exceeds {group.failure.limit} bytes"
+                f"{object_text(case, ref, group.failure.resource.kind)}{more} is too large for client-side"
+                f" apply: the last-applied annotation exceeds {group.failure.limit} bytes"
             ),
             evidence=group.cited(says="the API server limits the size of all annotations"),
             fixes=tuple(_fixes(case, refs)),

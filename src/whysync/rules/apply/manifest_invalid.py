@@ -40,6 +40,7 @@ from whysync.queries.schema_errors import (
     other_release_text,
 )
 
+_STORED = "/status/storedVersions"
 WORDS = {
     SchemaProblem.UNKNOWN_FIELD: "it is not in the schema",
     SchemaProblem.DUPLICATE_FIELD: "it is set twice",
@@ -110,6 +111,8 @@ def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: 
     what = object_text(case, ref, failure.resource.kind)
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     reason = other_release_text(failure, desired) or WORDS[failure.problem]
+    if failure.pointer.startswith(_STORED):
+        return f"{what}: Git removes version {failure.value}, in which objects are or were stored"
     if failure.problem is SchemaProblem.TYPE and failure.want and failure.value:
         quoted = ": quote it" if failure.want == "string" and failure.value in ("number", "bool") else ""
         return (
@@ -211,9 +214,40 @@ def _rewritten_namespace(case: Case, ref: Ref) -> Fix:
     )
 
 
+def _stored_version(case: Case, ref: Ref, failure: SchemaInvalid) -> Iterator[Fix]:
+    """Git removes a version of a CRD in which objects are still stored, or were once.
+
+    The API server removes nothing from `status.storedVersions`; whoever migrates the objects does.
+    """
+    old = failure.value or "VERSION"
+    show = on_object("get", ref, "-o", "jsonpath={.status.storedVersions}")
+    patch = '{"status":{"storedVersions":["NEW_VERSION"]}}'
+    yield Fix.run(
+        comment(f"in Git: keep {old} in spec.versions, with served: false and storage: false; then"),
+        sync(case),
+        title=f"Keep version {old} in the CRD until its objects are migrated",
+    )
+    yield Fix.run(
+        show,
+        with_comment(
+            f"kubectl get {ref.name} -A -o json | kubectl replace -f -",
+            "stores each object in the new version",
+        ),
+        on_object("patch", ref, "--subresource=status", "--type=merge", "-p", patch),
+        sync(case),
+        title=f"Migrate the objects to the storage version, then remove {old} from status.storedVersions",
+        risk="objects that are still stored in the removed version can no longer be read: patch only after"
+        " every object was replaced; the live CRD must already store the new version",
+    )
+
+
 def _quote_it(failure: SchemaInvalid) -> Iterator[str]:
     """A number or boolean where a string belongs; the message does not name the field."""
-    if failure.problem is SchemaProblem.TYPE and failure.want == "string" and not failure.field:
+    if failure.problem is not SchemaProblem.TYPE or failure.want != "string":
+        return
+    if failure.field:
+        yield comment(f'in {failure.field}: put the value in quotes ("true", "8080"); commit')
+    else:
         yield comment(
             "quote the value; typical places: data and stringData of a Secret, data of a ConfigMap, labels,"
         )
@@ -228,6 +262,9 @@ def _fixes(
         return
     if failure.pointer == "/metadata/namespace":
         yield _rewritten_namespace(case, ref)
+        return
+    if failure.pointer.startswith(_STORED):
+        yield from _stored_version(case, ref, failure)
         return
     unknown = failure.problem is SchemaProblem.UNKNOWN_FIELD
     if unknown and failure.pointer and desired is not None:

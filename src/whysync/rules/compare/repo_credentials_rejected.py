@@ -66,6 +66,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
         url = repository_address(failure.url, source)
         method = failure.method or _method_of(url)
         secret = repository_secret(case, url)
+        references = () if own or failure.is_chart_index else references_in_git(source, url)
         yield Finding(
             about=case.application.ref,
             field=source_pointer(case, own) + "/repoURL" if own else None,
@@ -80,7 +81,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             ),
             fixes=(
                 *_unblock(case, url, secret, source, failure),
-                _fix(case, url, method, secret, _type_flags(failure, own), failure),
+                _fix(case, url, method, secret, _type_flags(failure, own), failure, references),
                 *_correct_url(case, url, own, failure),
             ),
         )
@@ -142,6 +143,7 @@ def _fix(
     secret: Manifest | None,
     type_flags: str,
     failure: RepoAuthFailed,
+    references: tuple[str, ...],
 ) -> Fix:
     anonymous = failure.anonymous
     namespace = argocd_namespace(case)
@@ -164,12 +166,20 @@ def _fix(
     if secret is None and failure.is_forbidden and failure.is_chart_index:
         title = "Or, if it is private: add or renew its credential, then hard refresh"
     return Fix.run(
+        *references,
         with_comment(look, look_for),
         *(() if secret is not None else _if_absent(is_git=not type_flags)),
-        f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert",
+        _add(url, flags),
         hard_refresh(case),
         title=title,
     )
+
+
+def _add(url: str, flags: str) -> str:
+    """For an address without a path, a template: Git reports only the host for which it has no login."""
+    if url.startswith(("https://", "http://")) and "/" not in url.partition("://")[2].rstrip("/"):
+        return f"argocd repocreds add {quote(url.rstrip('/'))}/OWNER {flags} --upsert"
+    return f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert"
 
 
 def _if_absent(*, is_git: bool) -> tuple[str, str]:

@@ -31,6 +31,7 @@ from whysync.queries.sources import (
     changed_since_comparison,
     commits_since_last_sync,
     failing_source,
+    is_commit,
     is_oci,
     is_of_source,
     oci_chart,
@@ -106,6 +107,8 @@ def _tracks_another(failure: RevisionNotFound, source: Source | None) -> bool:
 
 def _fixes(case: Case, failure: RevisionNotFound, source: Source | None) -> Iterator[Fix]:
     """A pinned commit deploys nothing new; auto-sync deploys any other revision immediately."""
+    if _tracks_another(failure, source) and source is not None:
+        yield _refresh_first(case, failure, source)
     pin = tuple(_pin_synced_commit(case, source))
     other = _fix(case, failure, source)
     yield from (*pin, other) if case.is_automated else (other, *pin)
@@ -117,6 +120,23 @@ def _fixes(case: Case, failure: RevisionNotFound, source: Source | None) -> Iter
             title="If the app was only for that branch: delete it with its resources",
             destroys=("the Application and everything that it manages",),
         )
+
+
+def _refresh_first(case: Case, failure: RevisionNotFound, source: Source) -> Fix:
+    """The error is about a revision that the Application does not name: an earlier one, or a lost commit."""
+    target = source.target_revision
+    if is_commit(failure.revision):
+        return Fix.run(
+            hard_refresh(case),
+            with_comment(
+                f"git submodule status | grep {failure.revision[:12]}", "in a checkout: or of a submodule?"
+            ),
+            title=f"Hard refresh: Argo CD resolves {target} again (a force push may have removed the commit)",
+        )
+    return Fix.run(
+        hard_refresh(case),
+        title=f"Hard refresh: the Application now follows {target}, the error is about {failure.revision}",
+    )
 
 
 def _risk_of_other(case: Case) -> str:

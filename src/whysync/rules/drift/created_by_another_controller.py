@@ -23,15 +23,16 @@ tracking prevents the problem for all objects.
 If Argo CD applied the object, it was removed from Git and has not been pruned.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing
 from whysync.queries.commands import argocd_namespace, comment, kubectl, on_object, with_comment
-from whysync.queries.creators import creator_of
+from whysync.queries.creators import Creator, creator_of
 from whysync.queries.drift import annotation_tracking
 
 _ONLY_BY_CONTROLLERS = frozenset({
@@ -45,54 +46,63 @@ _ONLY_BY_CONTROLLERS = frozenset({
     ("reports.kyverno.io", "EphemeralReport"), ("reports.kyverno.io", "ClusterEphemeralReport"),
 })  # fmt: skip
 """Excluded by the default `resource.exclusions` of Argo CD 3."""
+_MOST = 10
 NO_PRUNE = "argocd.argoproj.io/sync-options=Prune=false"
 IGNORE = "argocd.argoproj.io/compare-options=IgnoreExtraneous"
 
 
 @rule(cause="extraneous", since="0.1")
 def created_by_another_controller(case: Case) -> Iterator[Finding]:
+    groups: dict[tuple[str, bool, bool], list[tuple[ResourceRow, Creator]]] = {}
     for row in case.app.status.resources:
-        symptom = SymptomId.extra(row.key)
-        if symptom not in case.symptom_ids:
-            continue
-        creator = creator_of(case, row)
-        if creator is None:
-            continue
-        mark = _tracking_mark(case, row)
-        by_label = case.may_track_by_label and (
-            case.argocd.tracking_method != "annotation" or mark == case.argocd.instance_label_pointer
-        )
-        yield Finding(
-            about=row.ref,
-            explains=(symptom,),
-            confidence=Confidence.HIGH if creator.certain else Confidence.MEDIUM,
-            verdict=f"{row.ref} was never in Git: {creator.reason}"
-            if creator.certain
-            else f"{row.ref} was most likely never in Git: {creator.reason}; or it was removed from Git and"
-            " has not been pruned",
-            evidence=(
-                case.cited_row(row, says="requires pruning"),
-                *creator.evidence,
-                *_tracking_evidence(case, row, "" if creator.cites(mark) else mark),
+        creator = creator_of(case, row) if SymptomId.extra(row.key) in case.symptom_ids else None
+        if creator is not None:
+            excluded = (row.group, row.kind) in _ONLY_BY_CONTROLLERS
+            groups.setdefault((creator.reason, creator.certain, excluded), []).append((row, creator))
+    for created in groups.values():
+        yield _finding(case, created)
+
+
+def _finding(case: Case, created: Sequence[tuple[ResourceRow, Creator]]) -> Finding:
+    """One finding for all objects that were created for the same reason."""
+    (first, creator), rows = created[0], [row for row, _ in created]
+    mark = _tracking_mark(case, first)
+    by_label = case.may_track_by_label and (
+        case.argocd.tracking_method != "annotation" or mark == case.argocd.instance_label_pointer
+    )
+    names, several = listed(row.ref for row in rows), len(rows) > 1
+    was, it, has = ("were", "they", "have") if several else ("was", "it", "has")
+    reason = f"for each of them, {creator.reason}" if several else creator.reason
+    return Finding(
+        about=first.ref,
+        explains=tuple(SymptomId.extra(row.key) for row in rows),
+        confidence=Confidence.HIGH if creator.certain else Confidence.MEDIUM,
+        verdict=f"{names} {was} never in Git: {reason}"
+        if creator.certain
+        else f"{names} {was} most likely never in Git: {reason}; or {it} {was} removed from Git and"
+        f" {has} not been pruned",
+        evidence=(
+            case.cited_row(first, says="requires pruning"),
+            *creator.evidence,
+            *_tracking_evidence(case, first, "" if creator.cites(mark) else mark),
+            *(case.cited_row(row, says="requires pruning too") for row in rows[1:4]),
+        ),
+        fixes=(
+            *_exclude_kind(case, first),
+            Fix.run(
+                *(on_object("annotate", row.ref, NO_PRUNE, IGNORE) for row in rows[:_MOST]),
+                title=f"Exclude {'them' if several else 'it'} from pruning and from the sync status,"
+                f" best set by {'their' if several else 'its'} creator",
+                risk=f"{'their' if several else 'its'} health still counts; the creator may remove the"
+                " annotations",
             ),
-            fixes=(
-                *_exclude_kind(case, row),
-                Fix.run(
-                    on_object("annotate", row.ref, NO_PRUNE, IGNORE),
-                    title="Exclude it from pruning and from the sync status, best set by its creator",
-                    risk="its health still counts; its creator may remove the annotations",
-                ),
-                *(
-                    (
-                        annotation_tracking(
-                            case, title="Track by annotation: Argo CD then ignores copied labels"
-                        ),
-                    )
-                    if by_label
-                    else ()
-                ),
+            *(
+                (annotation_tracking(case, title="Track by annotation: Argo CD then ignores copied labels"),)
+                if by_label
+                else ()
             ),
-        )
+        ),
+    )
 
 
 def _tracking_mark(case: Case, row: ResourceRow) -> str:

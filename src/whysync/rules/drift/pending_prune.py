@@ -32,6 +32,7 @@ from whysync.queries.commands import on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking
+from whysync.queries.generated_names import renamed_by_rendering
 from whysync.queries.sync_options import has_option
 
 
@@ -39,7 +40,12 @@ from whysync.queries.sync_options import has_option
 def pending_prune(case: Case) -> Iterator[Finding]:
     if case.app.status.sync.status == "Unknown":
         return  # nothing was rendered, so every resource seems to require pruning
-    rows = [(i, row) for i, row in enumerate(case.app.status.resources) if _is_extra(case, row)]
+    renamed = {row.key for _, earlier in renamed_by_rendering(case) for row in earlier}
+    rows = [
+        (i, row)
+        for i, row in enumerate(case.app.status.resources)
+        if _is_extra(case, row) and row.key not in renamed  # generated_name_changes reports these
+    ]
     if not rows or case.failures(AutosyncWipeRefused):
         return  # an empty source is the cause
     names = listed(row.ref for _, row in rows)
