@@ -29,6 +29,8 @@ class Kustomization:
         self.path = path
         self.resources: list[str] = []
         self.patches: set[str] = set()
+        self.targeted: set[str] = set()
+        """Patches with a `target`: their own kind and name have no meaning."""
         self.generated: set[tuple[str, str]] = set()
         self.is_open = any(body.get(key) for key in _GENERATORS)
         """Does it use anything that is not in the files, such as charts or other repositories?"""
@@ -37,6 +39,13 @@ class Kustomization:
                 self._resource(text(entry))
         for key in _PATCHES:
             self.patches.update(self._paths_in(body.get(key)))
+        with_target = [
+            patch
+            for key in ("patches", "patchesJson6902")
+            for patch in items(body.get(key))
+            if fields(fields(patch).get("target"))
+        ]
+        self.targeted.update(self._paths_in([*with_target]))
         for key, kind in _GENERATED.items():
             for entry in items(body.get(key)):
                 self.generated.add((kind, text(fields(entry).get("name"))))

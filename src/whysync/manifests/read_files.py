@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from whysync.errors import NotFound, TooLarge
 from whysync.files import read_file
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.yaml import Broken, Document, Invalid, documents
 from whysync.kubernetes.api.yaml.load import decoded
 from whysync.manifests.configuration import Configuration
+from whysync.manifests.encrypted import encryption_of, has_vault_values, is_encrypted, is_sops, without_sops
 from whysync.manifests.files import File, Item, Note, Part, unfolded
 from whysync.manifests.kustomizations import NAMES, Kustomization
 from whysync.manifests.schemas.custom import Definitions
@@ -28,7 +31,14 @@ _HEAD: Final = 1 << 16
 MOST_FILES: Final = 200_000
 _OBJECT: Final = re.compile(r"""(?:^(?:- )?|[{,])\s*["']?(?:apiVersion|kind)["']?\s*:""", re.MULTILINE)
 _TEMPLATE: Final = ("{{", "{%", "<%", "((", "#@")
-_PLACEHOLDER: Final = re.compile(r"\{[A-Z][A-Z0-9_]{2,}\}")
+_PLACEHOLDER: Final = re.compile(r"(?<!\$)\{[A-Z][A-Z0-9_]{2,}\}")
+_NEARBY: Final = re.compile(
+    r"<[A-Z][A-Z0-9_-]{1,}>|##\w[\w.-]*##|@@\w[\w.-]*@@|%%\w[\w.-]*%%|__[A-Z][A-Z0-9_]*__|\$\{\w[^}\n]*\}"
+)
+"""Placeholders that also occur in valid files: they explain an error only on a line next to it."""
+_LINES_BEFORE: Final = 3
+_HASHES: Final = re.compile(r":[ \t]+[\"']?##\w[\w.-]*##[ \t]*$", re.MULTILINE)
+"""A placeholder that YAML takes for a comment."""
 _LOCAL: Final = ("config.kubernetes.io/local-config", "config.kubernetes.io/function")
 """Objects that tools read and that are not applied."""
 _DEFINITION: Final = "CustomResourceDefinition"
@@ -39,9 +49,28 @@ class Reader:
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
-        self.notes: list[Note] = []
         self.charts: set[str] = set()
+        self._notes: list[Note] = []
+        self._templates: dict[str, list[str]] = {}
+        self._encrypted: dict[str, str] = {}
         self._seen: set[str] = set()
+
+    @property
+    def notes(self) -> list[Note]:
+        """What was not read: templates by folder, and all encrypted files in one note."""
+        notes = list(self._notes)
+        for folder, names in self._templates.items():
+            if len(names) == 1:
+                notes.append(Note(path=_joined(folder, names[0]), why="a template, not YAML: not read"))
+            else:
+                notes.append(Note(path=folder or ".", why=f"{len(names)} templates, not YAML: not read"))
+        if self._encrypted:
+            count = len(self._encrypted)
+            programs = ", ".join(sorted(set(self._encrypted.values())))
+            files = f"{count} file{'s' if count > 1 else ''}"
+            why = f"{files} encrypted with {programs}: only what is readable is checked"
+            notes.append(Note(path="", why=why))
+        return notes
 
     def files(self, paths: Iterable[str]) -> list[File]:
         files: list[File] = []
@@ -79,7 +108,7 @@ class Reader:
                 if full.is_symlink() or name.startswith(".") or self.configuration.excludes(file_name):
                     continue  # links may lead outside
                 if not full.is_file():
-                    self.notes.append(Note(path=file_name, why="not a regular file: not read"))
+                    self._notes.append(Note(path=file_name, why="not a regular file: not read"))
                     continue
                 if len(self._seen) >= MOST_FILES:
                     raise TooLarge(
@@ -99,15 +128,18 @@ class Reader:
         try:
             if full.stat().st_size > LARGEST:
                 why = f"larger than {LARGEST >> 20} MiB"
-                self.notes.append(Note(path=name, why=why, matters=True))
+                self._notes.append(Note(path=name, why=why, matters=True))
                 return File(name, "", [], [])
             data = read_file(full, most=LARGEST)
         except OSError as problem:
-            self.notes.append(Note(path=name, why=f"cannot be read: {problem.strerror}", matters=True))
+            self._notes.append(Note(path=name, why=f"cannot be read: {problem.strerror}", matters=True))
             return File(name, "", [], [])
         return self.read(name, data, is_named=is_named)
 
     def read(self, name: str, data: bytes, *, is_named: bool = False) -> File:
+        if program := encryption_of(data):
+            self._encrypted[name] = program
+            return File(name, "", [], [])
         try:
             content = decoded(data)
         except Invalid as problem:
@@ -126,12 +158,30 @@ class Reader:
         for document in documents(content):
             if isinstance(document, Broken):
                 broken.append(document)
+            elif is_sops(document.body):
+                self._encrypted[name] = "SOPS"
+                manifests.append(msgspec.structs.replace(document, body=without_sops(fields(document.body))))
             else:
                 manifests.append(document)
-        if broken and (any(mark in content for mark in _TEMPLATE) or _PLACEHOLDER.search(content)):
-            self.notes.append(Note(path=name, why="a template, not YAML: not read"))
+        if has_vault_values(content):
+            self._encrypted[name] = "Ansible Vault"
+        if _HASHES.search(content) or (broken and _is_template(content, broken)):
+            folder, _, base_name = name.rpartition("/")
+            self._templates.setdefault(folder, []).append(base_name)
+            manifests = [] if _HASHES.search(content) else manifests
             broken = []
         return File(name, content, manifests, broken)
+
+
+def _is_template(content: str, broken: Iterable[Broken]) -> bool:
+    """Is it no YAML because of placeholders or instructions that another program replaces?"""
+    if any(mark in content for mark in _TEMPLATE) or _PLACEHOLDER.search(content):
+        return True
+    lines = content.split("\n")
+    return all(
+        any(map(_NEARBY.search, lines[max(0, error.line - 1 - _LINES_BEFORE) : error.line + 1]))
+        for error in broken
+    )
 
 
 def _shown(argument: str) -> str:
@@ -160,6 +210,7 @@ def tree_of(
             tree.kustomizations[file.folder] = Kustomization(file.folder, body, file.path)
     patches = {path for kustomization in tree.kustomizations.values() for path in kustomization.patches}
     paths = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
+    targeted = {path for kustomization in tree.kustomizations.values() for path in kustomization.targeted}
     values = {_joined(folder, name) for folder in charts for name in ("Chart.yaml", "values.yaml")}
     crds = list(definitions)
     for file in files:
@@ -169,11 +220,13 @@ def tree_of(
             Item(body, file, number, inside)
             for number, document in enumerate(file.documents)
             for inside, body in unfolded(document.body)
-            if not any(mark in fields(fields(body.get("metadata")).get("annotations")) for mark in _LOCAL)
+            if not _is_local(body) and not _is_unreadable(body)
         ]
         if not objects:
             continue
         file.part = _part(file, patches, paths, tree)
+        if file.part is Part.PATCH and file.path in targeted:
+            continue  # Kustomize ignores its kind and name
         crds += [obj.body for obj in objects if obj.body.get("kind") == _DEFINITION]
         for item in objects:
             item.kustomized = file.path in paths
@@ -183,6 +236,17 @@ def tree_of(
         if file.unread is not None and _is_deployed(file, tree, charts):
             file.broken.append(file.unread)
     return tree
+
+
+def _is_local(body: Object) -> bool:
+    annotations = fields(fields(body.get("metadata")).get("annotations"))
+    return any(mark in annotations for mark in _LOCAL)
+
+
+def _is_unreadable(body: Object) -> bool:
+    """Are even its kind or name encrypted?"""
+    name = fields(body.get("metadata")).get("name")
+    return any(is_encrypted(value or "") for value in (body.get("apiVersion"), body.get("kind"), name))
 
 
 def _is_deployed(file: File, tree: Tree, charts: Iterable[str]) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 
 from whysync.json_tree import Json, Missing
 from whysync.kubernetes.api.pointer import resolve
+from whysync.manifests.encrypted import is_encrypted
 from whysync.manifests.files import Item, Part
 from whysync.manifests.schemas.built_in import built_in_violations, field_violations, is_built_in
 from whysync.manifests.schemas.custom import Definitions, custom_violations
@@ -67,7 +68,7 @@ def _violations_of_patch(item: Item, release: int) -> list[SchemaViolation]:
 
 
 def _is_placeholder(item: Item, violation: SchemaViolation) -> bool:
-    """Is it a placeholder that is replaced before it is applied?"""
+    """Is it a placeholder or an encrypted value, which is replaced before it is applied?"""
     if violation.how is ViolationKind.UNKNOWN:
         return any(mark in violation.pointer for mark in _PLACEHOLDERS)
     value = violation.text.partition("Invalid value: ")[2].partition(":")[0]
@@ -80,7 +81,11 @@ def _is_placeholder(item: Item, violation: SchemaViolation) -> bool:
 
 def _has_placeholder(value: Json | Missing) -> bool:
     if isinstance(value, str):
-        return any(mark in value for mark in _PLACEHOLDERS) or _BRACED.search(value) is not None
+        return (
+            any(mark in value for mark in _PLACEHOLDERS)
+            or _BRACED.search(value) is not None
+            or is_encrypted(value)
+        )
     if isinstance(value, dict):
         return any(_has_placeholder(element) for element in value.values())
     return isinstance(value, list) and any(map(_has_placeholder, value))

@@ -1,7 +1,8 @@
-"""An AppProject that Argo CD rejects.
+"""An AppProject that Argo CD's API rejects.
 
 ## Why
-All Applications of the project get an error with this message.
+A project from Git is applied nevertheless, because only Argo CD's API validates it. Afterwards `argocd proj`
+and the UI fail with this message whenever they change the project.
 
 ## Bad
 ```yaml
@@ -31,7 +32,7 @@ from whysync.manifests.files import Part, finding
 from whysync.manifests.tree import Tree
 
 
-@rule(layer=Layer.ARGOCD, severity=Severity.CRITICAL, cause="project-invalid", since="0.1")
+@rule(layer=Layer.ARGOCD, severity=Severity.WARNING, cause="project-invalid", since="0.1")
 def project_is_invalid(tree: Tree) -> Iterator[Finding]:
     for item in tree.of_kind("AppProject"):
         if item.ref.group != "argoproj.io" or item.file.part is not Part.MANIFESTS:
@@ -39,4 +40,4 @@ def project_is_invalid(tree: Tree) -> Iterator[Finding]:
         project, _ = decode(item.body, AppProject)
         problem = project_problem(project) if project is not None else None
         if problem and "{{" not in problem:
-            yield finding(item, f"Argo CD rejects this project: {problem}", field="/spec")
+            yield finding(item, f"Argo CD's API rejects this project: {problem}", field="/spec")
