@@ -232,7 +232,7 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
         return f"Application {drift.live_value.partition(':')[0]}"
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders a different value each time"
-    if mechanism is Mechanism.SAME_VALUE and drift.only_git and not is_builtin(drift.ref):
+    if mechanism is Mechanism.SAME_VALUE and not is_builtin(drift.ref):
         return "its webhook or controller"  # the API server stores a custom resource as it was sent
     if mechanism in _API_SERVER or mechanism is Mechanism.KEPT:
         return "the API server"

@@ -157,3 +157,21 @@ def _split_image(image: str) -> tuple[str, str]:
     head, slash, last = name.rpartition("/")
     title, _, tag = last.partition(":")
     return f"{head}{slash}{title}", tag or digest
+
+
+_PULL_REMEDIES = {
+    PullProblem.NOT_FOUND: "Set an image that exists, in Git: this one is not in the registry",
+    PullProblem.UNAUTHORIZED: "Add an imagePullSecret that the registry accepts",
+    PullProblem.TOO_MANY_REQUESTS: "Pull with a login or from a mirror: the registry limits pulls",
+    PullProblem.UNREACHABLE: "Make the registry reachable from the nodes (DNS, proxy, firewall)",
+    PullProblem.TLS: "Let the nodes trust the registry's certificate, or renew it",
+    PullProblem.INVALID_NAME: "Correct the image's name in Git: it is not a valid reference",
+    PullProblem.PLATFORM: "Set an image in Git that is built for the nodes' architecture",
+    PullProblem.NEVER_PULLED: "Set imagePullPolicy to IfNotPresent in Git: the node does not have the image",
+}
+
+
+def pull_remedy(reason: PullProblem) -> str:
+    """What lets the node pull the image."""
+    unknown = "Set an image that exists, in Git, or add credentials that the registry accepts"
+    return _PULL_REMEDIES.get(reason, unknown)

@@ -33,15 +33,27 @@ def intended_field(case: Case, ref: Ref, pointer: str) -> str | None:
     if isinstance(value, Missing):
         return None
     names = [field_name for field_name, fits in _fields_at_same_level(case, ref, pointer, value) if fits]
-    candidates = sorted(((_similarity(name, field_name), field_name) for field_name in names), reverse=True)
-    if (
-        not candidates
-        or candidates[0][0] < _NEAR
-        or (len(candidates) > 1 and candidates[0][0] - candidates[1][0] < _APART)
-    ):
+    nearest = _nearest(name, names)
+    if nearest is None:
         return None
-    best = pointers.child(parent, candidates[0][1])
+    best = pointers.child(parent, nearest)
     return best if isinstance(desired.at(best), Missing) else None
+
+
+def similar_field(case: Case, ref: Ref, pointer: str) -> str | None:
+    """The name of a field at the same level that is spelled alike, whatever its type."""
+    name = pointers.split(pointer)[-1]
+    names = [other for other, _ in _fields_at_same_level(case, ref, pointer, None)]
+    return None if name in names else _nearest(name, names)
+
+
+def _nearest(name: str, names: list[str]) -> str | None:
+    """The most similar name; `None` if none is near, or two are about equally near."""
+    candidates = sorted(((_similarity(name, other), other) for other in names), reverse=True)
+    if not candidates or candidates[0][0] < _NEAR:
+        return None
+    is_ambiguous = len(candidates) > 1 and candidates[0][0] - candidates[1][0] < _APART
+    return None if is_ambiguous else candidates[0][1]
 
 
 def _similarity(name: str, other: str) -> float:

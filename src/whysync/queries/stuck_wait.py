@@ -28,7 +28,7 @@ from whysync.queries.commands import (
     terminate,
     with_comment,
 )
-from whysync.queries.images import registry_reason
+from whysync.queries.images import pull_remedy, registry_reason
 from whysync.queries.sidecars import RunningSidecar, fixes_without_sidecar, sidecar_of_finished_job
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import missing_node_label, why_unschedulable
@@ -159,7 +159,7 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                         reason=f"its Pod cannot pull {container.image}"
                         + registry_reason(pull_failures[0].reason, ""),
                         evidence=evidence,
-                        action="Set an image that exists in Git",
+                        action=pull_remedy(pull_failures[0].reason),
                         image=container.image,
                     )
                 return StuckWait(

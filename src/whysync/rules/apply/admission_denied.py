@@ -23,7 +23,7 @@ from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import text
+from whysync.json_tree import Missing, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.admission import AdmissionDenied, PolicyEngine
@@ -125,7 +125,9 @@ def denier(failure: AdmissionDenied) -> str:
 
 def _field(failure: AdmissionDenied, desired: Manifest | None) -> Iterator[Evidence]:
     if failure.pointer and desired is not None:
-        yield cite(desired, failure.pointer, says="the field in Git that the policy rejects")
+        unset = isinstance(desired.at(failure.pointer), Missing)
+        says = "not set in Git, but required" if unset else "the field in Git that the policy rejects"
+        yield cite(desired, failure.pointer, says=says)
 
 
 def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
@@ -189,6 +191,9 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     show = LOOK.get(failure.engine)
     name = failure.policy or failure.webhook
     fields = failure.fields
+    desired = case.desired_of(ref.key)
+    unset = desired is not None and isinstance(desired.at(failure.pointer or "/"), Missing)
+    verb = "set" if unset else "change"
     yield Fix.run(
         *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
         *(
@@ -197,10 +202,10 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
             else find_object(case, ref)
         ),
         comment(
-            f"change {listed(fields)} of {_what(case, ref)} in Git; commit" if fields else _read(failure)
+            f"{verb} {listed(fields)} of {_what(case, ref)} in Git; commit" if fields else _read(failure)
         ),
         sync_command,
-        title=f"Change {listed(fields)} in Git so that {_decider(failure)} accepts it, then sync"
+        title=f"{verb.capitalize()} {listed(fields)} in Git so that {_decider(failure)} accepts it, then sync"
         if fields
         else f"Change in Git what {_decider(failure)} rejects: {one_line(failure.reason)}"
         if failure.reason

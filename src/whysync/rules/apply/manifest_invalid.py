@@ -30,6 +30,7 @@ from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
+from whysync.queries.misspelt_fields import similar_field
 from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
 from whysync.queries.revert import is_reverted_in_git, revert_in_git
 from whysync.queries.schema_errors import (
@@ -110,9 +111,13 @@ def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: 
     failure = group.failure
     what = object_text(case, ref, failure.resource.kind)
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
-    reason = other_release_text(failure, desired) or WORDS[failure.problem]
     if failure.pointer.startswith(_STORED):
         return f"{what}: Git removes version {failure.value}, in which objects are or were stored"
+    reason = other_release_text(failure, desired)
+    if not reason and failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
+        similar = similar_field(case, ref, failure.pointer)
+        reason = f"{WORDS[failure.problem]}, probably {similar} is meant" if similar else ""
+    reason = reason or WORDS[failure.problem]
     if failure.problem is SchemaProblem.TYPE and failure.want and failure.value:
         quoted = ": quote it" if failure.want == "string" and failure.value in ("number", "bool") else ""
         return (
@@ -277,13 +282,23 @@ def _fixes(
             Set(pointer=mistyped.pointer, value=mistyped.value),
             title=f"Write it as {mistyped.expected_text}",
         )
+    else:
+        yield _by_hand(case, ref, failure, desired, mistyped)
+    revert = revert_in_git(case, ref)
+    if revert is not None:
+        yield revert
+
+
+def _by_hand(
+    case: Case, ref: Ref, failure: SchemaInvalid, desired: Manifest | None, mistyped: Mistyped | None
+) -> Fix:
     field = dotted_path(mistyped.pointer) if mistyped else failure.field
     parts = [part for part in field.replace("[", ".").split(".") if part and "]" not in part]
-    parent = parts[:-1] if unknown else parts
+    parent = parts[:-1] if failure.problem is SchemaProblem.UNKNOWN_FIELD else parts
     kind = failure.resource.kind if is_unnamed(case, ref) else ref.kind
     path = ".".join((kind.lower(), *parent))
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
-    yield Fix.run(
+    return Fix.run(
         *find_object(case, ref),
         *((_explain(path, version),) if kind else ()),
         *_quote_it(failure),
@@ -292,6 +307,3 @@ def _fixes(
         if is_unnamed(case, ref)
         else f"Correct {field or 'the field'} of {ref} in Git, then sync",
     )
-    revert = revert_in_git(case, ref)
-    if revert is not None:
-        yield revert

@@ -68,7 +68,8 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     "argocd cluster list   # is it this cluster only?",
                     f"kubectl -n {argocd_namespace(case)} run probe --rm -it --restart=Never"
-                    f" --image=curlimages/curl -- -kI {quote(server) if '://' in server else 'SERVER'}/livez",
+                    " --image=curlimages/curl -- -kI -m 10"
+                    f" {quote(server) if '://' in server else 'SERVER'}/livez",
                     refresh(case),
                     title=f"{_TITLES.get(failure.reason, _TEST)}, then refresh",
                 )

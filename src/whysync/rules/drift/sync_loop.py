@@ -68,7 +68,13 @@ def sync_loop(case: Case) -> Iterator[Finding]:
         verdict=f"Argo CD has synced one commit {loop.times} times in a row"
         f"{_period(loop)}{_who(case, contested)}",
         evidence=(
-            cite(case.application, loop.pointer, says="repeated syncs of one commit"),
+            cite(
+                case.application,
+                loop.pointer,
+                says="the syncs of this commit"
+                if loop.pointer == "/status/history"
+                else "repeated by self-heal",
+            ),
             *(evidence for drift in contested[:3] for evidence in drift.cited()),
         ),
         fixes=tuple(_fixes(case, unexplained)),

@@ -39,6 +39,7 @@ from whysync.queries.images import (
     git_has_another_tag,
     image_pointers,
     image_refusal,
+    pull_remedy,
     registry_answer,
     registry_reason,
     running_tag,
@@ -154,26 +155,12 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
     )
 
 
-_TITLES = {
-    PullProblem.NOT_FOUND: "Set an image that exists, in Git: this one is not in the registry",
-    PullProblem.UNAUTHORIZED: "Add an imagePullSecret that the registry accepts",
-    PullProblem.TOO_MANY_REQUESTS: "Pull with a login or from a mirror: the registry limits pulls",
-    PullProblem.UNREACHABLE: "Make the registry reachable from the nodes (DNS, proxy, firewall)",
-    PullProblem.TLS: "Let the nodes trust the registry's certificate, or renew it",
-    PullProblem.INVALID_NAME: "Correct the image's name in Git: it is not a valid reference",
-    PullProblem.PLATFORM: "Set an image in Git that is built for the nodes' architecture",
-    PullProblem.NEVER_PULLED: "Set imagePullPolicy to IfNotPresent in Git: the node does not have the image",
-}
-
-
 def _fixes(ref: Ref, image: str, reason: PullProblem) -> tuple[Fix, ...]:
     inspect = with_comment(f"docker manifest inspect {quote(image)}", "does it exist, and can you read it?")
     return (
         Fix.run(
             *((inspect,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
-            title=_TITLES.get(
-                reason, "Set an image that exists in Git, or add credentials that the registry accepts"
-            ),
+            title=pull_remedy(reason),
         ),
     )
