@@ -115,7 +115,8 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         condition.type.endswith("Error") and condition.type in message
         for condition in world.case.app.status.conditions
     )
-    before = blocked or (known is not None and known.phase in ("Failed", "Error"))
+    failed = known is not None and known.phase in ("Failed", "Error")
+    before = blocked or failed
     running = known is not None and known.phase == "Running"
     if before and not running and _failure_may_be_over(world):
         yield RankedReason(
@@ -126,7 +127,8 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         )
     elif before or running:
         until = _unfixed_cause(findings)
-        words = f"it fails again until {until}" if until else f"it fails again: {shortened(message)}"
+        fails = "fails again" if running or failed else "would fail"  # a condition blocks it, none was tried
+        words = f"it {fails} until {until}" if until else f"it {fails}: {shortened(message)}"
         yield RankedReason(kind=ReasonKind.SYNC_FAILS, text=words, weight=65, refs=_failed_refs(world))
     elif has_unsynced_revision(world.case) or known is None or _violates_project(world):
         yield RankedReason(

@@ -74,19 +74,25 @@ def _same_mistake(case: Case, pointer: str, miss: RuleMistake) -> Iterator[Edit]
 
 
 def _risk(case: Case, pointer: str) -> str:
-    """A rule that never matched may name a whole part of the object, which it ignores once it matches."""
+    """A sync writes what a rule ignores; a rule that never matched may name a whole part of the object."""
     broad = [
         text(selector)
         for name in ("jsonPointers", "jqPathExpressions")
         for selector in items(case.application.at(f"{pointer}/{name}"))
         if text(selector).replace(".", "/").rstrip("/") in _BROAD
     ]
-    if not broad:
-        return ""
-    return (
-        f"the rule then ignores everything below {', '.join(broad)}, also changes that matter:"
-        " name the fields instead"
-    )
+    risks: list[str] = []
+    if not case.has_sync_option("RespectIgnoreDifferences=true"):
+        risks.append(
+            "only the diff ignores it: a sync still writes Git's value, unless RespectIgnoreDifferences=true"
+            " is set"
+        )
+    if broad:
+        risks.append(
+            f"the rule then ignores everything below {', '.join(broad)}, also changes that matter:"
+            " name the fields instead"
+        )
+    return "; ".join(risks)
 
 
 def _edit(case: Case, pointer: str, miss: RuleMistake) -> Edit | None:

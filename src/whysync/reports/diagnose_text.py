@@ -369,6 +369,9 @@ def _state_word(report: AppReport) -> str:
         return "deletion hangs"
     if _is_only_logged(report) and (report.side is Side.COMPARE or _is_of_container(report)):
         return "error in the log"
+    status = report.case.app.status
+    if report.side is Side.COMPARE and status.sync.status == "Synced" and status.health.status == "Unknown":
+        return "health unknown"  # the comparison worked, but a health check failed
     if report.side is Side.APPLY and operation is None and _is_only_logged(report):
         return "cannot sync"  # the request was denied: no sync ran
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":

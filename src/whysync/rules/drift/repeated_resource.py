@@ -21,6 +21,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.diagnosis.sentences import listed
+from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import DuplicateResource
@@ -44,7 +45,8 @@ def repeated_resource(case: Case) -> Iterator[Finding]:
                     cite(
                         copy,
                         pointer,
-                        says="the last one, which is used" if copy is copies[-1] else "an earlier one",
+                        says=("the last one, which is used" if copy is copies[-1] else "an earlier one")
+                        + (", does not set it" if isinstance(copy.at(pointer), Missing) else ""),
                     )
                     for pointer in _differing(copies)[:2]
                     for copy in copies[:4]

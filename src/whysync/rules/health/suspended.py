@@ -86,7 +86,7 @@ def suspended(case: Case) -> Iterator[Finding]:
             else Severity.INFO,
             confidence=Confidence.HIGH,
             verdict=f"{row.ref} is suspended"
-            + (f": {message}" if message else "")
+            + (f": {message}" if message and message != f"{row.kind} suspended" else "")
             + ("; changes synced since then are not rolled out" if not_rolled_out is not None else "")
             + ("; Git no longer declares the pause" if removed_from_git else ""),
             writer=None if by_argocd else writer,
