@@ -14,8 +14,8 @@ If the change is minutes old, the application controller is down or behind: chec
 row stays OutOfSync, let Argo CD show its own difference: `argocd app diff`.
 
 ## When it is something else
-The values of a Secret are masked here, so a difference in them is not visible. Rows that an ignore rule
-should hide: ignore-rule-miss.
+The values of a Secret are masked here, so a difference in keys of both sides is not visible. Rows that an
+ignore rule should hide: ignore-rule-miss.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from datetime import timedelta
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
-from whysync.json_tree import items
+from whysync.json_tree import fields, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.commands import app_argument, argocd_namespace, kubectl, refresh, with_comment
 from whysync.queries.timestamps import age_at, age_text, instant
@@ -39,8 +39,8 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
         return  # it will be compared again, or could not be compared
     for row in case.rows_with(SymptomKind.DIFFERS):
         symptom = SymptomId.differs(row.key)
-        live = case.live_of(row.key)
-        if live is None or case.desired_of(row.key) is None or row.kind == "Secret":
+        live, desired = case.live_of(row.key), case.desired_of(row.key)
+        if live is None or desired is None or _has_masked_values(desired, live):
             continue
         written_at = _written_since(case, live)
         yield Finding(
@@ -67,6 +67,14 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _has_masked_values(desired: Manifest, live: Manifest) -> bool:
+    """Does a Secret have a key on both sides? Its values are masked, so they may differ."""
+    if live.ref.kind != "Secret" or live.ref.group:
+        return False
+    declared = {*fields(desired.body.get("data")), *fields(desired.body.get("stringData"))}
+    return not declared.isdisjoint(fields(live.body.get("data")))
 
 
 def _written_since(case: Case, live: Manifest) -> str:
