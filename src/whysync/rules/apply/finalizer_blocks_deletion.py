@@ -6,7 +6,8 @@ uninstalled or fails, the object stays in deletion forever: a prune or the delet
 for it, and an object of the same name cannot be created.
 
 ## How whysync knows
-A live object has a `deletionTimestamp` and finalizers; or the operation waits for its deletion; or Argo CD
+A live object has a `deletionTimestamp` and finalizers; or its health is `Pending deletion`, or Progressing
+for a kind of Kubernetes that has no health check; or the operation waits for its deletion; or Argo CD
 reports that it cannot delete it; or the Application itself was deleted long ago and still exists.
 
 ## Fix
@@ -21,10 +22,15 @@ The namespace itself is being deleted: namespace-terminating.
 
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import HealthCode, ResourceRow
+from whysync.argocd.health.assess import health_of
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.sentences import and_more, counted
-from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId
+from whysync.diagnosis.symptom import DELETION, OPERATION, SymptomId, SymptomKind
+from whysync.diagnosis.symptoms import health_of_row
+from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
@@ -57,6 +63,7 @@ def finalizer_blocks_deletion(case: Case) -> Iterator[Finding]:
     findings = list(_reported(case))
     findings += _seen_in_cluster(case, {finding.about.key for finding in findings})
     findings += _of_the_application(case)
+    findings += _reported_by_health(case, {finding.about.key for finding in findings})
     findings = findings or list(_without_condition(case)) or list(_awaited(case))
     yield from findings
 
@@ -100,6 +107,47 @@ def _of_the_application(case: Case) -> Iterator[Finding]:
             finalizers=finalizers_of(case.live_of(ref.key)) or case.app.metadata.finalizers,
             sure=False,
         )
+
+
+def _reported_by_health(case: Case, reported: set[Key]) -> Iterator[Finding]:
+    """Rows that are Progressing only because their object is being deleted; the facts do not contain it."""
+    if case.synced_recently:
+        return
+    for row in case.rows_with(SymptomKind.UNHEALTHY):
+        if row.key in reported or case.live_of(row.key) is not None or not _is_pending_deletion(case, row):
+            continue
+        is_namespace = (row.group, row.kind) == ("", "Namespace")
+        kept_by = (
+            "what is left in it" if is_namespace else "most likely a finalizer, or an object that it owns"
+        )
+        yield Finding(
+            about=row.ref,
+            cause="namespace-terminating" if is_namespace else "",
+            field=FINALIZERS,
+            explains=(SymptomId.unhealthy(row.key), *_deletion(case)),
+            severity=Severity.CRITICAL,
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} is being deleted and still exists: {kept_by} keeps it",
+            evidence=(case.cited_row(row, says="reported so only while it is being deleted"),),
+            fixes=(
+                Fix.run(
+                    with_comment(on_object("get", row.ref, "-o", "yaml"), "its finalizers and conditions"),
+                    title="Read its finalizers, and let the controller that set them run",
+                ),
+            ),
+        )
+
+
+def _is_pending_deletion(case: Case, row: ResourceRow) -> bool:
+    """Says its health so? Without a health check, a kind of Kubernetes is Progressing only then.
+
+    Mirrors gitops-engine `GetResourceHealth`, Argo CD 3.6: a deletion timestamp comes before any check.
+    """
+    code, message = health_of_row(case, row)
+    if code != HealthCode.PROGRESSING or message:
+        return message == "Pending deletion"
+    bare: Object = {"apiVersion": row.ref.api_version, "kind": row.kind, "metadata": {"name": row.name}}
+    return is_builtin(row.ref) and health_of(bare, case.argocd.overrides) is None
 
 
 def _awaited(case: Case) -> Iterator[Finding]:
