@@ -9,10 +9,21 @@ from whysync.messages.fuzzy_match import tolerant
 from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import Reading, understand
 from whysync.messages.patterns import ALL
-from whysync.messages.patterns.apply import AnnotationTooLong, NamespaceMissing
-from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound
+from whysync.messages.patterns.apply import (
+    AnnotationTooLong,
+    ImmutableField,
+    KindNotServed,
+    NamespaceMissing,
+    NamespaceTerminating,
+    QuotaExceeded,
+    TooLarge,
+)
+from whysync.messages.patterns.cluster import ClusterNotRegistered, NamespaceNotManaged
+from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound, TlsUntrusted
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import DuplicateResource, SharedResource
+from whysync.messages.patterns.pods import DependencyMissing
+from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 
@@ -56,6 +67,21 @@ def test_a_name_without_quotes_ends_where_its_word_ends() -> None:
     ("text", "kind"),
     [
         ('CustomResourceDefinition "x" is invalid: metadata.annotations: Too lon', AnnotationTooLong),
+        ('CustomResourceDefinition "x" is invalid: metadata.anno', AnnotationTooLong),
+        ("unable to find destination server: there are no clusters with", ClusterNotRegistered),
+        ("grpc: received message larger", TooLarge),
+        ("namespace shop is not permitted in", ProjectDenied),
+        ('Deployment.apps "web" is invalid: spec.selector: Invalid value: v1.La', ImmutableField),
+        ('Job.batch "db" is invalid: spec.template: Invalid value: core.Pod{Name:"a: b", ', ImmutableField),
+        ('deployments.apps "a" is forbidden: unable to create new cont', NamespaceTerminating),
+        ('pods "a" is forbidden: failed quota: compute-re', QuotaExceeded),
+        ('pods "a" is forbidden: error looking up service ac', DependencyMissing),
+        ("failed to get secretproviderclass shop/vault, err", DependencyMissing),
+        ('Error from server (NotFound): namespaces "sho', NamespaceMissing),
+        ('rpc error: code = NotFound desc = cluster "https://10.0.0', ClusterNotRegistered),
+        ('Failed to load live state: Namespace "shop" for Service "we', NamespaceNotManaged),
+        ("error: unable to recogni", KindNotServed),
+        ('Get "https://git.example.com/info/refs": x509', TlsUntrusted),
         ("Deployment/web is part of applicat", SharedResource),
         ('services is forbidden: User "system:serviceaccount:argocd:argo', Forbidden),
         ("Resource apps/Deployment/shop/web appea", DuplicateResource),

@@ -22,6 +22,7 @@ _QUANTIFIER = re.compile(r"\{\d*,?\d*\}|[*+?]")
 _FEWEST_FIXED = 10
 _LEAST_SHARE = 0.35
 _SHORTEST_WORDS = 3
+_LONGEST_SENTENCE = 20
 _WITHOUT_QUOTES = str.maketrans("", "", QUOTES + "\\")
 
 
@@ -105,7 +106,7 @@ def match_truncated(pattern: str, text: str) -> tuple[regex.Match[str], int] | N
     total = sum(map(len, _fixed_words(pattern)))
     if _ends_in_anything(pattern, match[0]):
         return None
-    if pattern.endswith("*") and fixed >= total - 1:
+    if pattern.rstrip(")").endswith("*") and fixed >= total - 1:
         return None  # only the introduction matches, its content is missing
     return (match, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
 
@@ -126,6 +127,19 @@ def ends_in_word(pattern: str, matched: str) -> bool:
         matched.endswith(words[:length]) and words[length - 1].isalnum() and words[length].isalnum()
         for words in _fixed_words(pattern)
         for length in range(_SHORTEST_WORDS, len(words))
+    )
+
+
+def ends_in_phrase(pattern: str, matched: str) -> bool:
+    """Does a truncated match end between two literal words of the pattern, after enough of them?
+
+    `there are no clusters with` is no complete sentence. Fewer words may be one.
+    """
+    return any(
+        matched.rstrip().endswith(words[:length].rstrip())
+        for words in _fixed_words(pattern)
+        for length in range(_LONGEST_SENTENCE, len(words))
+        if words[length] == " " and words[length:].strip()
     )
 
 

@@ -717,7 +717,8 @@ _LOGGED_STEPS: tuple[_Class, ...] = (
         Family.OWN_CACHE,
         r"failed to (?:cache (?:app resources|resources tree)|set app (?:managed )?resources? tree)|"
         r"^(?:manifest|app details|revision metadata|getconnectionstate) cache (?:set |get )?error|"
-        r"^cache set error|git references (?:from|to) cache|invalidating cache|reconnect to redis|"
+        r"^cache set error|git references (?:from|to) cache|invalidating cache|"
+        r"cached app (?:state|resources)|reconnect to redis|"
         r"failed to save clusters? info|(?:error caching|updating cached) (?:git|revision)",
         _in_log,
     ),

@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 import msgspec
 
 from whysync.messages.failure import Failure
-from whysync.messages.fuzzy_match import ends_in_word, fold, match_truncated, tolerant
+from whysync.messages.fuzzy_match import ends_in_phrase, ends_in_word, fold, match_truncated, tolerant
 from whysync.messages.scope import Scope, scope_of
 from whysync.messages.wrappers import Layer, LayerKind
 
@@ -120,7 +120,8 @@ def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, .
         if cut is None or cut[1] < most:
             continue
         match, fixed = cut
-        if pattern.hint not in context.text and not ends_in_word(pattern.regex, match[0]):
+        is_cut = ends_in_word(pattern.regex, match[0]) or ends_in_phrase(pattern.regex, match[0])
+        if pattern.hint not in context.text and not is_cut:
             continue  # a complete text that begins like the pattern
         answer = pattern.build(cast("re.Match[str]", match), context)
         answers = answer if isinstance(answer, tuple) else (answer,) if answer is not None else ()

@@ -207,7 +207,7 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         rf"[Ff]ailed to sync cluster (?P<server2>{_URL}): ",
         r"[Ff]ailed to get destination cluster: ",
         r"error getting cluster: ",
-        r"Unable to get cluster: ",
+        r"Unable to (?:get|connect to) cluster: ",
         rf"error getting cluster by (?:server|name) \"(?P<server3>{_URL})\": ",
         r"failed to get server version: ",
         r"failed to get (?:api resources|APIResources): ",

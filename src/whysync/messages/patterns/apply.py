@@ -233,6 +233,11 @@ FIRST: tuple[Pattern, ...] = (
         fill(NamespaceTerminating, resource=forbidden_object),
     ),
     Pattern(
+        "unable to create new cont",
+        r"unable to create new cont(?:ent in namespace (?P<namespace>[\w.<>{}$-]{1,253}))?[^:]{0,60}$",
+        fill(NamespaceTerminating, resource=forbidden_object),
+    ),
+    Pattern(
         "ensuring all content is removed",
         r'(?:namespaces "(?P<namespace>[^"]{1,253})": )?The system is ensuring all content is removed',
         fill(NamespaceTerminating),
@@ -255,6 +260,7 @@ FIRST: tuple[Pattern, ...] = (
         r"failed quota: (?P<quota>[\w.-]{1,253}): must specify (?P<must>[\w.,;:/ -]{1,500})",
         quota_exceeded,
     ),
+    Pattern("failed quota", r"failed quota: (?P<quota>[\w.-]{1,253}):?[^:]{0,20}$", quota_exceeded),
     Pattern(
         "insufficient quota",
         r"insufficient quota to match these scopes: (?P<must>\[[^\]]{0,300})",
@@ -289,6 +295,11 @@ FIRST: tuple[Pattern, ...] = (
         r"metadata\.annotations: Too long: (?:must have at most|may not be more than) (?P<limit>\d{4,9})",
         fill(AnnotationTooLong, resource=invalid_object),
     ),
+    Pattern(
+        "metadata.annotations",
+        r"is invalid: metadata\.annotations: Too long",
+        fill(AnnotationTooLong, resource=invalid_object),
+    ),
     # kubectl and UIs cut the field off; the limit is that of all annotations together.
     Pattern(
         "262144",
@@ -313,6 +324,11 @@ _KINDS: tuple[Pattern, ...] = (
         "no matches for kind",
         r'no matches for kind "(?P<kind>[^"]{1,100})" in (?:version|group)(?: "(?P<gv>[^"]{0,253})")?',
         crd_missing,
+    ),
+    Pattern(
+        "unable to recogni",
+        r"^unable to recogni(?:z|ze|ze \"[^\"]{0,300}\"?:?[^:]{0,40})?$",
+        fill(KindNotServed),
     ),
     Pattern(
         "unable to verify permissions",
@@ -345,6 +361,15 @@ _KINDS: tuple[Pattern, ...] = (
         r"the server could not find the requested resource"
         r"(?: \((?:get|post|put|patch|delete) [a-z0-9-]{1,63}\.(?P<group>[a-z0-9.-]{1,253})\))?",
         fill(KindNotServed),
+    ),
+    Pattern(
+        'namespaces "',
+        r'^namespaces "(?P<namespace>[^"]{1,253})$',
+        lambda _, c: (
+            NamespaceMissing(text=c.text)
+            if any(layer.kind is LayerKind.KUBECTL and layer.subject == "NotFound" for layer in c.layers)
+            else None
+        ),
     ),
     Pattern(
         "namespace",

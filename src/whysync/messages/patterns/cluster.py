@@ -175,6 +175,11 @@ REGISTRATION: tuple[Pattern, ...] = (
     ),
     Pattern('cluster "', r"cluster \"(?P<server>[^\"]{1,300})\" (?:not found|is disabled)", not_registered),
     Pattern(
+        'cluster "',
+        r"^cluster \"(?P<server>[^\"]{8,300})$",
+        lambda m, c: not_registered(m, c) if c.layers and c.layers[-1].code == "NotFound" else None,
+    ),
+    Pattern(
         "cluster '",
         r"cluster '(?P<server>[^']{1,300})' (?:not found|has not been configured)",
         not_registered,
@@ -199,6 +204,12 @@ REGISTRATION: tuple[Pattern, ...] = (
         r"[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>\w{1,63}) \""
         r"(?P<name>[^\"]{1,253})\" is not managed",
         fill(NamespaceNotManaged),
+    ),
+    Pattern(
+        "amespace ",
+        r"^[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>[A-Z]\w{1,62}) ?"
+        r"(?:\"[^\"]{0,253}(?:\"[isnot ]{0,8})?)?$",
+        lambda m, c: fill(NamespaceNotManaged)(m, c) if c.within(LayerKind.LOAD_LIVE_STATE) else None,
     ),
     Pattern(
         "when in namespaced mode",

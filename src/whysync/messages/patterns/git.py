@@ -356,7 +356,7 @@ TABLE: tuple[Pattern, ...] = (
         host_key,
     ),
     Pattern("could not set up SSH known hosts", r"could not set up SSH known hosts callback for.*", host_key),
-    Pattern("x509: ", r"x509: .*", certificate),
+    Pattern("x509", r"x509(?:: .*|:?$)", certificate),
     Pattern(
         "certificate",
         r"(?:server certificate verification failed|SSL certificate problem: .{0,200}|"

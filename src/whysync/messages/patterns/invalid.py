@@ -109,7 +109,7 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
     if path == "metadata.finalizers" and kind == "Forbidden":
         names = quoted(rest)
         return FinalizerStuck(text=text, resource=resource, finalizer=names[-1] if names else "", detail=rest)
-    if path == "metadata.resourceVersion" and "must be specified for an update" in rest:
+    if path == "metadata.resourceVersion" and ("must be specified for an update" in rest or not rest):
         return ConflictModified(text=text, resource=resource, detail=rest)
     if rest.startswith("updates to ") or any(phrase in lower for phrase in _IMMUTABLE):
         return _immutable(path, rest, text, resource)
@@ -119,7 +119,8 @@ def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failu
         return missing
     problem = _PROBLEMS[kind]
     value, detail = _value_and_detail(rest) if kind not in ("Required value", "Forbidden") else ("", rest)
-    if kind == "Invalid value" and not detail and path in _IMMUTABLE_FIELDS.get(resource.kind, ()):
+    is_cut = not detail or _ends_in_value(rest)
+    if kind == "Invalid value" and is_cut and path in _IMMUTABLE_FIELDS.get(resource.kind, ()):
         return _immutable(path, rest, text, resource)  # the text was cut off inside the value
     if kind == "Invalid value" and compiled(_OF_TYPE).search(rest):
         problem = SchemaProblem.TYPE
@@ -195,6 +196,11 @@ def _value_and_detail(rest: str) -> tuple[str, str]:
             return rest[1 : end.start()], rest[end.end() :].strip()
     head, separator, tail = rest.rpartition(": ")
     return (head, tail.strip()) if separator else ("", rest)
+
+
+def _ends_in_value(rest: str) -> bool:
+    """Is the text cut off inside the value, before the reason? Go values have braces and colons."""
+    return ": " not in rest or rest.count("{") > rest.count("}")
 
 
 def _missing(path: str, rest: str, text: str, resource: ObjectName) -> Failure | None:

@@ -323,6 +323,13 @@ FIRST: tuple[Pattern, ...] = (
         missing,
     ),
     Pattern(
+        "error looking up service a",
+        r"error looking up service a(?:ccount (?P<namespace>[\w.-]{1,253})/)?[^:]{0,300}$",
+        lambda m, c: DependencyMissing(
+            text=c.text, kind="ServiceAccount", namespace=group_text(m, "namespace")
+        ),
+    ),
+    Pattern(
         "find key",
         r"couldn't find key (?P<key>\S{1,253}) in (?P<kind>Secret|ConfigMap) "
         r"(?P<namespace>[\w.-]{1,253})/(?P<name>[\w.-]{1,253})",
@@ -504,8 +511,8 @@ TABLE: tuple[Pattern, ...] = (
     Pattern("no such secret", r"no such (?P<kind>secret|configmap):? (?P<name>\S{1,253})", missing),
     Pattern(
         "failed to get secretproviderclass",
-        r"failed to get secretproviderclass\s{1,9}(?P<namespace>[\w.-]{1,63})/(?P<name>[\w.-]{1,253}),"
-        r"\s{0,9}not found",
+        r"failed to get secretproviderclass\s{1,9}(?P<namespace>[\w.-]{1,63})/"
+        r"(?:(?P<name>[\w.-]{1,253}),\s{0,9}(?:not found|e?r?r?o?r?$)|[\w.-]{0,253}$)",
         lambda m, c: DependencyMissing(
             text=c.text,
             kind="SecretProviderClass",
