@@ -317,7 +317,10 @@ def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None)
         )
     if need.pruned is not None:
         yield Fix.run(
-            comment(f"the commit that removed {need.kind} {need.name}: git log --diff-filter=D -- PATH"),
+            with_comment(
+                f"git log --oneline -S {quote(f'name: {need.name}')}",
+                f"the commit that removed {need.kind} {need.name}",
+            ),
             "git revert COMMIT && git push",
             title=f"Restore {need.kind} {need.name} in Git; argocd.argoproj.io/sync-options: Prune=false"
             " protects it from pruning",

@@ -41,7 +41,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import VolumePending
-from whysync.queries.commands import comment, kubectl, on_object, sync
+from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
 from whysync.queries.timestamps import age_at
 from whysync.queries.waiting_on import wait_of
 
@@ -90,27 +90,82 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
                 *evidence,
                 *_cited_row(case, claim),
             ),
-            fixes=(
-                Fix.run(
-                    on_object("describe", claim.ref),
-                    *(
-                        (
-                            comment(f"set argocd.argoproj.io/sync-wave of {claim.ref} and of the workload"),
-                            comment("that uses it to the same wave in Git, and commit"),
-                            sync(case),
-                        )
-                        if first_use and blocks_sync
-                        else (kubectl("get", "storageclass"),)
-                    ),
-                    title="Move the claim to the wave of the workload that uses it"
-                    if first_use
-                    else "Set a StorageClass that exists and works, or fix its provisioner",
-                    risk=""
-                    if first_use
-                    else "the class is immutable: the claim, or its StatefulSet, must be recreated",
-                ),
-            ),
+            fixes=tuple(_fixes(case, claim, first_use=first_use, blocks_sync=blocks_sync)),
         )
+
+
+def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> Iterator[Fix]:
+    if first_use:
+        same_wave = (
+            comment(f"set argocd.argoproj.io/sync-wave of {claim.ref} and of the workload"),
+            comment("that uses it to the same wave in Git, and commit"),
+            sync(case),
+        )
+        yield Fix.run(
+            on_object("describe", claim.ref),
+            *(same_wave if blocks_sync else (kubectl("get", "storageclass"),)),
+            title="Move the claim to the wave of the workload that uses it",
+        )
+    elif _missing_class(case, claim):
+        yield from _other_class(case, claim)
+    else:
+        yield Fix.run(
+            on_object("describe", claim.ref),
+            kubectl("get", "storageclass"),
+            title="Set a StorageClass that exists and works, or fix its provisioner",
+            risk="the class is immutable: the claim, or its StatefulSet, must be recreated",
+        )
+
+
+def _other_class(case: Case, claim: _Claim) -> Iterator[Fix]:
+    """A claim that was never bound has no data, so it can be recreated with another class."""
+    wanted, owner = _missing_class(case, claim), _owner(case, claim.ref)
+    known = sorted(manifest.ref.name for manifest in case.live_of_kind("StorageClass"))
+    place = f"volumeClaimTemplates of {owner.ref}" if owner is not None else str(claim.ref)
+    pod = f"{owner.ref.name}-{claim.ref.name.rpartition('-')[2]}" if owner is not None else ""
+    yield Fix.run(
+        comment(f"in Git: storageClassName {' or '.join(known)} in {place}; commit and push"),
+        *((on_object("delete", owner.ref, "--cascade=orphan"),) if owner is not None else ()),
+        on_object("delete", claim.ref),
+        *(
+            (
+                with_comment(
+                    kubectl("delete", "pod", pod, namespace=claim.ref.namespace), "it waits for the claim"
+                ),
+            )
+            if owner is not None
+            else ()
+        ),
+        sync(case),
+        title=f"In Git, set a class that exists ({', '.join(known)}), and recreate the claim",
+        risk="the class is immutable, so the claim is recreated; it has no data, because it was never bound"
+        + ("; running Pods of the StatefulSet stay" if owner is not None else ""),
+    )
+    yield Fix.run(
+        with_comment(kubectl("get", "storageclass", known[0], "-o", "yaml"), "as a template"),
+        comment(f"create StorageClass {wanted} with the provisioner and parameters that it needs"),
+        title=f"Or create StorageClass {wanted}: the claim is then bound by itself",
+    )
+
+
+def _missing_class(case: Case, claim: _Claim) -> str:
+    """The class of the claim, if the classes of the cluster are known and it is not one of them."""
+    classes = {manifest.ref.name for manifest in case.live_of_kind("StorageClass")}
+    name = text(claim.manifest.at(CLASS)) if claim.manifest is not None else ""
+    return name if classes and name not in classes else ""
+
+
+def _owner(case: Case, ref: Ref) -> Manifest | None:
+    """The StatefulSet that creates the claim from a template: TEMPLATE-STATEFULSET-ORDINAL."""
+    for manifest in case.live_of_kind("StatefulSet"):
+        templates = (
+            text(dig(fields(template), "metadata", "name"))
+            for template in items(manifest.spec.get("volumeClaimTemplates"))
+        )
+        own = any(ref.name.rpartition("-")[0] == f"{template}-{manifest.ref.name}" for template in templates)
+        if own and manifest.ref.namespace == ref.namespace:
+            return manifest
+    return None
 
 
 def _waits_for_volume(case: Case, ref: Ref) -> bool:
@@ -175,11 +230,12 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
         return "", (), False
     classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
     class_name = text(claim.manifest.at(CLASS))
+    missing = _missing_class(case, claim)
     if class_name in classes and classes[class_name].body.get("volumeBindingMode") == "WaitForFirstConsumer":
         evidence = (cite(classes[class_name], "/volumeBindingMode", says="binds on first use"),)
         return "its class waits for the first Pod that uses it", evidence, True
-    if class_name and classes and class_name not in classes:
+    if missing:
         names = ", ".join(sorted(classes))
         evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {names})"),)
-        return f"StorageClass {class_name} does not exist", evidence, False
+        return f"StorageClass {missing} does not exist", evidence, False
     return "", (), False
