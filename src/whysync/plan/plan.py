@@ -101,6 +101,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Assumptions."""
     snapshot: Snapshot | None = None
     """What a bundle would contain afterwards; masked."""
+    fails_as_base: bool = False
+    """It fails, but so does the base there: the commit is not the reason."""
 
 
 class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,12 +142,13 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        return all(run.passed for run in self.runs)
+        return all(run.passed or run.fails_as_base for run in self.runs)
 
     @property
     def decisive(self) -> Run | None:
-        """The run to explain: the first failed one, or the first."""
-        return next((run for run in self.runs if not run.passed), self.runs[0] if self.runs else None)
+        """The run to explain: the first one that fails because of the commit, or the first."""
+        failed = (run for run in self.runs if not run.passed and not run.fails_as_base)
+        return next(failed, self.runs[0] if self.runs else None)
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

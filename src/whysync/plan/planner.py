@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -11,14 +11,15 @@ from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import missing_in_words
 from whysync.argocd.repo_server.git_sources import GitSources
-from whysync.argocd.repo_server.repository import RepoProblem
+from whysync.argocd.repo_server.repository import Head, Rendered, RepoProblem
 from whysync.diagnosis.case import Case
-from whysync.errors import NotFound, Unreadable
+from whysync.errors import NotFound, SourceError, Unreadable
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref, ref_of
+from whysync.plan.all_applications import AllApplications
 from whysync.plan.changes import changes_of, key_of, removals
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.find_applications import (
@@ -33,15 +34,16 @@ from whysync.plan.find_applications import (
     qualified,
 )
 from whysync.plan.merge_safety import safety_of, safety_of_removal
-from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run
+from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
-from whysync.plan.still_in_use import Users
+from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
 from whysync.proofs.required_facts import NotSimulated
 
 _MAX_APPS: Final = 500
 _MAX_GAPS: Final = 10
+_MAX_ATTEMPTS: Final = 4
 _HEAD: Final = "the head/"
 
 
@@ -100,14 +102,14 @@ def plan(
     )  # fmt: skip
     touched: list[_Touched] = []
     untouched: list[str] = []
-    users = Users()
+    all_apps = AllApplications()
     names = {app.name for app in (*in_head, *apps)}
     queue = list(apps)
     while queue and len(touched) + len(untouched) < _MAX_APPS:
         app = queue.pop(0)
         old = old_of.get(app.key) or (app if not app.file else None)
         new = rendered(checkout, app, checkout.head)
-        users.add(app.body, new.objects)
+        all_apps.add(app.body, new.objects)
         for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
             if child.name not in names:
                 names.add(child.name)
@@ -120,7 +122,7 @@ def plan(
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     facts = _facts_of(touched, live, closely)
     planned = [
-        _planned(checkout, changed_app, facts, trials, users, on_base=on_base, keep=keep)
+        _planned(checkout, changed_app, facts, trials, all_apps, on_base=on_base, keep=keep)
         for changed_app in touched
     ]
     planned += [_removal(checkout, app) for app in removed]
@@ -289,8 +291,8 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
                     result.origins.setdefault(key_of(obj.body, namespace), str(obj.origin))
         except RepoProblem as problem:
             result.problem = problem.message
-            unavailable = sources.unavailable.get(app.name)
-            if unavailable is not None or not any(
+            is_missing_here = isinstance(problem.__cause__, SourceError)
+            if is_missing_here or not any(
                 checkout.contains_source(source) for source in sources_of(app.body)
             ):
                 result.gap = problem.message
@@ -315,7 +317,7 @@ def _planned(
     touched: _Touched,
     live: Snapshot | None,
     trials: dict[tuple[str, str], Trial] | None,
-    users: Users,
+    all_apps: AllApplications,
     *,
     on_base: bool,
     keep: bool,
@@ -324,8 +326,9 @@ def _planned(
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
     if new.gap:
         return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
+    others = all_apps.others(app.body)
     with checkout.sources([app.body], checkout.head) as head:
-        empty_run = on_empty(app.body, new.objects, head, known=base.objects, keep=keep)
+        empty_run = on_empty(app.body, new.objects, head, known=base.objects, others=others, keep=keep)
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
     notes: list[str] = []
@@ -346,10 +349,12 @@ def _planned(
     head_objects = new.objects
     planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
-        case, head_objects = _based(checkout, app, old, base, new)
+        case, head_objects, base_run = _based(checkout, app, old, base, new, others)
+        if case is not None:
+            empty_run = replace(empty_run, fails_as_base=_fails_alike(empty_run, base_run))
         planned_cluster = PlannedCluster.BASE
         if case is None:
-            notes.append("the base itself fails on an empty cluster: the change is not simulated on it")
+            notes.append("the base itself cannot be synced: the change is not simulated on it")
     elif case is not None:
         head_objects = _with_masked_secrets(case, base.objects, new.objects)
     if trials is not None:
@@ -382,7 +387,7 @@ def _planned(
         else None,
         origins=new.origins,
     )
-    changes = users.with_users(app.body, changes)
+    changes = all_apps.with_users(app.body, changes)
     return AppPlan(
         name=app.name,
         file=app.file,
@@ -408,13 +413,20 @@ def _live_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
 
 
 def _based(
-    checkout: Checkout, app: FoundApp, old: FoundApp, base: Rendering, new: Rendering
-) -> tuple[Case | None, list[Object]]:
-    """A cluster with the base synced, and the head with the same masks for the same secrets."""
+    checkout: Checkout,
+    app: FoundApp,
+    old: FoundApp,
+    base: Rendering,
+    new: Rendering,
+    others: list[Object],
+) -> tuple[Case | None, list[Object], Run]:
+    """A cluster with the base synced, the head with the same masks for the same secrets, and the run of
+    the base on an empty cluster.
+    """
     with checkout.sources([old.body], checkout.base) as sources:
-        snapshot = _synced_base(old, base, new, sources)
+        snapshot, base_run = _synced_base(old, base, new, others, sources)
     if snapshot is None:
-        return None, new.objects
+        return None, new.objects, base_run
     spec = fields(app.body.get("spec"))
     applications = tuple(
         application.with_body({**application.body, "spec": spec})
@@ -432,21 +444,67 @@ def _based(
         for manifest, plain in zip(desired.pop(_HEAD), new.objects, strict=True)
     ]
     # These settings are our own, and the value of a key such as `ExternalSecret` would be masked.
-    return case_in(replace(masked_snapshot, desired=desired, settings=snapshot.settings), app.name), head
+    based = case_in(replace(masked_snapshot, desired=desired, settings=snapshot.settings), app.name)
+    return based, head, base_run
 
 
-def _synced_base(old: FoundApp, base: Rendering, new: Rendering, sources: GitSources) -> Snapshot | None:
-    """Sync the base; if it fails itself, nothing can be concluded from it."""
-    run = on_empty(
-        old.body,
-        base.objects,
-        sources,
-        known=base.objects,
-        coming=new.objects,
-        planned_cluster=PlannedCluster.BASE,
-        mask=False,
-    )
-    return run.snapshot if run.passed else None
+def _fails_alike(head: Run, base: Run) -> bool:
+    """Does nothing fail in the run of the head that does not fail in that of the base?"""
+    if head.passed or base.passed:
+        return False
+    failed, known = _failed_items(head), _failed_items(base)
+    return failed <= known if failed else head.message == base.message
+
+
+def _failed_items(run: Run) -> set[Ref]:
+    unfinished = (State.FAILED, State.WAITING)
+    return {bare(item.ref) for step in run.steps for item in step.items if item.state in unfinished}
+
+
+def _synced_base(
+    old: FoundApp, base: Rendering, new: Rendering, others: list[Object], sources: GitSources
+) -> tuple[Snapshot | None, Run]:
+    """Sync the base, without the objects that fail: what the cluster has of them is not known.
+
+    A base that is unhealthy on an empty cluster still has all its objects there.
+    """
+    runs: list[Run] = []
+    failed: set[Ref] = set()
+    while len(runs) < _MAX_ATTEMPTS:
+        run = on_empty(
+            old.body,
+            [obj for obj in base.objects if bare(ref_of(obj)) not in failed],
+            _Without(sources, frozenset(failed)),
+            known=base.objects,
+            coming=new.objects,
+            others=others,
+            planned_cluster=PlannedCluster.BASE,
+            mask=False,
+        )
+        runs.append(run)
+        before = len(failed)
+        failed |= {bare(item.ref) for step in run.steps for item in step.items if item.state is State.FAILED}
+        if run.passed or not run.steps or len(failed) == before:
+            return (run.snapshot if run.steps else None), runs[0]
+    return None, runs[0]
+
+
+class _Without(msgspec.Struct):
+    """A repository whose manifests lack some objects."""
+
+    _sources: GitSources
+    _left_out: frozenset[Ref]
+
+    def resolve(self, source: Object, revision: str) -> str:
+        return self._sources.resolve(source, revision)
+
+    def render(self, application: Object, source: Object, commit: str) -> Rendered:
+        rendered = self._sources.render(application, source, commit)
+        kept = (obj for obj in rendered.manifests if bare(ref_of(obj)) not in self._left_out)
+        return replace(rendered, manifests=tuple(kept))
+
+    def heads(self) -> Sequence[Head]:
+        return self._sources.heads()
 
 
 def _with_masked_secrets(case: Case, base: list[Object], head: list[Object]) -> list[Object]:

@@ -6,7 +6,7 @@ the commit references for the first time, nothing is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -14,8 +14,9 @@ from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.server import ApiServer
-from whysync.proofs.assumed import referenced_keys
-from whysync.proofs.partial_objects import AssumedCrds, is_built_in_group, unmasked
+from whysync.kubernetes.controllers.storage import DEFAULT_CLASS, default_class
+from whysync.proofs.assumed import nodes_for, referenced_keys
+from whysync.proofs.partial_objects import AssumedCrds, is_built_in_group, pod_templates, unmasked
 from whysync.queries.references import references_of
 
 _KINDS: Final = ("Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim")
@@ -28,6 +29,7 @@ _REFERABLE: Final = (
     "PersistentVolumeClaim",
     "StorageClass",
     "PriorityClass",
+    "RuntimeClass",
     "IngressClass",
     "ResourceQuota",
     "LimitRange",
@@ -42,22 +44,102 @@ _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
 
 def outside_objects(
-    known: Iterable[Object], desired: list[Object], namespace: str, *, coming: list[Object]
+    known: Iterable[Object],
+    desired: list[Object],
+    namespace: str,
+    *,
+    coming: list[Object],
+    others: Sequence[Object] = (),
 ) -> list[Object]:
-    """Objects that pods of `known` reference and Git does not contain, and what operators create.
+    """Objects that pods reference and that something other than this Application creates.
 
-    What `known` declares and `desired` does not is removed by the commit: it is not assumed to exist.
+    Those that pods of `known` reference exist, because they run. Further ones are created by other
+    Applications (`others`) or by operators of custom resources. What `known` declares and `desired` does
+    not is removed by the commit: it is not assumed to exist.
     """
     known = list(known)
     declared = {_key(desired_object, namespace) for desired_object in (*desired, *known)}
     needed = {key: None for obj in known for key in _referenced_by(obj, namespace)}
+    created = {_key(other, namespace) for other in others}
+    operators = _Operators((*desired, *coming, *others), namespace)
     needed |= {
         key: None
         for desired_object in (*desired, *coming)
-        for key in _created_by_operators(desired_object, namespace)
+        for key in _referenced_by(desired_object, namespace)
+        if key in created or operators.may_create(key)
     }
     return [
         _placeholder(*key, [*desired, *coming], namespace) for key in sorted(needed) if key not in declared
+    ]
+
+
+def classes_and_nodes(
+    known: Iterable[Object], desired: list[Object], *, coming: list[Object]
+) -> list[Object]:
+    """The classes that manifests name and Git does not contain, and nodes that their pods can use.
+
+    As above, a class that the commit removes is not assumed to exist.
+    """
+    objects = [*desired, *coming]
+    declared = {(text(obj.get("kind")), text(dig(obj, "metadata", "name"))) for obj in (*desired, *known)}
+    named = {key: None for obj in objects for key in _classes_of(obj) if key[1]}
+    classes = [_class(*key) for key in sorted(named) if key not in declared]
+    has_default = any(dig(obj, "metadata", "annotations", DEFAULT_CLASS) == "true" for obj in desired)
+    if not has_default and any(kind == "StorageClass" for kind, _ in named):
+        classes.append(default_class())
+    return [*classes, *_nodes(objects)]
+
+
+def _classes_of(obj: Object) -> Iterator[tuple[str, str]]:
+    """Kind and name of the classes that an object names."""
+    spec = fields(obj.get("spec"))
+    match text(obj.get("kind")):
+        case "PersistentVolumeClaim":
+            yield "StorageClass", text(spec.get("storageClassName"))
+        case "StatefulSet":
+            for claim in items(spec.get("volumeClaimTemplates")):
+                yield "StorageClass", text(dig(claim, "spec", "storageClassName"))
+        case "Ingress":
+            yield "IngressClass", text(spec.get("ingressClassName"))
+        case _:
+            pass
+    for template in pod_templates(obj):
+        yield "RuntimeClass", text(template.get("runtimeClassName"))
+        priority = text(template.get("priorityClassName"))
+        if not priority.startswith("system-"):  # every cluster has these
+            yield "PriorityClass", priority
+
+
+def _class(kind: str, name: str) -> Object:
+    meta: Object = {"name": name}
+    match kind:
+        case "StorageClass":
+            return {**default_class(), "metadata": meta}
+        case "PriorityClass":
+            return {"apiVersion": "scheduling.k8s.io/v1", "kind": kind, "metadata": meta, "value": 1000}
+        case "RuntimeClass":
+            return {"apiVersion": "node.k8s.io/v1", "kind": kind, "metadata": meta, "handler": "runc"}
+        case _:
+            spec: Object = {"controller": "example.com/ingress-controller"}
+            return {"apiVersion": "networking.k8s.io/v1", "kind": kind, "metadata": meta, "spec": spec}
+
+
+def _nodes(objects: list[Object]) -> list[Object]:
+    """Nodes with the labels and the devices that the pods ask for, and with room for all of them."""
+    devices = {
+        name
+        for obj in objects
+        for template in pod_templates(obj)
+        for container in (*items(template.get("containers")), *items(template.get("initContainers")))
+        for amounts in ("limits", "requests")
+        for name in fields(dig(container, "resources", amounts))
+        if "/" in name or name.startswith("hugepages-")
+    }
+    room: Object = {"cpu": "10k", "memory": "100Ti", "ephemeral-storage": "100Ti", "pods": "2500"}
+    room |= dict.fromkeys(sorted(devices), "10k")
+    return [
+        {**node, "status": {**fields(node.get("status")), "capacity": room, "allocatable": room}}
+        for node in nodes_for([], objects)
     ]
 
 
@@ -70,7 +152,7 @@ def health_of_custom_kinds(desired: Iterable[Object]) -> dict[str, str]:
             group
             and kind
             and not is_built_in_group(group)
-            and (group, kind) != ("argoproj.io", "Application")
+            and (group, kind) not in (("argoproj.io", "Application"), ("argoproj.io", "AppProject"))
         ):
             settings[f"resource.customizations.health.{group}_{kind}"] = _HEALTHY
     return dict(sorted(settings.items()))
@@ -170,20 +252,44 @@ def _referenced_by(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]
             yield reference.kind, own_namespace, reference.name
 
 
-def _created_by_operators(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]]:
-    meta = fields(obj.get("metadata"))
-    own_namespace, name = text(meta.get("namespace")) or namespace, text(meta.get("name"))
-    match text(obj.get("kind")):
-        case "ExternalSecret":
-            yield "Secret", own_namespace, text(dig(obj, "spec", "target", "name")) or name
-        case "SealedSecret":
-            yield "Secret", own_namespace, text(dig(obj, "spec", "template", "metadata", "name")) or name
-        case "Certificate":
-            secret = text(dig(obj, "spec", "secretName"))
-            if secret:
-                yield "Secret", own_namespace, secret
-        case _:
-            return
+class _Operators:
+    """The Secrets and ConfigMaps that operators create for custom resources.
+
+    Their name is a value of the custom resource (the target of an ExternalSecret), or begins with its name
+    (`db-app` for the database cluster `db`).
+    """
+
+    def __init__(self, objects: Iterable[Object], namespace: str) -> None:
+        self._names: dict[str, set[str]] = {}
+        self._prefixes: dict[str, list[str]] = {}
+        for obj in objects:
+            group = group_of(text(obj.get("apiVersion")))
+            if not group or is_built_in_group(group) or group == "argoproj.io":
+                continue
+            _, own_namespace, name = _key(obj, namespace)
+            names = self._names.setdefault(own_namespace, set())
+            names |= {name, *_strings(obj.get("spec"))}
+            self._prefixes.setdefault(own_namespace, []).append(f"{name}-")
+
+    def may_create(self, key: tuple[str, str, str]) -> bool:
+        kind, namespace, name = key
+        if kind not in ("Secret", "ConfigMap"):
+            return False
+        return name in self._names.get(namespace, ()) or any(
+            name.startswith(prefix) for prefix in self._prefixes.get(namespace, ())
+        )
+
+
+def _strings(value: Json) -> Iterator[str]:
+    queue = [value]
+    while queue:
+        value = queue.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            queue += value.values()
+        elif isinstance(value, list):
+            queue += value
 
 
 def _key(obj: Object, namespace: str) -> tuple[str, str, str]:

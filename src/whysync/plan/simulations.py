@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -23,12 +23,14 @@ from whysync.facts.simulated import snapshot_of
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.timeline import NeverSettles
-from whysync.plan.find_applications import is_application, qualified
+from whysync.plan.find_applications import qualified
 from whysync.plan.plan import PlannedCluster, Run
 from whysync.plan.prerequisites import (
+    classes_and_nodes,
     health_of_custom_kinds,
     let_webhooks_fail,
     new_kinds,
@@ -57,6 +59,7 @@ def on_empty(
     *,
     known: Iterable[Object] = (),
     coming: Iterable[Object] = (),
+    others: Sequence[Object] = (),
     planned_cluster: PlannedCluster = PlannedCluster.EMPTY,
     mask: bool = True,
     keep: bool = True,
@@ -64,22 +67,21 @@ def on_empty(
     """Simulate the sync on an empty cluster. `desired` are the rendered manifests, if known.
 
     `known` are manifests that already run, and `coming` those that will be synced later: what they need from
-    outside exists. Without `keep`, only a failed run keeps its final state.
+    outside exists. `others` are manifests of other Applications. Without `keep`, only a failed run keeps its
+    final state.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
     case = _case_without_cluster(application, desired)
     later_objects = list(coming)
-    assumed_crds = AssumedCrds(case, [], [*desired, *later_objects])
+    assumed_crds = AssumedCrds(case, definitions(namespace), [*desired, *later_objects])
     assumed_namespaces = namespaces(case, [], desired)
     argocd_objects = definitions(namespace)
-    if not any(is_application(desired_object) for desired_object in desired):
+    if not any(_is_of_argocd(desired_object) for desired_object in desired):
         argocd_objects = argocd_objects[-1:]
-    argocd_crds = {text(dig(definition, "metadata", "name")) for definition in definitions(namespace)}
-    crds = [
-        crd for crd in assumed_crds.definitions() if text(dig(crd, "metadata", "name")) not in argocd_crds
-    ]
-    outside = outside_objects(known, desired, case.destination_namespace, coming=later_objects)
+    crds = assumed_crds.definitions()
+    outside = outside_objects(known, desired, case.destination_namespace, coming=later_objects, others=others)
+    cluster_objects = classes_and_nodes(known, desired, coming=later_objects)
     outside_namespaces = _namespaces_of(outside, [*argocd_objects, *assumed_namespaces], case)
     health_checks = health_of_custom_kinds([*desired, *later_objects])
     simulation = Simulation(
@@ -101,6 +103,7 @@ def on_empty(
                         *assumed_namespaces,
                         *outside_namespaces,
                         *crds,
+                        *cluster_objects,
                         *outside,
                     ),
                     controllers=Controllers.ALL,
@@ -116,7 +119,9 @@ def on_empty(
     ]
     notes += [f"{gap.what} is not known: every value is assumed to be valid" for gap in assumed_crds.gaps]
     notes += [
-        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist" for other in outside
+        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist"
+        for other in (*outside, *cluster_objects)
+        if other["kind"] != "Node"
     ]
     notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in health_checks]
     start = len(simulation.argocd.trace)
@@ -189,7 +194,11 @@ def onto(
         safety=_safety(world, effects, passed=ended.passed),
         notes=(
             *(f"{gap.what}: {gap.why}" for gap in _reportable(world.gaps)),
-            *(f"the cluster is assumed to have {text(dig(kind, 'spec', 'names', 'kind'))}" for kind in crds),
+            *(
+                f"the cluster is assumed to have {text(dig(crd, 'spec', 'names', 'kind'))}"
+                for crd in crds
+                if dig(crd, "spec", "group") != "argoproj.io"
+            ),
             *([rbac_note] if rbac_note else []),
             *ended.notes,
         ),
@@ -259,6 +268,10 @@ def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
     outcome = SyncOutcome.SUCCEEDS if passed else SyncOutcome.FAILS
     return Safety(sync=sync, outcome=outcome, reasons=reasons)
+
+
+def _is_of_argocd(obj: Object) -> bool:
+    return group_of(text(obj.get("apiVersion"))) == "argoproj.io"
 
 
 def _only_stops_pods(world: SimulatedCase, effect: RankedReason) -> bool:

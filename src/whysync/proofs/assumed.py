@@ -184,20 +184,29 @@ def _name(obj: Object, default: str = "") -> _Name:
     return text(obj.get("kind")), text(meta.get("namespace")) or default, text(meta.get("name"))
 
 
+_HOSTNAME: Final = "kubernetes.io/hostname"
 _MIN_NODES: Final = 3
 _MAX_NODES: Final = 50
 
 
 def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]:
-    """Nodes for all DaemonSet pods, with every label that a pod template requires."""
+    """Nodes for all DaemonSet pods, with every label that a pod template requires.
+
+    A template whose labels contradict those of another one gets a node of its own.
+    """
     objects = [*live, *desired]
     if any(obj.get("kind") == "Node" for obj in objects):
         return []
     labels: Object = {}
+    special: list[Object] = []
     for obj in objects:
         for template in pod_templates(obj):
-            for key, value in _required_labels(template):
-                labels.setdefault(key, value)
+            required: Object = dict(_required_labels(template))
+            for key, value in required.items():
+                if key != _HOSTNAME:
+                    labels.setdefault(key, value)
+            if any(labels.get(key) != value for key, value in required.items()) and required not in special:
+                special.append(required)
     names = {text(dig(obj, "spec", "nodeName")) for obj in objects if obj.get("kind") == "Pod"} - {""}
     daemons = [
         integer(dig(obj, "status", "desiredNumberScheduled"))
@@ -209,8 +218,16 @@ def nodes_for(live: Iterable[Object], desired: Iterable[Object]) -> list[Object]
         *sorted(names),
         *(f"node-{number}" for number in range(1, count + 1) if f"node-{number}" not in names),
     ]
+    own_labels = [{**labels, **required} for required in special[: _MAX_NODES - count]]
+    node_names += [f"node-{count + number}" for number in range(1, len(own_labels) + 1)]
     return [
-        _named_node(node, name, labels) for node, name in zip(_default_nodes(count), node_names, strict=False)
+        _named_node(node, name, node_labels)
+        for node, name, node_labels in zip(
+            _default_nodes(count + len(own_labels)),
+            node_names,
+            [*[labels] * count, *own_labels],
+            strict=False,
+        )
     ]
 
 
@@ -243,5 +260,6 @@ def _required_labels(template: Object) -> Iterator[tuple[str, str]]:
 
 def _named_node(node: Object, name: str, labels: Object) -> Object:
     meta = fields(node.get("metadata"))
-    own: Object = {**labels, **fields(meta.get("labels")), "kubernetes.io/hostname": name}
+    own: Object = {_HOSTNAME: name, **labels}
+    own = {**fields(meta.get("labels")), **own}
     return {**node, "metadata": {"name": name, "labels": own}}

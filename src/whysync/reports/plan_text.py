@@ -230,7 +230,9 @@ def _cluster_result(run: Run, app: AppPlan, terminal: Terminal) -> Iterator[str]
         return
     cluster = CLUSTER_LABELS[run.cluster] if run.steps else "on any cluster"
     result = f"would fail after {took(run.seconds)}" if run.steps else "would fail at once"
-    if app.decisive is not run:
+    if run.fails_as_base:
+        result += f", as the base does: {one_line(run.message, 400)}"
+    elif app.decisive is not run:
         result += f": {one_line(run.message, 400)}"
     for line in terminal.wrap(result, indent=_INDENT, first=f"  {cluster}"):
         yield line.replace("would fail", terminal.paint("would fail", "red"), 1)

@@ -12,8 +12,8 @@ VOLUMES: Final = ("", "persistentvolumes")
 STORAGE_CLASSES: Final = ("storage.k8s.io", "storageclasses")
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 _BETA_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
-_DEFAULT_ANNOTATION: Final = "storageclass.kubernetes.io/is-default-class"
-_BETA_DEFAULT_ANNOTATION: Final = "storageclass.beta.kubernetes.io/is-default-class"
+DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+_BETA_DEFAULT_CLASS: Final = "storageclass.beta.kubernetes.io/is-default-class"
 
 
 def claim_names(pod: Object) -> Iterator[tuple[str, bool]]:
@@ -42,8 +42,8 @@ def default_storage_class(client: Client) -> Object | None:
         for storage_class in client.list(STORAGE_CLASSES)
         if "true"
         in (
-            annotations_of(storage_class).get(_DEFAULT_ANNOTATION),
-            annotations_of(storage_class).get(_BETA_DEFAULT_ANNOTATION),
+            annotations_of(storage_class).get(DEFAULT_CLASS),
+            annotations_of(storage_class).get(_BETA_DEFAULT_CLASS),
         )
     ]
     marked.sort(key=lambda storage_class: text(dig(storage_class, "metadata", "name")))
@@ -63,10 +63,13 @@ def binding_mode(client: Client, claim: Object) -> str:
 
 def ensure_default_class(client: Client) -> None:
     """Adds a default StorageClass that allows expansion, unless the cluster has classes."""
-    if client.list(STORAGE_CLASSES):
-        return
-    annotations: Object = {_DEFAULT_ANNOTATION: "true"}
-    standard: Object = {
+    if not client.list(STORAGE_CLASSES):
+        client.api_server.load([default_class()])
+
+
+def default_class() -> Object:
+    annotations: Object = {DEFAULT_CLASS: "true"}
+    return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": "standard", "annotations": annotations},
@@ -75,4 +78,3 @@ def ensure_default_class(client: Client) -> None:
         "volumeBindingMode": "Immediate",
         "allowVolumeExpansion": True,
     }
-    client.api_server.load([standard])

@@ -77,6 +77,25 @@ def _merged(body: Object, patch: Object) -> Object:
     return after
 
 
+def without_zero_values(source: Object) -> Object:
+    """The source without empty parameters of a tool, such as `directory: {recurse: false}`.
+
+    The controller removes them before it compares an app, so they do not choose the tool. Mirrors
+    `NormalizeSource`, Argo CD 3.6.
+    """
+    return {
+        key: value
+        for key, value in source.items()
+        if key not in ("kustomize", "helm", "directory") or not _is_zero(value)
+    }
+
+
+def _is_zero(value: Json) -> bool:
+    if isinstance(value, dict):
+        return all(map(_is_zero, value.values()))
+    return not value
+
+
 def source_type(source: Object, folder: Path, disabled: frozenset[str]) -> str:
     """`Helm`, `Kustomize`, `Directory` or `Plugin`."""
     declared = [kind for key, kind in _TYPES if source.get(key) is not None]

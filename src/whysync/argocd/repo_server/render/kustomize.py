@@ -83,6 +83,8 @@ def render_kustomize(
     ):
         try:
             check_reach(folder, tree)
+            if not options.knows_settings and "--enable-helm" not in arguments:
+                _check_helm_charts(folder, tree)
         except RenderProblem as problem:
             command_line = shown(" ".join(("kustomize", "build", str(folder), *arguments)))
             raise RenderProblem(f"`{command_line}` failed exit status 1: Error: {problem.text}") from None
@@ -277,8 +279,32 @@ _PATHS: Final = frozenset(
 _FOLLOWED: Final = frozenset(("resources", "components", "bases", "generators", "transformers", "validators"))
 
 
+_HELM_FIELDS: Final = ("helmCharts", "helmChartInflationGenerator")
+
+
+def _check_helm_charts(folder: Path, tree: Tree) -> None:
+    """Raises `CannotRender` for `helmCharts`, which Kustomize renders only with `--enable-helm`."""
+    for file in _kustomization_files(folder, tree):
+        for document in yaml.documents(file.read_bytes()):
+            if isinstance(document, Broken):
+                return  # the build reports the error
+            if any(fields(document.body).get(key) for key in _HELM_FIELDS):
+                raise CannotRender(
+                    what=f"{file.relative_to(tree.root)} has helmCharts",
+                    why="Kustomize renders them only with --enable-helm, and Argo CD's setting"
+                    " kustomize.buildOptions is not known",
+                    next="give the settings with --live, or a bundle that contains them",
+                )
+
+
 def check_reach(folder: Path, tree: Tree) -> None:
     """Raises `RenderProblem` for a path that leads out of the repository."""
+    for _ in _kustomization_files(folder, tree):
+        pass
+
+
+def _kustomization_files(folder: Path, tree: Tree) -> Iterator[Path]:
+    """The kustomization and the files it builds on. Raises `RenderProblem` as `check_reach` does."""
     pending = [folder]
     visited: set[Path] = set()
     while pending and len(visited) < _MAX_FILES:
@@ -292,6 +318,8 @@ def check_reach(folder: Path, tree: Tree) -> None:
             if kustomization is None:
                 continue
             file = kustomization
+        if file.name in KUSTOMIZATIONS and file.is_file() and file.stat().st_size <= _MAX_FILE_BYTES:
+            yield file
         for followed, reference in _paths_in(file):
             target = _path_in_repository(reference, file.parent, tree.root)
             if target is not None and followed and target.exists():

@@ -97,6 +97,8 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     """May charts, bases and remote values be fetched?"""
     disabled_tools: frozenset[str] = frozenset()
     """The tools that `argocd-cm` disables: `Helm`, `Kustomize`, `Directory` (Jsonnet)."""
+    knows_settings: bool = False
+    """Are the fields from `argocd-cm` below known? Otherwise they are Argo CD's defaults."""
     kustomize_build_options: str = ""
     kustomize_versions: frozenset[str] | None = None
     """The versions that `argocd-cm` registers; `None` if unknown."""
@@ -127,6 +129,7 @@ def with_settings(options: RenderOptions, argocd_cm: Object) -> RenderOptions:
         disabled_tools=frozenset(
             kind for key, kind in _SWITCHES.items() if text(data.get(key)) not in ("", "true")
         ),
+        knows_settings=True,
         kustomize_build_options=text(data.get(_BUILD)),
         kustomize_versions=frozenset(versions),
         value_schemes=schemes,

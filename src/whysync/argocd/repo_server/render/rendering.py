@@ -13,7 +13,7 @@ import msgspec
 
 from whysync.argocd.repo_server.git.tree import Tree, missing_in_words
 from whysync.argocd.repo_server.render.cache import Cache, content_key
-from whysync.argocd.repo_server.render.detect import source_type, with_overrides
+from whysync.argocd.repo_server.render.detect import source_type, with_overrides, without_zero_values
 from whysync.argocd.repo_server.render.directory import render_directory
 from whysync.argocd.repo_server.render.environment import build_environment
 from whysync.argocd.repo_server.render.helm import render_helm
@@ -56,7 +56,7 @@ def render(
     folder = tree.root if chart else app_folder(tree, text(source.get("path")))
     _check_refs(app, source, options)
     env = environment_of(app, source, commit, options)
-    source = with_overrides(source, folder, tree.root, env["ARGOCD_APP_NAME"])
+    source = with_overrides(without_zero_values(source), folder, tree.root, env["ARGOCD_APP_NAME"])
     kind = source_type(source, folder, options.disabled_tools)
     _check_missing(kind, folder, tree)
     cache = Cache(options.cache) if options.cache is not None and not options.network else None

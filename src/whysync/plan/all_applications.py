@@ -1,4 +1,4 @@
-"""Is an object that a commit removes still used by something that stays in Git?"""
+"""What the Applications of a checkout need from each other: who still uses an object, and who creates it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,46 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.changes import key_of
+from whysync.plan.find_applications import qualified
 from whysync.plan.plan import Change, ChangeKind
+from whysync.proofs.partial_objects import is_built_in_group
 from whysync.queries.references import references_of
 
 _Target = tuple[str, str, str, str]
 """Cluster, kind, namespace and name."""
 _MAX_USERS: Final = 2
+_CREATED: Final = frozenset({"Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim"})
 
 
-class Users(msgspec.Struct):
-    """The objects of all Applications of the head that need another one."""
+class AllApplications(msgspec.Struct):
+    """The rendered objects of all Applications of the head, as far as others may need them."""
 
+    _objects: dict[str, dict[str, list[Object]]] = msgspec.field(
+        default_factory=dict[str, dict[str, list[Object]]]
+    )
+    """By cluster and Application."""
     _users: dict[_Target, list[Ref]] = msgspec.field(default_factory=dict[_Target, list[Ref]])
 
     def add(self, application: Object, objects: Iterable[Object]) -> None:
         """Add the rendered objects of an Application."""
         cluster, namespace = _cluster(application), _namespace(application)
+        shared = self._objects.setdefault(cluster, {}).setdefault(qualified(application), [])
         for obj in objects:
             key = key_of(obj, namespace)
+            if key.kind in _CREATED or not is_built_in_group(key.group):
+                meta: Object = {"name": key.name, "namespace": key.namespace}
+                shared.append({**obj, "metadata": meta})
             user = replace(Manifest(obj, role=Role.DESIRED).ref, namespace=key.namespace)
             for kind, name in _needed_by(obj):
                 users = self._users.setdefault((cluster, kind, key.namespace, name), [])
                 if user not in users:
                     users.append(user)
+
+    def others(self, application: Object) -> list[Object]:
+        """What other Applications create in the same cluster: objects that pods refer to, custom resources."""
+        own = qualified(application)
+        by_name = self._objects.get(_cluster(application), {})
+        return [obj for name, objects in by_name.items() if name != own for obj in objects]
 
     def with_users(self, application: Object, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The changes of an Application; the risk of what it deletes names who still uses it."""

@@ -1,0 +1,182 @@
+"""What a plan assumes of the cluster, and what it does not hold against the commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.shop import APP, CLAIM, CONFIG, DEPLOYMENT, Shop
+from tests.plan.test_plan import only_app, planned_changes
+from whysync.plan.plan import AppPlan, PlannedCluster, Verdict
+
+URL = "https://git.example.org/team/shop.git"
+PROJECT = """\
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: team, namespace: argocd}
+spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
+"""
+INGRESS = """\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop}
+spec: {ingressClassName: traefik, defaultBackend: {service: {name: shop, port: {number: 80}}}}
+"""
+
+
+def new_app(tmp_path: Path, files: dict[str, str]) -> AppPlan:
+    """A plan whose base does not have these files."""
+    shop = Shop(tmp_path / "shop")
+    for name, content in files.items():
+        shop.put(name, content)
+    return only_app(planned_changes(shop))
+
+
+def with_pod_field(field: str) -> str:
+    return DEPLOYMENT.replace("    spec:\n", f"    spec:\n      {field}\n")
+
+
+@pytest.mark.parametrize(
+    ("files", "assumed"),
+    [
+        (
+            {"claim.yaml": CLAIM.replace("spec: {", "spec: {storageClassName: longhorn, ")},
+            "StorageClass longhorn",
+        ),
+        ({"deployment.yaml": with_pod_field("priorityClassName: high")}, "PriorityClass high"),
+        ({"deployment.yaml": with_pod_field("runtimeClassName: nvidia")}, "RuntimeClass nvidia"),
+        ({"ingress.yaml": INGRESS}, "IngressClass traefik"),
+    ],
+)
+def test_classes_that_the_app_names_exist(tmp_path: Path, files: dict[str, str], assumed: str) -> None:
+    app = new_app(tmp_path, files)
+    assert app.verdict is Verdict.PASS
+    assert f"{assumed} is assumed to exist" in app.runs[-1].notes
+
+
+def test_a_class_that_the_commit_removes_does_not_exist(tmp_path: Path) -> None:
+    storage_class = (
+        "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: x\n"
+    )
+    claim = CLAIM.replace("spec: {", "spec: {storageClassName: fast, ")
+    shop = Shop(tmp_path / "shop", base={"class.yaml": storage_class, "claim.yaml": claim})
+    shop.remove("class.yaml")
+    app = only_app(planned_changes(shop))
+    assert not app.runs[-1].passed
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "nodeSelector: {kubernetes.io/hostname: gpu-1}",
+        "nodeSelector: {disk: ssd}",
+        "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+        "{nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}}}",
+    ],
+)
+def test_nodes_have_the_labels_that_pods_require(tmp_path: Path, field: str) -> None:
+    assert new_app(tmp_path, {"deployment.yaml": with_pod_field(field)}).verdict is Verdict.PASS
+
+
+def test_nodes_for_contradicting_labels(tmp_path: Path) -> None:
+    fast = with_pod_field("nodeSelector: {disk: ssd}")
+    slow = with_pod_field("nodeSelector: {disk: hdd}").replace("name: shop}", "name: batch}", 1)
+    assert new_app(tmp_path, {"deployment.yaml": fast, "batch.yaml": slow}).verdict is Verdict.PASS
+
+
+def test_nodes_have_the_devices_and_the_room_that_pods_request(tmp_path: Path) -> None:
+    wanted = DEPLOYMENT.replace("{cpu: 100m}", "{cpu: 200, memory: 1Ti, nvidia.com/gpu: 1}")
+    wanted = wanted.replace("resources: {", "resources: {limits: {nvidia.com/gpu: 1}, ")
+    assert new_app(tmp_path, {"deployment.yaml": wanted}).verdict is Verdict.PASS
+
+
+def test_argo_cds_own_kinds_are_served(tmp_path: Path) -> None:
+    app = new_app(tmp_path, {"project.yaml": PROJECT})
+    assert app.verdict is Verdict.PASS
+    assert not any("AppProject" in note for run in app.runs for note in run.notes)
+
+
+def test_a_config_map_of_another_app_exists(tmp_path: Path) -> None:
+    uses = DEPLOYMENT.replace("image: ", "envFrom: [{configMapRef: {name: shared}}], image: ")
+    other = APP.replace("name: shop,", "name: other,").replace("apps/shop", "apps/other")
+    shop = Shop(tmp_path / "shop")
+    shop.commit(
+        {"argocd/other.yaml": other, "apps/other/a.yaml": CONFIG.replace("name: shop", "name: shared")}
+    )
+    shop.git("branch", "-f", "main")
+    shop.put("deployment.yaml", uses)
+    assert planned_changes(shop).verdict is Verdict.PASS
+    shop.put("deployment.yaml", uses.replace("name: shared", "name: typo"))
+    assert planned_changes(shop).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "apiVersion: postgresql.cnpg.io/v1\nkind: Cluster\nmetadata: {name: db}\nspec: {instances: 1}\n",
+        "apiVersion: secrets.hashicorp.com/v1beta1\nkind: VaultStaticSecret\nmetadata: {name: v}\n"
+        "spec: {destination: {name: db-app, create: true}}\n",
+    ],
+)
+def test_an_operator_creates_the_secret(tmp_path: Path, resource: str) -> None:
+    uses = DEPLOYMENT.replace("image: ", "envFrom: [{secretRef: {name: db-app}}], image: ")
+    app = new_app(tmp_path, {"deployment.yaml": uses, "resource.yaml": resource})
+    assert app.verdict is Verdict.PASS
+
+
+def test_the_base_fails_too(tmp_path: Path) -> None:
+    """The commit is compared with what the base leaves in the cluster; its own failure is another matter."""
+    wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: wrong}\nspec: {ports: [{port: 0}]}\n"
+    shop = Shop(tmp_path / "shop", base={"wrong.yaml": wrong})
+    shop.put("deployment.yaml", DEPLOYMENT.replace("app: shop", "app: store"))
+    app = only_app(planned_changes(shop))
+    based, empty = app.runs
+    assert (based.cluster, empty.cluster) == (PlannedCluster.BASE, PlannedCluster.EMPTY)
+    assert (empty.passed, empty.fails_as_base) == (False, True)
+    failed = {item.ref.kind for step in based.steps for item in step.items if "immutable" in item.note}
+    assert failed == {"Deployment"}
+    assert app.decisive is based
+
+
+def test_what_the_base_lacks_too_is_not_held_against_the_commit(tmp_path: Path) -> None:
+    """On an empty cluster the wave waits for a Secret that nobody creates; it runs in the cluster."""
+    job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {backoffLimit: 0, template: {spec: "
+    job += "{restartPolicy: Never, nodeName: nowhere, containers: [{name: j, image: j}]}}}\n"
+    shop = Shop(tmp_path / "shop", base={"job.yaml": job})
+    shop.put("config.yaml", CONFIG.replace("hello", "bye"))
+    app = only_app(planned_changes(shop))
+    assert app.passed
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "sources: [{repoURL: https://charts.example.org, chart: redis, targetRevision: 1.0.0, helm: "
+        f'{{valueFiles: [$v/values.yaml]}}}}, {{repoURL: "{URL}", targetRevision: main, ref: v}}]',
+        f'source: {{repoURL: "{URL}", targetRevision: main, path: apps/charts}}',
+        "source: {repoURL: https://charts.example.org, chart: redis, targetRevision: 1.0.0}",
+    ],
+    ids=["chart with values from Git", "helmCharts", "chart"],
+)
+def test_what_cannot_be_rendered_here_is_unknown(tmp_path: Path, source: str) -> None:
+    (line,) = [line for line in APP.splitlines() if "source:" in line]
+    remote = APP.replace(line, f"  {source}")
+    shop = Shop(tmp_path / "shop")
+    chart = "helmCharts: [{name: redis, repo: 'https://charts.example.org', version: 1.0.0}]\n"
+    shop.commit({"argocd/new.yaml": remote.replace("name: shop", "name: new", 1)})
+    shop.commit({"apps/charts/kustomization.yaml": chart, "values.yaml": "{}"})
+    app = only_app(planned_changes(shop))
+    assert (app.name, app.verdict) == ("argocd/new", Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize("empty", ["directory: {recurse: false}", "directory: {jsonnet: {}}", "helm: {}"])
+def test_empty_parameters_do_not_choose_the_tool(tmp_path: Path, empty: str) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put(
+        "kustomization.yaml", "resources: [service.yaml, config.yaml, deployment.yaml]\nnamePrefix: x-\n"
+    )
+    app = APP.replace("path: apps/shop,", f"path: apps/shop, {empty},")
+    (shop.folder / "argocd/shop.yaml").write_text(app)
+    names = {change.ref.name for change in only_app(planned_changes(shop)).changes if not change.risk}
+    assert "x-shop" in names
