@@ -48,7 +48,7 @@ class AllApplications(msgspec.Struct):
                     users.append(user)
 
     def others(self, application: Object) -> list[Object]:
-        """What other Applications create in the same cluster: objects that pods refer to, custom resources."""
+        """What other Applications create in that cluster: objects that pods refer to, custom resources."""
         own = qualified(application)
         by_name = self._objects.get(_cluster(application), {})
         return [obj for name, objects in by_name.items() if name != own for obj in objects]

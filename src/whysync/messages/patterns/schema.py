@@ -133,7 +133,7 @@ TABLE: tuple[Pattern, ...] = (
             pointer="/metadata/namespace",
         ),
     ),
-    # A name that the API server generates suits hooks, which are created anew; apply needs a name.
+    # A name that the API server generates suits hooks, which are created each time; apply needs a name.
     Pattern(
         "generate name",
         r"cannot use generate name with apply",
