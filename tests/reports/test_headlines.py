@@ -98,5 +98,5 @@ def test_request_that_was_denied_is_no_failed_sync(tmp_path: Path) -> None:
     reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
 
     text = render(reports, Terminal(width=100), wide=False)
-    assert "cannot sync: Argo CD's RBAC does not allow" in " ".join(text.split())
+    assert "error in the log: Argo CD's RBAC does not allow" in " ".join(text.split())
     assert "sync failed" not in text

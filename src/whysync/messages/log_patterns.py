@@ -15,6 +15,7 @@ class LogReason(StrEnum):
     MISSING_ENV = "missing-env"
     MISSING_FILE = "missing-file"
     MISSING_COMMAND = "missing-command"
+    WRONG_ARCHITECTURE = "wrong-architecture"
     MISSING_TABLE = "missing-table"
     MISSING_DATABASE = "missing-database"
     PERMISSION_DENIED = "permission-denied"
@@ -148,10 +149,11 @@ LOG_PATTERNS: tuple[LogPattern, ...] = (
         _any("address already in use|eaddrinuse"),
         r"(?P<subject>[\w.\[\]]{0,60}:\d{2,5})\b",
     ),
+    LogPattern(LogReason.WRONG_ARCHITECTURE, 30, _any("exec format error")),
     LogPattern(
         LogReason.MISSING_COMMAND,
         29,
-        _any("command not found|executable file not found|: not found|exec format error|no such command"),
+        _any("command not found|executable file not found|: not found|no such command"),
         rf"exec: {_Q}(?P<subject>[\w./-]{{1,100}})|(?P<before>[\w./-]{{1,100}}): (?:command )?not found",
     ),
     LogPattern(

@@ -43,6 +43,9 @@ _GRACE = timedelta(minutes=2)
 HOOK_FINALIZER = "argocd.argoproj.io/hook-finalizer"
 
 
+_WITHOUT_TTL = "Remove ttlSecondsAfterFinished from the hook in Git"
+
+
 class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """`reason` completes "waits for X: …"; `certain` if objects prove it, not only the elapsed time."""
 
@@ -113,12 +116,14 @@ def _was_deleted(
         )
         if live is None and case.has(Fact.LIVE):
             reason = f"it was deleted {ttl} s after it finished, before Argo CD read its result"
-            return StuckWait(reason=reason, evidence=evidence)
+            return StuckWait(reason=reason, evidence=evidence, action=_WITHOUT_TTL)
         if live is None or (ttl < 60 and wait.is_long):
             reason = (
                 f"Kubernetes deletes it {ttl} s after it finishes, possibly before Argo CD reads its result"
             )
-            return StuckWait(reason=reason, evidence=evidence, certain=False, may_be_gone=True)
+            return StuckWait(
+                reason=reason, evidence=evidence, action=_WITHOUT_TTL, certain=False, may_be_gone=True
+            )
     other_jobs_are_live = any(
         key.kind == wait.ref.kind and key != wait.ref.key for key in case.index.live_by_key
     )

@@ -373,7 +373,7 @@ def _state_word(report: AppReport) -> str:
     if report.side is Side.COMPARE and status.sync.status == "Synced" and status.health.status == "Unknown":
         return "health unknown"  # the comparison worked, but a health check failed
     if report.side is Side.APPLY and operation is None and _is_only_logged(report):
-        return "cannot sync"  # the request was denied: no sync ran
+        return "error in the log"  # no sync ran
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
         return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]

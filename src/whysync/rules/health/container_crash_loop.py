@@ -37,12 +37,15 @@ from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, l
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.log_patterns import LogReason
 from whysync.messages.patterns.pods import CrashLoop
-from whysync.queries.commands import kubectl
+from whysync.queries.commands import kubectl, with_comment
 from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.log_lines import root_cause_text
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import killed_by_probe
+
+_FOREIGN = "the program is for another CPU architecture, or a script without #!"
 
 
 @rule(cause="crashloop", since="0.1")
@@ -135,7 +138,10 @@ def _restarted(history: PodHistory, container: ContainerHistory) -> str:
 
 
 def _ending(root_cause: LogRootCause | None) -> str:
-    return f": {root_cause.failure.text.strip()}" if root_cause else ""
+    if root_cause is None:
+        return ""
+    is_foreign = root_cause.failure.reason is LogReason.WRONG_ARCHITECTURE
+    return f": {root_cause.failure.text.strip()}" + (f" ({_FOREIGN})" if is_foreign else "")
 
 
 def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
@@ -147,6 +153,8 @@ def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
 
 
 def _title(root_cause: LogRootCause | None, exit_code: int | None) -> str:
+    if root_cause is not None and root_cause.failure.reason is LogReason.WRONG_ARCHITECTURE:
+        return "Use an image for the CPU architecture of the node, or run it on a node that fits"
     if root_cause is not None:
         return (
             f"Correct what its log shows ({root_cause_text(root_cause.failure)}), or revert the last commit"
@@ -169,5 +177,15 @@ def _inspect(
     target = (ref.name, "-c", container) if pod is not None else (f"{ref.kind.lower()}/{ref.name}",)
     return Fix.run(
         kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
+        *_architectures(root_cause),
         title=_title(root_cause, exit_code),
+    )
+
+
+def _architectures(root_cause: LogRootCause | None) -> tuple[str, ...]:
+    if root_cause is None or root_cause.failure.reason is not LogReason.WRONG_ARCHITECTURE:
+        return ()
+    return (
+        kubectl("get", "nodes", "-L", "kubernetes.io/arch"),
+        with_comment("docker manifest inspect IMAGE", "the architectures of the image"),
     )
