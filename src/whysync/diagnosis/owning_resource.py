@@ -62,3 +62,15 @@ def symptoms_about(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
         and any(r.key == ref.key and r.hook_phase == "Running" for r in case.results)
     )
     return (*own, *((OPERATION,) if waits else ()))
+
+
+def symptoms_of_named_pods(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
+    """Symptoms of Pods that have the name of the workload, where the facts do not show their owner."""
+    prefix = f"{ref.name}-"
+    return tuple(
+        symptom.id
+        for symptom in case.symptoms
+        if symptom.ref is not None
+        and (symptom.ref.kind, symptom.ref.namespace) == ("Pod", ref.namespace)
+        and symptom.ref.name.startswith(prefix)
+    )

@@ -73,9 +73,14 @@ def restore_from_git(case: Case, drifts: Sequence[Drift]) -> Fix:
     ref = drifts[0].ref
     return Fix.run(
         sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
-        title="Git is right: sync this resource (if the value comes back, a program writes it)",
+        title="Git is right: sync this resource (if "
+        + (
+            "it is missing again, the cluster does not keep it)"
+            if all(drift.only_git for drift in drifts)
+            else "the value comes back, a program writes it)"
+        ),
         risk="undoes the change, which may be part of incident response: ask first",
-        destroys=tuple(f"the live value at {drift.pointer}" for drift in drifts),
+        destroys=tuple(f"the live value at {drift.pointer}" for drift in drifts if not drift.only_git),
     )
 
 

@@ -43,6 +43,9 @@ _CLASS_FIELDS = {
     "StorageClass": "storageClassName",
 }
 
+_REDIS_SECRET = "argocd-redis"
+"""The password of Redis, which Argo CD's own command generates."""
+
 
 class MissingObject(msgspec.Struct, frozen=True, kw_only=True):
     """A missing object, what needs it, the symptoms that this explains, and the evidence."""
@@ -455,6 +458,8 @@ def _creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
         yield with_comment(kubectl("describe", need.kind.lower(), need.name, namespace=place), "its keys")
         return
     match need.kind:
+        case "Secret" if need.name == _REDIS_SECRET:
+            yield with_comment(f"argocd admin redis-initial-password -n {place}", "creates it, with key auth")
         case "Secret":
             yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
         case "ConfigMap":

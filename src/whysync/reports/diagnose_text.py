@@ -72,6 +72,7 @@ _STEPS = {
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision"
 _LONGEST_HEADLINE = 220
+_SENTENCE_END = re.compile(r"[\w)'\"`]\. ")
 _LONGEST_VALUE = 300
 _LONG_REASON = 40
 _DIFF_COLORS = {"+": "green", "-": "red", "#": "cyan"}
@@ -338,9 +339,9 @@ def headline_of(finding: Finding) -> str:
     verdict = one_line(finding.verdict, 2_000)
     if len(verdict) <= _LONGEST_HEADLINE:
         return verdict
-    sentence = verdict.rfind(". ", 0, _LONGEST_HEADLINE)
-    if sentence > 0:
-        return f"{verdict[:sentence]} …"
+    ends = [match.end() for match in _SENTENCE_END.finditer(verdict[:_LONGEST_HEADLINE])]
+    if ends:
+        return f"{verdict[: ends[-1]].rstrip('. ')} …"
     first, *rest = verdict.split(": ")
     end: list[str] = []
     while rest and len(first) + sum(len(line) + 2 for line in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:

@@ -108,7 +108,7 @@ class HealthScriptError(Failure, frozen=True, kw_only=True):
             return ScriptProblem.NIL if "nil" in self.detail else ScriptProblem.OTHER
         if "__len undefined" in self.detail:
             return ScriptProblem.NIL
-        if "output from Lua" in self.detail or "invalid health status" in self.detail:
+        if compiled(r"health\.HealthStatus|output from Lua|invalid health status").search(self.detail):
             return ScriptProblem.RESULT
         return ScriptProblem.OTHER
 

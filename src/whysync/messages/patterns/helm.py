@@ -306,9 +306,8 @@ def any_helm(match: re.Match[str], context: Context) -> Failure | None:
     if not of_helm(context):
         return None
     if context.command.startswith("helm registry login"):
-        return RepoAuthFailed(
-            text=context.text, url=url_in(context.text), method=AuthMethod.HTTPS, detail=match[0]
-        )
+        url = url_in(context.text) or url_in(context.command)
+        return RepoAuthFailed(text=context.text, url=url, method=AuthMethod.HTTPS, helm=True, detail=match[0])
     if context.scope is Scope.HELM_DOWNLOAD:
         return None  # the chart was not downloaded, so nothing was rendered
     return HelmRender(text=context.text, detail=_first_line(match[0].strip()).removeprefix("Error: "))

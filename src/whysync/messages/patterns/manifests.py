@@ -92,6 +92,11 @@ class InvalidYaml(Failure, frozen=True, kw_only=True):
         return bool(self.detail) and not self.detail.endswith("<nil>")
 
     @property
+    def lacks_kind(self) -> bool:
+        """Is it YAML or JSON, but no Kubernetes object at all?"""
+        return "'Kind' is missing" in self.detail
+
+    @property
     def is_syntax(self) -> bool:
         """Is it not even YAML? The parser names a line; an error of a type begins with `unmarshal errors`."""
         return compiled(r"(?:^|: )yaml: (?!unmarshal)").search(self.detail) is not None

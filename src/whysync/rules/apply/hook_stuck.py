@@ -31,7 +31,7 @@ from whysync.diagnosis import (
     cite,
     rule,
 )
-from whysync.diagnosis.owning_resource import symptoms_about
+from whysync.diagnosis.owning_resource import symptoms_about, symptoms_of_named_pods
 from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
@@ -66,7 +66,14 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         about=wait.ref,
         explains=tuple(dict.fromkeys((OPERATION, *related))),
         # Where the reason is unknown, a rule that knows it takes precedence.
-        because=tuple(id for id in symptoms_about(case, wait.ref) if id != OPERATION or not stuck.certain),
+        because=tuple(
+            id
+            for id in (
+                *symptoms_about(case, wait.ref),
+                *(() if stuck.certain else symptoms_of_named_pods(case, wait.ref)),
+            )
+            if id != OPERATION or not stuck.certain
+        ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
         verdict=f"the sync has been waiting for {age_text(wait.age)} for hook {wait.ref}{others}:"

@@ -24,11 +24,11 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import InvalidYaml
-from whysync.queries.commands import hard_refresh
+from whysync.queries.commands import app_argument, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.local_rendering import folder_of, render_to_file, tool_of
 from whysync.queries.revert import revert_commit
-from whysync.queries.sources import commits_since_last_sync, failing_source, source_pointer
+from whysync.queries.sources import commits_since_last_sync, failing_source, source_flag, source_pointer
 
 
 @rule(cause="invalid-yaml", since="0.1")
@@ -48,7 +48,11 @@ def manifest_yaml_invalid(case: Case) -> Iterator[Finding]:
             verdict=f"{what} is not {expected}: {error}",
             root=one_line(failure.detail) if failure.has_reason else None,
             evidence=(*group.cited(says="error of the parser"), *_where(case, source, folder)),
-            fixes=(_fix(case, failure, source, folder), *revert_commit(case, source)),
+            fixes=(
+                *_exclude(case, failure, source),
+                _fix(case, failure, source, folder),
+                *revert_commit(case, source),
+            ),
         )
 
 
@@ -64,6 +68,21 @@ def _where(case: Case, source: Source | None, folder: str) -> Iterator[Evidence]
     if source is not None and (source.chart or (source.path and source.path == folder)):
         name = "path" if source.path else "chart"
         yield cite(case.application, f"{source_pointer(case, source)}/{name}", says="source of the manifests")
+
+
+def _exclude(case: Case, failure: InvalidYaml, source: Source | None) -> Iterator[Fix]:
+    """A file of a plain directory that is no manifest: Argo CD reads every YAML and JSON file there."""
+    name, app = failure.file.rpartition("/")[2], app_argument(case)
+    if not name or not failure.lacks_kind:
+        return
+    yield Fix.run(
+        with_comment(
+            f"argocd app set {app}{source_flag(case, source)} --directory-exclude {quote(name)}",
+            "an existing pattern: {old,new}",
+        ),
+        hard_refresh(case),
+        title=f"If {name} is no manifest: exclude it from the source, or move it to another folder",
+    )
 
 
 def _fix(case: Case, failure: InvalidYaml, source: Source | None, folder: str) -> Fix:

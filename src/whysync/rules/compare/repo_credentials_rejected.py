@@ -169,15 +169,15 @@ def _fix(
         *references,
         with_comment(look, look_for),
         *(() if secret is not None else _if_absent(is_git=not type_flags)),
-        _add(url, flags),
+        _add(url, flags, is_git=not type_flags),
         hard_refresh(case),
         title=title,
     )
 
 
-def _add(url: str, flags: str) -> str:
+def _add(url: str, flags: str, *, is_git: bool) -> str:
     """For an address without a path, a template: Git reports only the host for which it has no login."""
-    if url.startswith(("https://", "http://")) and "/" not in url.partition("://")[2].rstrip("/"):
+    if is_git and url.startswith(("https://", "http://")) and "/" not in url.partition("://")[2].rstrip("/"):
         return f"argocd repocreds add {quote(url.rstrip('/'))}/OWNER {flags} --upsert"
     return f"argocd repo add {quote(url) if url else 'URL'} {flags} --upsert"
 

@@ -54,11 +54,17 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
             verdict=f"{names} of {ref} {reading.sentence}",
             fixes=(
                 find_writer(ref),
-                Fix.change(ref, *live_values(drifts), title="The live value is right: commit it to Git"),
+                Fix.change(ref, *live_values(drifts), title=_commit_title(drifts)),
                 restore_from_git(case, drifts),
             ),
         )
         yield msgspec.structs.replace(finding, cause=reading.cause)
+
+
+def _commit_title(drifts: Sequence[Drift]) -> str:
+    if all(drift.only_git for drift in drifts):
+        return "It was removed on purpose, or cannot be kept: remove it from Git"
+    return "The live value is right: commit it to Git"
 
 
 class _Reading(NamedTuple):

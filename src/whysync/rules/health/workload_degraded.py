@@ -27,6 +27,7 @@ from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.current_health import is_read_differently, proof_of_current_health
 from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.owning_resource import symptoms_of_named_pods
 from whysync.diagnosis.sentences import both_ends, listed
 from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
@@ -69,7 +70,10 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         finding = Finding(
             about=row.ref,
             explains=(symptom, *reported, *((OPERATION,) if stopped else ())),
-            because=reported,  # where another rule explains what the chain reports, that is the cause
+            because=(
+                *reported,
+                *(() if chain else symptoms_of_named_pods(case, row.ref)),
+            ),  # where another rule explains what the chain reports, that is the cause
             severity=Severity.CRITICAL if code == "Degraded" or chain else Severity.WARNING,
             confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
             verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
