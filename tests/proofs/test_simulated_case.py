@@ -30,6 +30,8 @@ from whysync.proofs.simulated_case import SimulatedCase, simulated
 
 WELL: Object = {"status": "Healthy"}
 A_WHILE = timedelta(minutes=10)
+# Argo CD calls it Synced although Git and live differ, for a reason that is not in the facts.
+UNSEEN_BY_ARGOCD = ("undetected_drift/missed_by_server_side_diff",)
 
 
 def _started(world: SimulatedCase) -> list[str]:
@@ -53,7 +55,7 @@ def _is_well(case: Case) -> bool:
 @pytest.mark.parametrize("folder", BUNDLES, ids=case_name)
 def test_what_is_well_stays_well(folder: Path) -> None:
     case = load_case(folder)
-    if _is_well(case) and case.desired:
+    if _is_well(case) and case.desired and case_name(folder) not in UNSEEN_BY_ARGOCD:
         _rests(case, everything=False)
 
 
