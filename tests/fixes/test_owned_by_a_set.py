@@ -131,6 +131,32 @@ def test_a_change_of_an_app_that_a_set_makes_says_who_will_revert_it(owned: bool
     assert not any("ApplicationSet" in fix.risk for fix in fixes if fix.kind is not FixKind.APPLICATION)
 
 
+@pytest.mark.parametrize(
+    ("tracking_id", "parent"),
+    [
+        ("apps:argoproj.io/Application:argocd/shop", "apps"),
+        ("argocd_apps:argoproj.io/Application:argocd/shop", "apps"),
+        ("shop:argoproj.io/Application:argocd/shop", ""),
+        ("", ""),
+    ],
+)
+def test_a_change_of_an_app_that_another_app_applies_says_so(tracking_id: str, parent: str) -> None:
+    body = copy_object(case_of(application()).application.body)
+    if tracking_id:
+        fields(body["metadata"])["annotations"] = {"argocd.argoproj.io/tracking-id": tracking_id}
+    case = case_of(body)
+    change = Fix.application(
+        case.application.ref, Set(pointer="/spec/project", value="x"), title="t", risk="r"
+    )
+    risk = for_generated_app(change, case).risk
+    assert risk == (
+        f"app {parent} applies this Application and reverts it: change it in the source of {parent}; r"
+        if parent
+        else "r"
+    )
+    assert for_generated_app(Fix.run("argocd app sync shop", title=""), case).risk == ""
+
+
 GENERATED: Object = {
     "generators": [{"list": {"elements": [{"name": "cart", "ref": "v1"}, {"name": "shop", "ref": "v2"}]}}],
     "template": {

@@ -10,6 +10,7 @@ import re
 
 from msgspec.structs import replace
 
+from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.json_tree import Object, fields, items, text
@@ -38,6 +39,12 @@ def application_set_of(case: Case, fix: Fix | None = None) -> str:
         return name
     is_kept = not _updates(case, generator) or (fix is not None and _is_ignored(fix, case, generator))
     return "" if is_kept else name
+
+
+def parent_of(case: Case) -> str:
+    """The app of apps that applies this Application, by its tracking id; empty if there is none."""
+    owner = text(case.application.at(TRACKING_ID_POINTER)).partition(":")[0].rpartition("_")[2]
+    return "" if owner == case.app.name else owner
 
 
 def _updates(case: Case, generator: Manifest) -> bool:
@@ -86,13 +93,18 @@ def _inserted(template: str, element: Object) -> str:
 
 
 def for_generated_app(fix: Fix, case: Case) -> Fix:
-    """Change the template instead of the Application, and warn that it has other Applications too."""
+    """Change the template instead of the Application, and warn that it has other Applications too.
+
+    An Application that another one applies is changed where that one reads it.
+    """
     changed = [command for command in fix.commands if _changes_application(command, case)]
     if fix.kind is not FixKind.APPLICATION and not changed:
         return fix
     owner = application_set_of(case, fix)
     if not owner:
-        return fix
+        parent = parent_of(case)
+        warning = f"app {parent} applies this Application and reverts it: change it in the source of {parent}"
+        return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning) if parent else fix
     place = f"change spec.template of ApplicationSet {owner}, which reverts this:"
     commands = (comment(f"{place} {c}") if c in changed else c for c in fix.commands)
     warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
