@@ -42,6 +42,8 @@ _NO_STATUS = (
     r"\b(?:has )?no status\b|\bto report (?:a )?status\b|waiting for (?:the )?status\b|"
     r"\bstatus (?:not (?:found|available)|to be reported|is empty)\b"
 )
+# What Argo CD's checks of workloads report until their controller has seen the last change.
+_UNOBSERVED = r"\bobserved \w+ generation less than desired\b|\bspec update to be observed\b"
 # Reasons of events of type Normal that nevertheless report a problem.
 _PROBLEM_REASONS = frozenset(
     {
@@ -83,3 +85,13 @@ def lacks_status(text: str) -> bool:
 def is_problem_reason(reason: str) -> bool:
     """Does an event of type Normal with this reason report a problem?"""
     return reason in _PROBLEM_REASONS
+
+
+@cache
+def _unobserved() -> re.Pattern[str]:
+    return re.compile(_UNOBSERVED, re.IGNORECASE)
+
+
+def is_unobserved(text: str) -> bool:
+    """Does a health check wait until the controller of a workload has seen the last change? Seconds pass."""
+    return _unobserved().search(text) is not None

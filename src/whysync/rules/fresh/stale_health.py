@@ -8,6 +8,7 @@ Progressing or Degraded although it has finished. The app looks unhealthy, and a
 ## How whysync knows
 The row is Progressing or Degraded. Argo CD's own health check, run on the live object, answers Healthy, and
 the status of the object proves it: all replicas are available, the claim is bound, the address is there.
+Without the object: the row waits until Kubernetes has observed the last change, long after the sync.
 
 ## Fix
 Refresh the app. If the row does not change, restart the application controller: it then reads the cluster
@@ -20,11 +21,13 @@ reports Ready while its check says otherwise: ready_but_not_healthy.
 
 from collections.abc import Iterator
 
+from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.queries.commands import argocd_namespace, kubectl, refresh
+from whysync.messages.benign import is_unobserved
+from whysync.queries.commands import argocd_namespace, kubectl, on_object, refresh, with_comment
 
 
 @rule(cause="stale-state", since="0.1", last_resort=True, on_absence=True)
@@ -32,10 +35,12 @@ def stale_health(case: Case) -> Iterator[Finding]:
     for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
         live = case.live_of(row.key)
+        code, message = health_of_row(case, row)
+        if live is None and is_unobserved(message) and not case.synced_recently:
+            yield _unobserved(case, row, message)
         proof = proof_of_current_health(case, row)
         if live is None or proof is None:
             continue
-        code, message = health_of_row(case, row)
         yield Finding(
             about=row.ref,
             explains=(symptom,),
@@ -48,15 +53,45 @@ def stale_health(case: Case) -> Iterator[Finding]:
                 cite(live, proof, says="what the cluster has now"),
                 cite(case.application, "/status/reconciledAt", says="when Argo CD last reconciled the app"),
             ),
-            fixes=(
-                Fix.run(refresh(case), title="Refresh the app"),
-                Fix.run(
-                    kubectl(
-                        *("rollout", "restart", "statefulset", "argocd-application-controller"),
-                        namespace=argocd_namespace(case),
-                    ),
-                    title="If the row does not change: restart the application controller",
-                    risk="it compares all apps again: a burst of load",
-                ),
-            ),
+            fixes=_fixes(case),
         )
+
+
+def _unobserved(case: Case, row: ResourceRow, message: str) -> Finding:
+    """The controller of a workload sees a change within seconds: the row is older, or nothing looks at it."""
+    return Finding(
+        about=row.ref,
+        explains=(SymptomId.unhealthy(row.key),),
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        verdict=f"the row of {row.ref} is most likely out of date ({message}): Kubernetes observes a change"
+        " within seconds, unless its controller-manager does not run",
+        root=message,
+        evidence=(
+            case.cited_row(row, says="what the status of the app says"),
+            cite(case.application, "/status/reconciledAt", says="when Argo CD last reconciled the app"),
+        ),
+        fixes=(
+            Fix.run(
+                with_comment(
+                    on_object("get", row.ref, "-o", "yaml"), "is observedGeneration the same as generation?"
+                ),
+                title="Compare its generations: if they differ, check kube-controller-manager",
+            ),
+            *_fixes(case),
+        ),
+    )
+
+
+def _fixes(case: Case) -> tuple[Fix, ...]:
+    return (
+        Fix.run(refresh(case), title="Refresh the app"),
+        Fix.run(
+            kubectl(
+                *("rollout", "restart", "statefulset", "argocd-application-controller"),
+                namespace=argocd_namespace(case),
+            ),
+            title="If the row does not change: restart the application controller",
+            risk="it compares all apps again: a burst of load",
+        ),
+    )

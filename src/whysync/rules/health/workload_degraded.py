@@ -33,6 +33,7 @@ from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.benign import is_unobserved
 from whysync.messages.parse import understand
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.finalizers import finalizers_of
@@ -60,6 +61,8 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             continue
         if proof_of_current_health(case, row) is not None or is_read_differently(case, row):
             continue  # the row is out of date, or the check does not fit the object
+        if case.live_of(row.key) is None and is_unobserved(message):
+            continue  # stale_health
         chain = reason_chain(case, row.ref)
         if code == "Progressing" and (case.synced_recently or not (chain or (message and is_silent))):
             continue
