@@ -37,6 +37,7 @@ _OWNER_LABEL = re.compile(
     r"claim-(name|namespace|uid)|(^|[./-])own(er|ed)|created-by|generate|replicat|reflect|inherited|copied|cloned"
     r"|(^|[./-])(origin|parent|synced-from|source-(name|namespace|uid)|controller-uid)|^operators\.coreos\.com/|^olm\.|^velero\.io/restore-name"
 )
+_RELEASE = ("name", "namespace")
 _MANAGED_BY = "app.kubernetes.io/managed-by"
 _DEPLOYERS = frozenset({"helm", "argocd", "argo-cd", "kustomize", "kubectl", "tiller", ""})
 # The alphabet of the suffix that the API server generates for `generateName`: no vowels.
@@ -67,7 +68,7 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
         return _by_name(case, row) or _comes_back(case, live)
     if was_applied(live):
         return None
-    marks = (_owner(live), _secret(live), _copied(live), _manager(live), _mark(live))
+    marks = (_owner(live), _secret(live), _copied(live), _release(live), _manager(live), _mark(live))
     known = next((mark for mark in marks if mark is not None), None) or _by_name(case, row)
     return known or _comes_back(case, live)
 
@@ -146,6 +147,20 @@ def _copied(live: Manifest) -> Creator | None:
     return Creator(
         reason=f"its tracking id names {original}, so the controller of that object copied it",
         evidence=(cite(live, TRACKING_ID_POINTER, says="the tracking id of another object"),),
+    )
+
+
+def _release(live: Manifest) -> Creator | None:
+    """Only `helm install` and `helm upgrade` write the release into annotations; rendering does not."""
+    name, namespace = (text(live.annotations.get(f"meta.helm.sh/release-{part}")) for part in _RELEASE)
+    if not name:
+        return None
+    place = f"{namespace}/{name}" if namespace else name
+    pointer = join(("metadata", "annotations", "meta.helm.sh/release-name"))
+    return Creator(
+        reason=f"Helm installed it as part of release {place}, whose instance label is the name of this app",
+        evidence=(cite(live, pointer, says="the Helm release that it belongs to"),),
+        certain=bool(live.meta.get("managedFields")),  # else Argo CD may have taken it over since
     )
 
 
