@@ -350,7 +350,9 @@ def test_hostile_files_beside_an_app(tmp_path: Path, text: str) -> None:
 def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> None:
     """All is applied; what stays unhealthy is what is waited for."""
     shop = Shop(tmp_path / "shop")
-    wrong = DEPLOYMENT.replace("name: shop, image", "name: shop, envFrom: [{secretRef: {name: gone}}], image")
+    wrong = DEPLOYMENT.replace(
+        "name: shop, image", "name: shop, envFrom: [{configMapRef: {name: gone}}], image"
+    )
     shop.put("deployment.yaml", wrong)
     empty = only_app(planned_changes(shop)).runs[-1]
     assert not empty.passed

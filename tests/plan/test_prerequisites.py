@@ -8,10 +8,11 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from tests.plan.shop import CONFIG, DEPLOYMENT, HOOK, Shop
+from tests.plan.shop import CONFIG, DEPLOYMENT, HOOK, SECRET, Shop
 from tests.plan.test_plan import only_app, planned_changes
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.plan.plan import Verdict
 
 NEEDY = DEPLOYMENT.replace(
     'image: "shop:1.0"',
@@ -33,9 +34,24 @@ def test_a_secret_that_the_base_needs_is_there(tmp_path: Path) -> None:
     assert "Secret db is assumed to exist" in app.runs[-1].notes
 
 
-def test_one_that_the_commit_names_first_is_not(tmp_path: Path) -> None:
+def test_of_one_that_the_commit_names_first_nothing_is_known(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.put("deployment.yaml", NEEDY)
+    app = only_app(planned_changes(shop))
+    assert [run.passed for run in app.runs] == [True, True]
+    assert [gap.what for gap in app.unseen] == ["Secret db"]
+    assert app.verdict is Verdict.UNKNOWN
+
+
+def test_a_name_that_is_nearly_that_of_a_secret_in_git_is_a_mistake(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET.replace("old-token", "payments-api")})
+    shop.put("deployment.yaml", NEEDY.replace("name: db", "name: payment-api"))
+    assert only_app(planned_changes(shop)).verdict is Verdict.FAIL
+
+
+def test_a_config_map_that_nothing_creates_is_missing(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", NEEDY.replace("secretKeyRef", "configMapKeyRef"))
     app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [False, False]
 

@@ -344,6 +344,8 @@ def _planned(
                 why=f"{base.gap}; all objects are listed as new",
             ),
         )
+    if case is None:
+        unseen += tuple(map(_unknown_secret, empty_run.unknown_secrets))
     notes += [f"not available: {gap.what}: {gap.why}" for gap in unseen[:_MAX_GAPS]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
@@ -396,6 +398,15 @@ def _planned(
         safety=None if base.gap else safety_of(changes, runs),
         notes=tuple(notes),
         unseen=unseen,
+    )
+
+
+def _unknown_secret(name: str) -> Gap:
+    return Gap(
+        kind=GapKind.NOT_COLLECTED,
+        what=f"Secret {name}",
+        why="nothing in Git creates it, and the plan assumes that it exists",
+        how_to_get="plan with --live",
     )
 
 

@@ -7,6 +7,7 @@ the commit references for the first time, nothing is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -40,6 +41,7 @@ _REFERABLE: Final = (
 _RBAC_KINDS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _ALL_PERMISSIONS: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
+_NEAR: Final = 0.85
 _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
 
@@ -250,6 +252,26 @@ def _referenced_by(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]
     for reference in references_of(Manifest(obj, role=Role.DESIRED)):
         if reference.kind in _KINDS and reference.name:
             yield reference.kind, own_namespace, reference.name
+
+
+def unknown_secrets(
+    desired: Iterable[Object], assumed: Iterable[Object], namespace: str, *, removed: Iterable[Object]
+) -> list[Object]:
+    """Secrets that pods reference and that nothing in Git creates: they are rarely kept in Git.
+
+    Whether they exist is not known. One whose name is nearly that of a declared Secret is a mistake, and one
+    that the commit removes (`removed`) does not exist.
+    """
+    desired = list(desired)
+    present = {_key(obj, namespace) for obj in (*desired, *assumed)}
+    gone = {_key(obj, namespace) for obj in removed}
+    needed = {key: None for obj in desired for key in _referenced_by(obj, namespace) if key[0] == "Secret"}
+    declared = [name for kind, _, name in sorted(present) if kind == "Secret"]
+    return [
+        _placeholder(*key, desired, namespace)
+        for key in sorted(needed)
+        if key not in present and key not in gone and not get_close_matches(key[2], declared, 1, _NEAR)
+    ]
 
 
 class _Operators:

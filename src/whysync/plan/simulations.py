@@ -37,6 +37,7 @@ from whysync.plan.prerequisites import (
     outside_objects,
     referable_objects,
     rights,
+    unknown_secrets,
 )
 from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
@@ -81,6 +82,8 @@ def on_empty(
         argocd_objects = argocd_objects[-1:]
     crds = assumed_crds.definitions()
     outside = outside_objects(known, desired, case.destination_namespace, coming=later_objects, others=others)
+    secrets = unknown_secrets([*desired, *later_objects], outside, case.destination_namespace, removed=known)
+    outside += secrets
     cluster_objects = classes_and_nodes(known, desired, coming=later_objects)
     outside_namespaces = _namespaces_of(outside, [*argocd_objects, *assumed_namespaces], case)
     health_checks = health_of_custom_kinds([*desired, *later_objects])
@@ -121,7 +124,7 @@ def on_empty(
     notes += [
         f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist"
         for other in (*outside, *cluster_objects)
-        if other["kind"] != "Node"
+        if other["kind"] != "Node" and other not in secrets
     ]
     notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in health_checks]
     start = len(simulation.argocd.trace)
@@ -139,6 +142,7 @@ def on_empty(
             for step in steps
         ),
         notes=(*notes, *ended.notes),
+        unknown_secrets=tuple(text(dig(secret, "metadata", "name")) for secret in secrets),
         snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
 
