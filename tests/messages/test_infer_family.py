@@ -69,6 +69,18 @@ ROWS: list[tuple[str, Family]] = [
     (LOG + f'msg="Failed to unmarshall nested matrix generator: {NEW}"', Family.APPLICATION_SET),
     (LOG + f'msg="Could not get installation ID: {NEW}"', Family.OWN_STATE),
     (LOG + f'msg="Unable to get destination cluster: {NEW}"', Family.CLUSTER),
+    (f"FATA[0009] oauth2: cannot fetch token: 401 Unauthorized: {NEW}", Family.LOGIN),
+    (LOG + f'msg="Failed to authenticate: {NEW}"', Family.LOGIN),
+    (
+        "FATA[0001] rpc error: code = Unknown desc = POST https://10.0.0.1/cluster.ClusterService/Create "
+        "failed with status code 403",
+        Family.LOGIN,
+    ),
+    (
+        LOG + 'msg="Failed to query provider \\"https://id\\": Get \\"https://id/.well-known/'
+        'openid-configuration\\": dial tcp 10.0.0.9:443: connect: connection refused"',
+        Family.LOGIN,
+    ),
     # gpg manages the keyring at startup; Git verifies signatures
     (LOG + f'msg="`gpg --batch --gen-key /tmp/recipe1` failed exit status 2: {NEW}"', Family.KEYRING),
     (LOG + 'msg="stat /app/config/gpg/keys: not a directory"', Family.KEYRING),

@@ -40,6 +40,7 @@ class Family(StrEnum):
     CREDENTIAL_SECRET = "credential-secret"
     SECRET_MALFORMED = "secret-malformed"
     ARGOCD_PERMISSION = "argocd-permission"
+    LOGIN = "login"
     HEALTH_CONVERSION = "health-conversion"
     SCHEME = "scheme"
     DIFF = "diff"

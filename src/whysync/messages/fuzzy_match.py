@@ -106,7 +106,7 @@ def match_truncated(pattern: str, text: str) -> tuple[regex.Match[str], int] | N
     total = sum(map(len, _fixed_words(pattern)))
     if _ends_in_anything(pattern, match[0]):
         return None
-    if pattern.rstrip(")").endswith("*") and fixed >= total - 1:
+    if pattern.endswith("*") and fixed >= total - 1:
         return None  # only the introduction matches, its content is missing
     return (match, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
 

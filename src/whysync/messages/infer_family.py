@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Unknown
+from whysync.messages.network import is_to_argocd
 from whysync.messages.pattern import SEARCHED, Context
 from whysync.messages.patterns.git import from_source
 from whysync.messages.scope import Scope
@@ -244,6 +245,11 @@ def _of_repo_server(context: Context) -> bool:
     return context.scope is Scope.REPO_SERVER
 
 
+def _of_login(context: Context) -> bool:
+    """Is it a line of Argo CD's API server, of Dex or of the `argocd` command? Plugins log in elsewhere."""
+    return context.within(LayerKind.LOG) and not from_source(context) and context.scope is not Scope.PLUGIN
+
+
 def _of_rendering_or_log(context: Context) -> bool:
     return _of_rendering(context) or context.scope is Scope.PLUGIN or context.within(LayerKind.LOG)
 
@@ -303,6 +309,13 @@ _CLASSES: tuple[_Class, ...] = (
         r"violates podsecurity|unable to validate against any security context constraint",
     ),
     _Class(Family.PRUNING, r"requires? pruning"),
+    _Class(
+        Family.LOGIN,
+        r"failed to query provider|/\.well-known/openid-configuration|\boauth2: |\binvalid session\b|"
+        r"no session information|failed to verify (?:id token|signature|token)|^failed to authenticate: |"
+        r"invalid redirect url|/[a-z]{3,30}\.\w{2,60}service/\w{2,60}\b.{0,40}\b40[13]\b",
+        _of_login,
+    ),
     _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
     _Class(Family.SPEC_URL, r"invalid reference: invalid (?:registry|repository)", _of_source),
     _Class(
@@ -542,7 +555,7 @@ _CLUSTER_STATUS = {"401": Family.CLUSTER_LOGIN, "403": Family.PERMISSION, "429":
 
 def _http_status(context: Context) -> _Sign | None:
     match = _STATUS.search(context.text[:SEARCHED])
-    if match is None:
+    if match is None or is_to_argocd(context.text):
         return None
     code = match["code"] or match["named"]
     if _of_source(context):

@@ -128,6 +128,19 @@ def url_in(text: str) -> str:
     return match[0].rstrip(".:;") if match else ""
 
 
+def is_to_argocd(text: str) -> bool:
+    """Does a request fail that the `argocd` command sends to Argo CD, or Argo CD to its login provider?"""
+    return _to_argocd().search(text[:4000]) is not None
+
+
+@cache
+def _to_argocd() -> re.Pattern[str]:
+    return re.compile(
+        r"/[a-z]{3,30}\.[A-Z]\w{2,60}Service/[A-Z]|/\.well-known/openid-configuration|"
+        r"Failed to query provider"
+    )
+
+
 def host_of(url: str) -> str:
     """The host of `https://user@host:8443/x` or `git@host:org/repo`, without port and user."""
     without_scheme = url.partition("://")[2] if "://" in url else url

@@ -373,6 +373,16 @@ def _account(case: Case, group: Group) -> tuple[str, ...]:
     return ("argocd account get-user-info", f"argocd account can-i sync applications '{case.app.project}/*'")
 
 
+def _login(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    namespace = argocd_namespace(case)
+    return (
+        "argocd account get-user-info",
+        kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace),
+        kubectl("logs", "-l", "app.kubernetes.io/name=argocd-server", "--tail=200", namespace=namespace),
+    )
+
+
 def _dry_run(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
@@ -525,6 +535,11 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.ARGOCD_PERMISSION: Explanation(
         "argocd-rbac", "Argo CD's RBAC does not allow the request", _account,
         "Compare the account's permissions with policy.csv",
+    ),
+    Family.LOGIN: Explanation(
+        "argocd-rbac", "a login to Argo CD fails, so the request of that user was not processed", _login,
+        "Log in again; if all users fail, correct the login provider in argocd-cm (url, oidc.config,"
+        " dex.config)",
     ),
     Family.HEALTH_CONVERSION: Explanation(
         "health-quirk", "Argo CD's built-in health check cannot read an object", _reach_cluster,

@@ -331,7 +331,8 @@ _COMPONENTS: tuple[Pattern, ...] = (
     Pattern(
         "Failed to query provider",
         r"Failed to query provider .{0,300}(?:unsupported protocol scheme|first path segment|"
-        r"missing protocol|invalid (?:URL|port|character)|issuer did not match|no Host in request).*",
+        r"missing protocol|invalid (?:URL|port|character)|issuer did not match|no Host in request|"
+        r"server gave HTTP response to HTTPS client).*",
         fill(SettingsMalformed, whole="detail", key="oidc.config"),
     ),
     Pattern(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from whysync.messages.failure import Failure, Network
-from whysync.messages.network import api_server_in, dialled, host_of, reason_of, url_in
+from whysync.messages.network import api_server_in, dialled, host_of, is_to_argocd, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.patterns.argocd import repo_server_unreachable
 from whysync.messages.patterns.diffs import OpenApiError
@@ -103,6 +103,8 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
 def connection(match: re.Match[str], context: Context) -> Failure | None:
     """A failed connection; the wrappers, the URL or the port show to which component, if anything does."""
     text = context.text[:8192]
+    if is_to_argocd(text):
+        return None
     url = url_in(text)
     host, port = dialled(text)
     if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND) or compiled(

@@ -7,7 +7,15 @@ from enum import StrEnum
 from functools import partial
 
 from whysync.messages.failure import Failure, Network, Peer
-from whysync.messages.network import Distrust, dialled, distrust_of, host_of, reason_of, url_in
+from whysync.messages.network import (
+    Distrust,
+    dialled,
+    distrust_of,
+    host_of,
+    is_to_argocd,
+    reason_of,
+    url_in,
+)
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
@@ -194,6 +202,8 @@ def repository_absent(match: re.Match[str], context: Context) -> Failure:
 
 
 def registry_refused(match: re.Match[str], context: Context) -> Failure | None:
+    if is_to_argocd(context.text):
+        return None
     if (
         not from_source(context)
         and "unable to get tags" not in context.text
@@ -268,10 +278,12 @@ def unreachable(match: re.Match[str], context: Context) -> Failure:
     )
 
 
-def refused_by_remote(match: re.Match[str], context: Context) -> Failure:
+def refused_by_remote(match: re.Match[str], context: Context) -> Failure | None:
     """Git prints what the server itself says behind `remote:`, so the server was reached."""
     said = group_text(match, "said").strip()
     url = _url(match, context)
+    if not said:
+        return None  # the server gave no reason, or the text is cut off
     return RepoUnreachable(
         text=context.text, host=host_of(url), url=url, reason=Network.REMOTE_ERROR, detail=said
     )
