@@ -471,6 +471,16 @@ class Case:
         """A row of the Application's resource list, as evidence."""
         return cite(self.application, f"/status/resources/{self.app.status.resources.index(row)}", says=says)
 
+    def cited_health(self, row: ResourceRow, code: str) -> Evidence:
+        """The health in the row; without it, the status of the object that the health check reads.
+
+        Argo CD 3 keeps the health of resources outside the Application, unless it is set to keep it there.
+        """
+        live = self.live_of(row.key)
+        if row.health is not None or live is None:
+            return self.cited_row(row, says=f"Argo CD reports it as {code}")
+        return cite(live, "/status", says=f"its status, in which Argo CD's check sees {code}")
+
     def compared_with(self, index: int) -> bool:
         """Did Argo CD last compare with the repository of this source? True if unknown."""
         compared = self.app.status.sync.compared_to

@@ -25,9 +25,11 @@ Another manager owns the field, or the commit that removed it has not been synce
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.drift.mechanism import in_atomic_list
+from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import comment, kubectl, on_object, sync
 from whysync.queries.drift import declare_live, drift_finding, field_names
@@ -52,8 +54,8 @@ def server_side_apply_keeps_field(case: Case) -> Iterator[Finding]:
             *drifts,
             writer=first.writer,
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
-            verdict=f"the API server fills in {names} of {first.ref}, in a list that Argo CD owns as a whole"
-            " through server-side apply; Git does not declare it"
+            verdict=f"the API server fills in {names} of {_list_name(first)} of {first.ref}, a list that"
+            " Argo CD owns as a whole through server-side apply; Git does not declare it"
             if all(in_atomic_list(drift) for drift in drifts)
             else f"{owner} {names} of {first.ref} through server-side apply, but Git does not declare it",
             fixes=(
@@ -138,3 +140,9 @@ def _migrate(case: Case, writer: Writer) -> Iterator[Fix]:
             title="Migrate this manager's fields to Argo CD; a sync then removes those that Git leaves out",
             risk=risk,
         )
+
+
+def _list_name(drift: Drift) -> str:
+    """`volumeClaimTemplates`: the innermost list on the way to the field."""
+    parts = split(drift.pointer)
+    return next((name for name, index in reversed(list(pairwise(parts))) if index.isdecimal()), "a list")

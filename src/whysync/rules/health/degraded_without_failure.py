@@ -101,7 +101,7 @@ def degraded_without_failure(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM,
             verdict=f"{row.ref} is reported as Degraded, but reports no failure itself: {reading.why}",
             root=message or None,
-            evidence=(case.cited_row(row, says="Argo CD reports it as Degraded"), *reading.evidence),
+            evidence=(case.cited_health(row, "Degraded"), *reading.evidence),
             fixes=tuple(_fixes(case, row, reading)),
         )
 

@@ -70,7 +70,7 @@ def ingress_without_address(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} has no address: {why}",
             root=why,
             evidence=(
-                case.cited_row(row, says="Argo CD waits for it"),
+                case.cited_health(row, "Progressing"),
                 cite(live, ADDRESS, says="empty"),
                 *(cite(m, "/message", says="event of its controller") for m, _ in events[-1:] if not reports),
                 *(report.cite(says="the reason in the event") for report in reports),
@@ -96,7 +96,7 @@ def _without_spec(case: Case, row: ResourceRow, symptom: SymptomId) -> Finding:
         confidence=Confidence.MEDIUM,
         verdict=f"{row.ref} has no address: Argo CD reports an Ingress as Progressing only while its "
         "status.loadBalancer is empty",
-        evidence=(case.cited_row(row, says="Argo CD waits for it"),),
+        evidence=(case.cited_health(row, "Progressing"),),
         fixes=(
             Fix.run(
                 kubectl("describe", "ingress", row.name, namespace=row.namespace or "default"),

@@ -72,7 +72,7 @@ def load_balancer_pending(case: Case) -> Iterator[Finding]:
             + (why or "no controller has written one to its status"),
             root=why or None,
             evidence=(
-                case.cited_row(row, says="Argo CD waits for it"),
+                case.cited_health(row, "Progressing"),
                 cite(live, ADDRESS, says="empty"),
                 *(report.cite(says="the reason in the event") for report in reports),
             ),
@@ -96,7 +96,7 @@ def _without_live_object(case: Case, row: ResourceRow, symptom: SymptomId) -> Fi
         confidence=Confidence.MEDIUM,
         verdict=f"{row.ref} has no address yet: Argo CD reports a Service as Progressing only while it waits "
         "for a load balancer",
-        evidence=(case.cited_row(row, says="Argo CD waits for it"),),
+        evidence=(case.cited_health(row, "Progressing"),),
         fixes=(
             Fix.run(
                 kubectl("describe", "service", row.name, namespace=row.namespace or "default"),

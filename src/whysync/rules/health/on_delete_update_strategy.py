@@ -63,7 +63,7 @@ def on_delete_update_strategy(case: Case) -> Iterator[Finding]:
                 else ""
             ),
             evidence=(
-                case.cited_row(row, says="Argo CD waits for it"),
+                case.cited_health(row, "Progressing"),
                 cite(live, STRATEGY, says="its update strategy"),
                 *(
                     (cite(live, f"/status/{_COUNTS[row.kind][2]}", says="Pods of the new revision"),)

@@ -74,7 +74,7 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
             verdict=f"{row.ref} reports that it is ready, but Argo CD reports it as {code}{reason}",
             root=message or None,
             evidence=(
-                case.cited_row(row, says=f"Argo CD reports it as {code}"),
+                case.cited_health(row, code),
                 cite(live, f"/status/conditions/{index}", says="its Ready condition"),
             ),
             fixes=(
@@ -152,7 +152,7 @@ def _of_settings(case: Case, row: ResourceRow, live: Manifest, message: str) -> 
         f" none of its own for {row.kind}",
         root=message or None,
         evidence=(
-            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            case.cited_health(row, "Progressing"),
             cite(live, pointer, says="what the check reads"),
         ),
         fixes=(
@@ -181,7 +181,7 @@ def _read_differently(case: Case, row: ResourceRow, live: Manifest, message: str
         " Healthy: the check in use reads other fields or values than its operator writes",
         root=message or None,
         evidence=(
-            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            case.cited_health(row, "Progressing"),
             cite(live, pointer, says="what its operator writes"),
         ),
         fixes=(
@@ -210,7 +210,7 @@ def _running(case: Case, row: ResourceRow, live: Manifest) -> Finding:
         verdict=f"{row.ref} is running, but Argo CD expects a Pod with restartPolicy {policy} to"
         " end, and reports it as Progressing until then",
         evidence=(
-            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            case.cited_health(row, "Progressing"),
             cite(live, POLICY, says="a Pod that ends"),
             cite(live, "/status/phase", says="it is running"),
         ),
@@ -237,7 +237,7 @@ def _unobserved(case: Case, row: ResourceRow, live: Manifest, message: str) -> F
         "status.observedGeneration, which Argo CD waits for",
         root=message or None,
         evidence=(
-            case.cited_row(row, says="Argo CD reports it as Progressing"),
+            case.cited_health(row, "Progressing"),
             cite(live, "/status", says="complete, except for observedGeneration"),
         ),
         fixes=(

@@ -45,7 +45,7 @@ def rollout_in_progress(case: Case) -> Iterator[Finding]:
         confidence=Confidence.MEDIUM,
         verdict=f"{rows[0].ref}{more} is still Progressing after a recent sync: wait",
         evidence=(
-            *(case.cited_row(row, says="still Progressing") for row in rows[:5]),
+            *(case.cited_health(row, "Progressing") for row in rows[:5]),
             cite(case.application, f"/status/operationState/{_end(case)}", says="the sync is recent"),
         ),
         fixes=(Fix.run(_wait(case, rows), title="Wait, and check again"),),

@@ -91,7 +91,8 @@ def suspended(case: Case) -> Iterator[Finding]:
             + ("; Git no longer declares the pause" if removed_from_git else ""),
             writer=None if by_argocd else writer,
             evidence=(
-                case.cited_row(row, says=f"Argo CD reports it as {code}"),
+                # without a health in the row, the field that stops it is the evidence
+                *(() if row.health is None and any(_switches(live)) else (case.cited_health(row, code),)),
                 *_switches(live),
                 *((not_rolled_out,) if not_rolled_out is not None else ()),
             ),
@@ -115,7 +116,7 @@ def _awaiting_approval(case: Case, row: ResourceRow) -> Iterator[Finding]:
             verdict=f"{row.ref} waits for a manual approval ({text(condition.get('reason'))}),"
             " and is Progressing until then",
             evidence=(
-                case.cited_row(row, says="Argo CD reports it as Progressing"),
+                case.cited_health(row, "Progressing"),
                 cite(live, f"/status/conditions/{index}", says="it waits for an approval"),
             ),
             fixes=tuple(_approvals(row)),

@@ -88,7 +88,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             + (f"; the sync stopped there, before {listed(stopped)}" if stopped else ""),
             root=both_ends(reason) if has_reason else None,
             evidence=(
-                case.cited_row(row, says=f"Argo CD reports it as {code}"),
+                case.cited_health(row, code),
                 *chain_evidence(chain),
             ),
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
