@@ -10,9 +10,10 @@ import pytest
 from tests.lint.found import in_file
 from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
 from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.rule import Layer
 from whysync.errors import WhysyncError
 from whysync.lint.lint import lint
-from whysync.lint.rendered import not_in_plain_files
+from whysync.lint.rendered import Rendered, RenderRoot, SourcePaths, combined
 
 
 def has(tool: Callable[[], Tool]) -> bool:
@@ -125,8 +126,142 @@ def test_without_rendering_charts_are_noted(tmp_path: Path, monkeypatch: pytest.
     assert outcome.findings == ()
 
 
+BROKEN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndta: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "severity"),
+    [
+        ("docs/a.yaml", Severity.INFO),
+        ("design-docs/1/a.yaml", Severity.INFO),
+        ("test/a.yaml", Severity.INFO),
+        ("envs/test/a.yaml", Severity.CRITICAL),
+        ("team/test/a.yaml", Severity.CRITICAL),  # team/prod is next to it
+        ("samples/used/a.yaml", Severity.CRITICAL),
+        ("web/recover/a.yaml", Severity.WARNING),  # web/kustomization.yaml does not use it
+        ("plain/a.yaml", Severity.CRITICAL),
+    ],
+)
+def test_files_that_nobody_deploys_weigh_less(
+    path: str, severity: Severity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "apps/used.yaml": APP.replace("path: chart", "path: samples/used"),
+        "team/prod/b.yaml": BROKEN.replace("dta", "data"),
+        "web/kustomization.yaml": "resources: []\n",
+    }
+    written({**files, path: BROKEN}, tmp_path)
+    findings = [finding for finding in lint(["."])[0].findings if finding.rule == "unknown_field"]
+    assert [(finding.path, finding.severity) for finding in findings] == [(path, severity)]
+
+
+def test_kustomize_quotes_what_only_yaml_1_1_reads_as_a_boolean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+        "  annotations: {a: true}\ndata:\n  a: on\n  b: true\n"
+    )
+    written({"kustomization.yaml": "resources: [a.yaml]\n", "a.yaml": config, "b.yaml": config}, tmp_path)
+    findings = lint(["a.yaml", "kustomization.yaml"])[0].findings
+    assert [(finding.rule, finding.field) for finding in findings] == [("value_of_wrong_type", "/data/b")]
+    assert len(lint(["b.yaml"])[0].findings) == 3
+
+
+@pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")
+def test_a_placeholder_that_every_overlay_replaces_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service = (
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  type: NodePort\n"
+        "  ports: [{port: 80, nodePort: later}]\n"
+    )
+    overlay = (
+        "resources: [../base]\npatches:\n  - patch: |\n"
+        "      - {op: replace, path: /spec/ports/0/nodePort, value: 30080}\n    target: {kind: Service}\n"
+    )
+    files = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": service}
+    written({**files, "prod/kustomization.yaml": overlay}, tmp_path)
+    assert [finding.field for finding in lint(["."])[0].findings] == ["/spec/ports/0/nodePort"]
+    assert lint(["."], render=True)[0].findings == ()
+    written({"dev/kustomization.yaml": "resources: [../base]\n"}, tmp_path)
+    assert [finding.place for finding in lint(["."], render=True)[0].findings] == ["base/a.yaml:6"]
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_values_of_another_source_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sources = """\
+  sources:
+    - {repoURL: "https://git.example.com/web.git", path: chart, helm: {valueFiles: [$files/prod.yaml]}}
+    - {repoURL: "https://git.example.com/web.git", ref: files}
+"""
+    app = "\n".join(line for line in APP.split("\n") if "source:" not in line) + sources
+    chart = {**CHART, "chart/values.yaml": "tag: '1'\n", "chart/templates/a.yaml": FLOATING}
+    written({**chart, "app.yaml": app, "prod.yaml": "tag: latest\n"}, tmp_path)
+    outcome, _ = lint(["."], render=True)
+    assert [note.why for note in outcome.notes] == []
+    assert ("image_without_fixed_tag", "chart/templates/a.yaml", 9) in [
+        (finding.rule, finding.path, finding.line) for finding in outcome.findings
+    ]
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_a_chart_that_nobody_names_is_judged_by_what_values_cannot_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    template = (
+        "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n"
+        "  tpye: ClusterIP\n  ports:\n    {{- toYaml .Values.ports | nindent 4 }}\n"
+    )
+    chart = {
+        **CHART,
+        "chart/4.12.0/Chart.yaml": CHART["chart/Chart.yaml"],
+        "chart/4.12.0/values.yaml": "ports: [{port: nobody, typo: 1}]\n",
+        "chart/4.12.0/templates/a.yaml": template,
+    }
+    del chart["chart/Chart.yaml"], chart["chart/values.yaml"], chart["chart/templates/a.yaml"]
+    written(chart, tmp_path)
+    found = lint(["."], render=True)[0].findings
+    assert [(finding.place, finding.field) for finding in found] == [
+        ("chart/4.12.0/templates/a.yaml:6", "/spec/tpye")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "used"), [("chart", ["web"]), ("./chart/", ["web"]), ("other/chart", []), ("art", [])]
+)
+def test_applications_name_a_chart_by_its_exact_path(
+    path: str, used: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    written({**CHART, "x/chart/Chart.yaml": CHART["chart/Chart.yaml"]}, tmp_path)
+    written({"app.yaml": APP.replace("path: chart", f"path: {path}")}, tmp_path)
+    _, tree = lint(["."])
+    apps = SourcePaths(tree, ["chart", "x/chart"], RenderRoot(["."]))
+    assert [app.item.ref.name for app, _ in apps.of("chart")] == used
+    assert apps.of("x/chart") == []
+
+
 def test_what_the_files_show_already_is_told_once() -> None:
     plain = in_file("x.yaml", "bad", rule="a", line=3, field="/spec")
     same = in_file("x.yaml", "bad, of another name", rule="a", field="/spec")
     new = in_file("x.yaml", "worse", rule="b", field="/spec")
-    assert not_in_plain_files([same, new, new], [plain]) == [new]
+    more = Rendered([same, new, new], [], 0, set(), set())
+    assert list(combined([plain], more, {})) == [plain, new]
+
+
+def test_a_file_that_kustomizations_use_is_judged_as_they_render_it() -> None:
+    replaced = in_file("x.yaml", "bad", rule="a", line=3, field="/spec")
+    stays = in_file("x.yaml", "worse", rule="a", line=4, field="/data")
+    other_layer = in_file("x.yaml", "risky", rule="b", line=5, field="/spec")
+    elsewhere = in_file("y.yaml", "bad", rule="a", line=3, field="/spec")
+    more = Rendered([], [], 0, {("a", "x.yaml", "/data")}, {"x.yaml"})
+    layers = {"a": Layer.SCHEMA, "b": Layer.GITOPS}
+    plain = [replaced, stays, other_layer, elsewhere]
+    assert list(combined(plain, more, layers)) == [stays, other_layer, elsewhere]

@@ -93,10 +93,14 @@ class AlreadyFixed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """A location in a file. `line` is 0 if unknown; `document` and `inside` (a List) identify the object."""
+    """A location in a file; `document` and `inside` (a List) identify the object.
+
+    `line` and `column` count from 1, and are 0 if unknown.
+    """
 
     path: str
     line: int = 0
+    column: int = 0
     document: int = -1
     inside: tuple[str, ...] = ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import cast
@@ -19,6 +20,8 @@ from whysync.manifests.files import File, Item, Note
 from whysync.manifests.read_files import kinds_without_schema
 from whysync.manifests.suppressions import Ignore, covering, ignores_in, ignores_of
 from whysync.manifests.tree import Tree
+
+_YAML_1_1 = re.compile(r"[:-]\s+(?:y|n|yes|no|on|off)\s*(?:#.*)?$", re.IGNORECASE)
 
 
 def lint_rules() -> tuple[Rule[Tree], ...]:
@@ -70,7 +73,9 @@ class CheckedTree:
             return
         item = self._items.get((finding.path, finding.location.document, finding.location.inside))
         file = item.file if item else self._files.get(finding.path)
-        location = self._location_with_line(finding, finding.location, item)
+        location = self._with_position(finding, finding.location, item)
+        if item is not None and item.kustomized and self._quoted_by_kustomize(finding, location, item):
+            return
         located = msgspec.structs.replace(finding, severity=severity, location=location)
         identity = finding.rule, location.path, location.line, finding.field or "", finding.verdict
         if identity in self._seen:
@@ -84,14 +89,22 @@ class CheckedTree:
         else:
             self.suppressed.append(Suppressed(finding=located, reason=ignore.reason, how=ignore.how))
 
-    def _location_with_line(
-        self, finding: Finding, location: FileLocation, item: Item | None
-    ) -> FileLocation:
+    def _with_position(self, finding: Finding, location: FileLocation, item: Item | None) -> FileLocation:
         if item is None or not item.is_written_here or location.line:
             return location
         lines = self._lines.setdefault(location.path, Lines(item.file))
-        line = lines.of(item.document, join(item.inside) + (finding.field or "/kind"))
-        return msgspec.structs.replace(location, line=line)
+        position = lines.position(item.document, join(item.inside) + (finding.field or "/kind"))
+        return msgspec.structs.replace(location, line=position.line, column=position.column)
+
+    def _quoted_by_kustomize(self, finding: Finding, location: FileLocation, item: Item) -> bool:
+        """Kustomize writes `on` and `yes` as strings, as in YAML 1.2, and quotes all annotations."""
+        if finding.rule != "value_of_wrong_type" or not item.is_written_here:
+            return False
+        if (finding.field or "").startswith("/metadata/annotations/"):
+            return True
+        lines = item.file.text.split("\n")
+        line = lines[location.line - 1] if 0 < location.line <= len(lines) else ""
+        return _YAML_1_1.search(line) is not None
 
     def _severity(self, finding: Finding) -> Severity | None:
         """A finding may be less severe than its rule; the configuration has precedence."""
@@ -102,8 +115,10 @@ class CheckedTree:
         if level:
             return Severity(level)
         severities = [finding.severity, rule.severity]
-        if rule.layer is Layer.GITOPS and self._tree.is_example(finding.path):
+        if rule.layer is not Layer.ARGOCD and self._tree.is_example(finding.path):
             severities.append(Severity.INFO)
+        if rule.layer in (Layer.SYNTAX, Layer.SCHEMA) and self._tree.is_left_over(finding.path):
+            severities.append(Severity.WARNING)
         if self._hypothetical and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
             severities.append(Severity.INFO)
         return min(severities, key=lambda severity: severity.weight)

@@ -1,13 +1,21 @@
-"""Find the line of a field, only for reported fields; each document is parsed once."""
+"""Find the line and column of a field, only for reported fields; each document is parsed once."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import NamedTuple
 
 from whysync.fixes.yaml_edit.nodes import Node, Shape, unreadable_nodes, written_documents
 from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.yaml.errors import Invalid
 from whysync.manifests.files import File
+
+
+class Position(NamedTuple):
+    """From 1."""
+
+    line: int
+    column: int
 
 
 class Lines:
@@ -16,12 +24,12 @@ class Lines:
         self._starts: list[int] | None = None
         self._roots: dict[int, tuple[Node, int] | None] = {}
 
-    def of(self, document: int, pointer: str) -> int:
-        """The line of the field, or of its nearest parent that is written."""
+    def position(self, document: int, pointer: str) -> Position:
+        """The position of the field, or of its nearest parent that is written."""
         first = self._file.documents[document].line if document < len(self._file.documents) else 1
         root = self._root(document)
         if root is None:
-            return first
+            return Position(first, 1)
         node, offset = root
         at = node.start
         for part in split(pointer):
@@ -37,7 +45,9 @@ class Lines:
                 at = node.start
             else:
                 break
-        return self._line(offset + at)
+        starts = self._line_starts()
+        line = bisect_right(starts, offset + at)
+        return Position(line, offset + at - starts[line - 1] + 1)
 
     def _root(self, document: int) -> tuple[Node, int] | None:
         if document not in self._roots:
@@ -70,6 +80,3 @@ class Lines:
                 at = self._file.text.find("\n", at + 1)
             self._starts = starts
         return self._starts
-
-    def _line(self, offset: int) -> int:
-        return bisect_right(self._line_starts(), offset)

@@ -11,7 +11,7 @@ from whysync.diagnosis.rule import Rule
 from whysync.json_tree import Object
 from whysync.lint.check_tree import check_tree, lint_rules
 from whysync.lint.outcome import Outcome, in_order
-from whysync.lint.rendered import not_in_plain_files, rendered
+from whysync.lint.rendered import combined, rendered
 from whysync.manifests.configuration import Configuration
 from whysync.manifests.files import Note, unfolded
 from whysync.manifests.read_files import Reader, tree_of
@@ -36,13 +36,14 @@ def lint(
     if not render:
         return _unrendered(outcome, reader), tree
     more = rendered(tree, selected, reader.charts, paths)
-    combined = replace(
+    layers = {rule.id: rule.layer for rule in selected}
+    both = replace(
         outcome,
-        findings=in_order([*outcome.findings, *not_in_plain_files(more.findings, outcome.findings)]),
+        findings=in_order(combined(outcome.findings, more, layers)),
         notes=(*outcome.notes, *more.notes),
         objects=outcome.objects + more.objects,
     )
-    return combined, tree
+    return both, tree
 
 
 def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:

@@ -19,9 +19,45 @@ from whysync.manifests.schemas.violation import SchemaViolation
 from whysync.manifests.similar_names import Names
 
 _ARGOCD = "argoproj.io"
-# without `test` and `demo`, which are also names of environments
+# without `demo`, which is also the name of an environment
 _EXAMPLE_FOLDERS = frozenset(
-    {"_archived", "archive", "docs", "e2e", "example", "examples", "samples", "tests"}
+    (
+        "_archive",
+        "_archived",
+        "archive",
+        "archived",
+        "design-doc",
+        "design-docs",
+        "docs",
+        "e2e",
+        "example",
+        "examples",
+        "fixtures",
+        "proposals",
+        "sample",
+        "samples",
+        "tests",
+    )
+)
+_ENVIRONMENTS = frozenset(
+    (
+        "acc",
+        "acceptance",
+        "dev",
+        "development",
+        "int",
+        "live",
+        "preprod",
+        "prod",
+        "production",
+        "qa",
+        "stage",
+        "staging",
+        "uat",
+    )
+)
+_PARENTS_OF_ENVIRONMENTS = frozenset(
+    ["apps", "clusters", "env", "environments", "envs", "overlays", "stages", "values"]
 )
 _SECRET_CREATORS = ("SealedSecret", "ExternalSecret", "Certificate", "VaultStaticSecret", "OnePasswordItem")
 _SECRET_NAMES = (
@@ -132,9 +168,67 @@ class Tree:
         return self.configuration.lives_outside(kind, name, namespace)
 
     def is_example(self, path: str) -> bool:
-        """Does the folder name show that its files are not deployed? Not if it contains all files."""
+        """Does the folder name show that its files are not deployed, and no Application deploys them?
+
+        Not if it contains all files.
+        """
         tree = self.source_tree or self
-        return not _EXAMPLE_FOLDERS.isdisjoint(path.split("/")[tree.depth : -1])
+        folders = path.split("/")[:-1]
+        return any(
+            name in _EXAMPLE_FOLDERS or (name == "test" and tree.is_test_folder(folders[:at]))
+            for at, name in enumerate(folders)
+            if at >= tree.depth
+        ) and not tree.is_deployed(path)
+
+    def is_test_folder(self, parent: list[str]) -> bool:
+        """Does a folder named `test` here contain tests? Among others it may be an environment."""
+        if parent and parent[-1] in _PARENTS_OF_ENVIRONMENTS:
+            return False
+        return _ENVIRONMENTS.isdisjoint(self._folder_names.get("/".join(parent), ()))
+
+    def is_deployed(self, path: str) -> bool:
+        """Is it below the path of an Application that is not an example itself?"""
+        folder = f"/{path.rpartition('/')[0]}/"
+        return any(f"/{app_path}/" in folder for app_path in self._app_paths)
+
+    def is_left_over(self, path: str) -> bool:
+        """Is it below a kustomization that does not use it, and no kustomization or Application does?"""
+        tree = self.source_tree or self
+        if path in tree.kustomized_paths or tree.is_deployed(path):
+            return False
+        folder = path.rpartition("/")[0]
+        while folder.count("/") >= tree.depth and folder:
+            if folder in tree.kustomizations:
+                return True
+            folder = folder.rpartition("/")[0]
+        return False
+
+    @cached_property
+    def kustomized_paths(self) -> set[str]:
+        """Files and folders that kustomizations use, also as patches."""
+        used = {path for kustomization in self.kustomizations.values() for path in kustomization.resources}
+        used |= {path for kustomization in self.kustomizations.values() for path in kustomization.patches}
+        return used | {kustomization.path for kustomization in self.kustomizations.values()}
+
+    @cached_property
+    def _folder_names(self) -> dict[str, set[str]]:
+        """The names of the folders in each folder."""
+        names: dict[str, set[str]] = {}
+        for folder in {file.folder for file in self.files}:
+            parts = folder.split("/")
+            for at, name in enumerate(parts):
+                names.setdefault("/".join(parts[:at]), set()).add(name)
+        return names
+
+    @cached_property
+    def _app_paths(self) -> set[str]:
+        paths: set[str] = set()
+        for app in self.app_specs:
+            if not _EXAMPLE_FOLDERS.isdisjoint(app.item.file.path.split("/")[self.depth : -1]):
+                continue
+            for source in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
+                paths.add(text(source.get("path")).strip("/").removeprefix("./"))
+        return {path for path in paths if path not in ("", ".") and "{{" not in path}
 
     @cached_property
     def depth(self) -> int:

@@ -17,7 +17,7 @@ from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind
 
 _PLACEHOLDERS = ("${", "$(", "{{", "<", "@@", "%%", "...")
 _UPPER_CASE = re.compile(r"[A-Z_]{4,}")
-_BRACED = re.compile(r"\{[A-Z][A-Z0-9_]*\}")
+_BRACED = re.compile(r"\{[A-Z][A-Z0-9_]*\}|<[A-Z][A-Z0-9_-]+>")
 
 
 def schema_violations(
@@ -74,7 +74,7 @@ def _is_placeholder(item: Item, violation: SchemaViolation) -> bool:
     value = violation.text.partition("Invalid value: ")[2].partition(":")[0]
     if "RFC 1" in violation.text and _UPPER_CASE.search(value):
         return True  # a name such as REPLACEME
-    if any(mark in violation.text for mark in _PLACEHOLDERS[:3]):
+    if any(mark in violation.text for mark in _PLACEHOLDERS[:3]) or _BRACED.search(value):
         return True
     return _has_placeholder(resolve(item.body, violation.pointer))
 
