@@ -91,6 +91,13 @@ def test_nodes_have_the_devices_and_the_room_that_pods_request(tmp_path: Path) -
     assert new_app(tmp_path, {"deployment.yaml": wanted}).verdict is Verdict.PASS
 
 
+def test_a_volume_that_a_claim_names_exists(tmp_path: Path) -> None:
+    claim = CLAIM.replace("spec: {", 'spec: {storageClassName: "", volumeName: photos, ')
+    app = new_app(tmp_path, {"claim.yaml": claim})
+    assert app.verdict is Verdict.PASS
+    assert "PersistentVolume photos is assumed to exist" in app.runs[-1].notes
+
+
 def test_argo_cds_own_kinds_are_served(tmp_path: Path) -> None:
     app = new_app(tmp_path, {"project.yaml": PROJECT})
     assert app.verdict is Verdict.PASS

@@ -83,13 +83,41 @@ def classes_and_nodes(
     As above, a class that the commit removes is not assumed to exist.
     """
     objects = [*desired, *coming]
-    declared = {(text(obj.get("kind")), text(dig(obj, "metadata", "name"))) for obj in (*desired, *known)}
+    declared = {_kind_and_name(obj) for obj in (*desired, *known)}
     named = {key: None for obj in objects for key in _classes_of(obj) if key[1]}
     classes = [_class(*key) for key in sorted(named) if key not in declared]
     has_default = any(dig(obj, "metadata", "annotations", DEFAULT_CLASS) == "true" for obj in desired)
     if not has_default and any(kind == "StorageClass" for kind, _ in named):
         classes.append(default_class())
-    return [*classes, *_nodes(objects)]
+    volumes = [_volume(obj) for obj in objects if _static_volume(obj)]
+    missing = [volume for volume in volumes if _kind_and_name(volume) not in declared]
+    return [*classes, *missing, *_nodes(objects)]
+
+
+def _kind_and_name(obj: Object) -> tuple[str, str]:
+    return text(obj.get("kind")), text(dig(obj, "metadata", "name"))
+
+
+def _static_volume(obj: Object) -> str:
+    """The name of the volume that a claim names: somebody created it."""
+    is_claim = obj.get("kind") == "PersistentVolumeClaim"
+    return text(dig(obj, "spec", "volumeName")) if is_claim else ""
+
+
+def _volume(claim: Object) -> Object:
+    spec = fields(claim.get("spec"))
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": _static_volume(claim)},
+        "spec": {
+            "capacity": {"storage": dig(spec, "resources", "requests", "storage")},
+            "accessModes": spec.get("accessModes"),
+            "storageClassName": text(spec.get("storageClassName")),
+            "persistentVolumeReclaimPolicy": "Retain",
+            "nfs": {"server": "nfs.example.com", "path": "/"},
+        },
+    }
 
 
 def _classes_of(obj: Object) -> Iterator[tuple[str, str]]:

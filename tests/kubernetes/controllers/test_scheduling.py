@@ -118,6 +118,24 @@ def test_pods_that_shun_each_other_get_a_node_each() -> None:
     )
 
 
+def test_a_pod_is_scheduled_when_the_one_it_must_run_beside_is() -> None:
+    play = Playground()
+    near: Object = {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+    play.create(pod("web", affinity=near))
+    play.run(10)
+    assert "didn't match pod affinity rules" in str(play.condition("PodScheduled", "web")["message"])
+    play.create(pod("db", labels={"app": "db"}))
+    play.run(10)
+    nodes = {str(dig(play.get("pods", name), "spec", "nodeName")) for name in ("web", "db")}
+    assert len(nodes) == 1
+
+
 def test_the_script_can_keep_pods_from_all_nodes() -> None:
     play = Playground(PodBehavior(name="web*", unschedulable="node(s) had disk pressure"))
     play.create(pod())

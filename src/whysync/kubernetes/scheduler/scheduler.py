@@ -36,7 +36,7 @@ from whysync.kubernetes.scheduler.filters import (
 )
 
 _TERMINAL_PHASES: Final = ("Succeeded", "Failed")
-_WaitsFor = Literal["nodes", "claims"]
+_WaitsFor = Literal["nodes", "pods", "claims"]
 
 
 class Scheduler(QueueController):
@@ -97,6 +97,7 @@ class Scheduler(QueueController):
                 self._assigned_pods[key] = pod
                 if node_name in self._nodes:
                     self._nodes[node_name].add_pod(key, pod)
+                self._retry_pods_with_affinity()
         elif key not in self._unschedulable_pods or change.type == "ADDED":
             self.queue.add(key)
 
@@ -109,7 +110,13 @@ class Scheduler(QueueController):
     def _retry_unschedulable_pods(self) -> None:
         """Queues the pods that no node fitted: a node changed, or a pod released its resources."""
         for key, waits_for in self._unschedulable_pods.items():
-            if waits_for == "nodes":
+            if waits_for != "claims":
+                self.queue.add(key)
+
+    def _retry_pods_with_affinity(self) -> None:
+        """Queues the pods that must run beside another one: a pod was assigned to a node."""
+        for key, waits_for in self._unschedulable_pods.items():
+            if waits_for == "pods":
                 self.queue.add(key)
 
     def forget(self, key: Key) -> None:
@@ -155,7 +162,8 @@ class Scheduler(QueueController):
             rank = (node.pods_by_owner[owner] if owner else 0, len(node.pods), name)
             best = rank if best is None or rank < best else best
         if best is None:
-            self._handle_scheduling_failure(pod, fit_error(failures, len(self._nodes)))
+            waits_for: _WaitsFor = "pods" if requirements.affinity_terms else "nodes"
+            self._handle_scheduling_failure(pod, fit_error(failures, len(self._nodes)), waits_for)
         elif self._pre_bind_volumes(pod, key, best[2]):
             self._bind(pod, key, best[2])
 
@@ -173,6 +181,7 @@ class Scheduler(QueueController):
         stored = self.client.api_server.store.put((PODS, *key), bound)
         self._assigned_pods[key] = stored
         self._nodes[node].add_pod(key, stored)
+        self._retry_pods_with_affinity()
         message = f"Successfully assigned {key[0]}/{key[1]} to {node}"
         self.client.event(stored, "Normal", "Scheduled", message, "default-scheduler")
 
