@@ -110,7 +110,7 @@ def _risk(case: Case, ref: Ref, pointers: Sequence[str]) -> str:
     if declared:
         return "later commits that change this field are not applied, and drift in it is not reported"
     risk = "drift in this field is no longer reported"
-    around = next(filter(None, map(_list_around, pointers)), "")
+    around = next((found for pointer in pointers if (found := _list_around(pointer))), "")
     if around and not is_builtin(ref):
         return f"{risk}; Argo CD may then keep the whole live list {around}, without later commits to it"
     return risk

@@ -47,18 +47,22 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
             confidence=_confidence(writer),
             verdict=f"{who} adds {elements} to {drift.last_key} of {drift.ref}, which Git leaves out"
             if _is_added_element(drift)
-            else f"{who} owns {drift.last_key} of {drift.ref}, which Git"
+            else f"{who} owns {field_names(drifts)} of {drift.ref}, which Git"
             f" {'leaves out' if drift.only_live else 'also sets'}",
             fixes=tuple(_fixes(case, drifts)),
         )
 
 
 def _groups(case: Case) -> Iterable[list[Drift]]:
-    """Each field alone, but the elements that a writer added to one list together."""
+    """Each field of Git alone; what a writer added to an object together, elements by their list.
+
+    One ignore rule for all fields: a merge patch replaces `ignoreDifferences`, so several patches would undo
+    each other.
+    """
     groups: dict[tuple[Ref, str, Writer | None], list[Drift]] = {}
     for drift in case.drifts_by(Mechanism.BY_CONTROLLER):
         parts = split(drift.pointer)
-        pointer = join(parts[:-1]) if _is_added_element(drift) else drift.pointer
+        pointer = join(parts[:-1]) if _is_added_element(drift) else "" if drift.only_live else drift.pointer
         groups.setdefault((drift.ref, pointer, drift.writer), []).append(drift)
     return groups.values()
 
