@@ -58,11 +58,48 @@ def test_bad_files_report_location_problem_and_fix(whysync: Whysync) -> None:
     Path("a.yaml").write_text(BAD)
     result = whysync("lint")
     assert result.code == 1
-    assert "a.yaml" in result.out
-    output = " ".join(result.out.split())  # however wide the terminal
-    assert "7 critical metadata.annotations.argocd.argoproj.io/sync-wave must be a string" in output
-    assert "put it in quotes" in result.out
+    assert result.out.splitlines()[:2] == [
+        "a.yaml:7:5: critical value_of_wrong_type metadata.annotations.argocd.argoproj.io/sync-wave "
+        "must be a string, not this number (put it in quotes)",
+        'a.yaml:8:1: critical unknown_field ConfigMap has no field "dta" (did you mean data?)',
+    ]
     assert result.out.endswith("✗ 2 critical: 1 object in 1 file\n")
+
+
+def test_many_findings_of_a_rule_are_counted(whysync: Whysync) -> None:
+    for number in range(30):
+        Path(f"{number:02}.yaml").write_text(FLOATS.replace("name: web}", f"name: web-{number}}}", 1))
+    Path("docs").mkdir()
+    for number in range(3):
+        Path(f"docs/{number}.yaml").write_text(BAD.replace("settings", f"settings-{number}"))
+    lines = whysync("lint").out.splitlines()
+    assert lines[0].startswith("00.yaml:11:")
+    assert [line for line in lines if "such as" in line] == [
+        "warning image_without_fixed_tag 20 more in 20 files, such as 10.yaml:11:11 (-o wide shows all)",
+        "info unknown_field 3 in 3 files, such as docs/0.yaml:8:1 (-o wide shows all)",
+        "info value_of_wrong_type 3 in 3 files, such as docs/0.yaml:7:5 (-o wide shows all)",
+    ]
+    assert len(lines) == 10 + 3 + 2
+    assert whysync("lint", "-o", "wide").out.count("\n") == 30 + 6 + 2
+
+
+def test_a_folder_without_manifests_is_not_green(whysync: Whysync) -> None:
+    Path("empty").mkdir()
+    result = whysync("lint", "empty")
+    assert result.code == 3
+    assert "not checked  empty: no manifests here: check the path" in result.out
+    Path("values.yaml").write_text("replicas: 1\n")
+    assert whysync("lint", "values.yaml").code == 0
+
+
+def test_equal_notes_are_one_line(whysync: Whysync) -> None:
+    for name in ("a", "b", "c"):
+        Path(name).mkdir()
+        Path(name, "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 0.1.0\n")
+    assert (
+        "not checked  a and 2 more: a Helm chart: its templates are not rendered"
+        in whysync("lint", "--no-render").out
+    )
 
 
 def test_severity_decides_the_exit_code(whysync: Whysync) -> None:

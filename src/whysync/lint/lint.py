@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,6 +17,8 @@ from whysync.manifests.configuration import Configuration
 from whysync.manifests.files import Note, unfolded
 from whysync.manifests.read_files import Reader, tree_of
 from whysync.manifests.tree import Tree
+
+NO_MANIFESTS: Final = "no manifests here: check the path"
 
 
 def lint(
@@ -32,7 +35,8 @@ def lint(
     files = reader.files(paths)
     tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
     selected = lint_rules() if rules is None else tuple(rules)
-    outcome = check_tree(tree, selected, [*reader.notes, *_release_notes(configuration)])
+    notes = [*reader.notes, *_release_notes(configuration), *_nothing_to_check(paths, tree, reader)]
+    outcome = check_tree(tree, selected, notes)
     if not render:
         return _unrendered(outcome, reader), tree
     more = rendered(tree, selected, reader.charts, paths)
@@ -50,6 +54,16 @@ def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:
     why = "a Helm chart: its templates are not rendered"
     notes = tuple(Note(path=folder or ".", why=why) for folder in sorted(reader.charts))
     return replace(outcome, notes=(*outcome.notes, *notes))
+
+
+def _nothing_to_check(paths: Iterable[str], tree: Tree, reader: Reader) -> list[Note]:
+    """A folder without manifests may be a wrong path: "nothing found" would be misleading.
+
+    A file that is named may contain no object, such as the values of a chart.
+    """
+    if reader.charts or reader.notes or any(file.documents or file.broken for file in tree.files):
+        return []
+    return [Note(path=path, why=NO_MANIFESTS, matters=True) for path in paths if Path(path).is_dir()]
 
 
 def _release_notes(configuration: Configuration) -> list[Note]:

@@ -78,6 +78,7 @@ def finding(
     *,
     field: str | None = None,
     line: int = 0,
+    column: int = 0,
     hint: str = "",
     severity: Severity = Severity.CRITICAL,
     fix: Fix | None = None,
@@ -85,7 +86,7 @@ def finding(
     """A finding about an object or a whole file; `severity` may be lower than the rule's, never higher."""
     location = None
     if isinstance(place, File):
-        location = FileLocation(path=place.path, line=line)
+        location = FileLocation(path=place.path, line=line, column=column)
     elif isinstance(place, Item):
         location = FileLocation(path=place.file.path, document=place.document, inside=place.inside)
     return Finding(

@@ -37,6 +37,7 @@ class LintFindingV1(_Value, frozen=True):
     hint: str
     path: str
     line: int
+    column: int
     object: ObjectV1 | None
     field: str | None
     fix: FixV1 | None
@@ -105,6 +106,7 @@ def _finding(finding: Finding) -> LintFindingV1:
         hint=finding.hint,
         path=finding.path,
         line=finding.line,
+        column=finding.location.column if finding.location else 0,
         object=None if finding.about == NO_OBJECT else _object(finding.about),
         field=finding.field,
         fix=FixV1(title=fix.title, safe=fix.keeps_meaning) if fix else None,

@@ -32,4 +32,5 @@ from whysync.manifests.tree import Tree
 def manifest_yaml_invalid(tree: Tree) -> Iterator[Finding]:
     for file in tree.files:
         for broken in file.broken:
-            yield finding(file, f"invalid YAML: {broken.problem}", line=broken.line or 1)
+            message = f"invalid YAML: {broken.problem}"
+            yield finding(file, message, line=broken.line or 1, column=broken.column)
