@@ -28,6 +28,7 @@ _REFERABLE: Final = (
     "ConfigMap",
     "ServiceAccount",
     "PersistentVolumeClaim",
+    "PersistentVolume",
     "StorageClass",
     "PriorityClass",
     "RuntimeClass",
@@ -111,8 +112,8 @@ def _volume(claim: Object) -> Object:
         "kind": "PersistentVolume",
         "metadata": {"name": _static_volume(claim)},
         "spec": {
-            "capacity": {"storage": dig(spec, "resources", "requests", "storage")},
-            "accessModes": spec.get("accessModes"),
+            "capacity": {"storage": text(dig(spec, "resources", "requests", "storage"))},
+            "accessModes": items(spec.get("accessModes")),
             "storageClassName": text(spec.get("storageClassName")),
             "persistentVolumeReclaimPolicy": "Retain",
             "nfs": {"server": "nfs.example.com", "path": "/"},
