@@ -212,7 +212,7 @@ def tree_of(
     paths = {path for kustomization in tree.kustomizations.values() for path in kustomization.resources}
     targeted = {path for kustomization in tree.kustomizations.values() for path in kustomization.targeted}
     values = {_joined(folder, name) for folder in charts for name in ("Chart.yaml", "values.yaml")}
-    crds = list(definitions)
+    crds: list[Item] = []
     for file in files:
         if file.part is Part.KUSTOMIZATION or file.path in values:
             continue
@@ -227,11 +227,13 @@ def tree_of(
         file.part = _part(file, patches, paths, tree)
         if file.part is Part.PATCH and file.path in targeted:
             continue  # Kustomize ignores its kind and name
-        crds += [obj.body for obj in objects if obj.body.get("kind") == _DEFINITION]
+        crds += [obj for obj in objects if obj.body.get("kind") == _DEFINITION]
         for item in objects:
             item.kustomized = file.path in paths
             tree.add(item)
-    schemas.add(crds)
+    schemas.add(definitions)
+    for crd in crds:  # an example may have an old copy, which applies to that example only
+        schemas.add([crd.body], crd.file.folder if tree.is_example(crd.file.path) else "")
     for file in files:
         if file.unread is not None and _is_deployed(file, tree, charts):
             file.broken.append(file.unread)
@@ -283,7 +285,7 @@ def kinds_without_schema(tree: Tree) -> dict[str, int]:
         ref = item.ref
         if not tree.is_custom(ref) or removal_of(ref.api_version, ref.kind) is not None:
             continue
-        if not tree.definitions.of(ref.group, ref.version, ref.kind):
+        if not tree.definitions.of(ref.group, ref.version, ref.kind, item.file.path):
             name = f"{text(item.body.get('apiVersion'))} {ref.kind}"
             kinds[name] = kinds.get(name, 0) + 1
     return kinds

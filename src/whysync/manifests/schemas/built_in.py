@@ -5,10 +5,12 @@ Kinds and fields are those of the chosen Kubernetes release; values are always c
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from whysync.json_tree import Object, fields
+from whysync.json_tree import Object, copy_object, fields
+from whysync.kubernetes.api.pointer import resolve, unescape
 from whysync.kubernetes.apiserver.builtin_kinds import Resource, built_in
 from whysync.kubernetes.apiserver.registry_strategies import prepare_for_create
 from whysync.kubernetes.apiserver.resource_kind import BuiltIn
@@ -59,20 +61,47 @@ def field_violations(body: Object, api_version: str, kind: str, release: int) ->
 def built_in_violations(
     body: Object, api_version: str, kind: str, release: int = BASE
 ) -> list[SchemaViolation]:
-    """Fields first; an object that can be decoded is validated further, as the server does."""
+    """Unknown fields and wrong types first, then the values that the server rejects.
+
+    The server stops after the first group. Values are checked without the fields of that group, and not next
+    to them, because what is missing there may be the misspelled field.
+    """
     violations = field_violations(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
-    if violations or resource is None or not resource.kept:
+    if resource is None or not resource.kept:
         return violations
+    decodable = _without(body, [violation.pointer for violation in violations]) if violations else body
     try:
-        problems = problems_on_create(_as_created(body, resource))
+        problems = problems_on_create(_as_created(decodable, resource))
     except Refused:
-        return []  # depends on the cluster, such as dual-stack addresses
-    return [
-        SchemaViolation(ViolationKind.REJECTED, as_pointer(body, problem.path), str(problem))
-        for problem in problems
-        if not _depends_on_cluster(problem)
-    ]
+        return violations  # depends on the cluster, such as dual-stack addresses
+    parents = {violation.pointer.rpartition("/")[0] for violation in violations}
+    for problem in problems:
+        pointer = as_pointer(decodable, problem.path)
+        is_next_to = any(
+            f"{pointer}/".startswith(f"{parent}/") or f"{parent}/".startswith(f"{pointer}/")
+            for parent in parents
+        )
+        if not is_next_to and not _depends_on_cluster(problem):
+            violations.append(SchemaViolation(ViolationKind.REJECTED, pointer, str(problem)))
+    return violations
+
+
+def _without(body: Object, pointers: Iterable[str]) -> Object:
+    """Without these fields; the last elements of lists first, so that the others keep their position."""
+    result = copy_object(body)
+    for pointer in sorted(pointers, key=_position, reverse=True):
+        parent, _, name = pointer.rpartition("/")
+        node = resolve(result, parent)
+        if isinstance(node, dict):
+            node.pop(unescape(name), None)
+        elif isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+            del node[int(name)]
+    return result
+
+
+def _position(pointer: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdecimal() else 0, part) for part in pointer.split("/")]
 
 
 def _depends_on_cluster(problem: FieldProblem) -> bool:

@@ -11,43 +11,55 @@ from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.status_errors import Refused
 from whysync.kubernetes.merge.structured import DEDUCED
+from whysync.kubernetes.schema.releases import BASE
+from whysync.manifests.schemas.built_in import field_violations
 from whysync.manifests.schemas.violation import SchemaViolation, ViolationKind, as_pointer
 
 
 class Definitions:
-    """By `apiVersion` and kind; a tree may have several copies of a CRD, and any of them may be the right
-    one.
+    """By `apiVersion` and kind; a tree may have several copies of a CRD, any of which may be the right one.
+
+    A CRD with a folder applies only to files in this folder, in its parents and below it.
     """
 
     def __init__(self) -> None:
-        self._bodies: dict[tuple[str, str], list[Object]] = {}
-        self._customs: dict[tuple[str, str, str], list[CustomResource]] = {}
+        self._bodies: dict[tuple[str, str], list[tuple[Object, str]]] = {}
+        self._customs: dict[tuple[str, str, str], list[tuple[CustomResource, str]]] = {}
         self.violations_by_body: dict[bytes, list[SchemaViolation]] = {}
         """Errors in the CRDs themselves, by their bytes."""
 
-    def add(self, bodies: Iterable[Object]) -> None:
+    def add(self, bodies: Iterable[Object], folder: str = "") -> None:
         for body in bodies:
             spec = fields(body.get("spec"))
             key = text(spec.get("group")), text(fields(spec.get("names")).get("kind"))
             copies = self._bodies.setdefault(key, [])
-            if all(other.get("spec") != spec for other in copies):
-                copies.append(body)
+            if all(other.get("spec") != spec or scope not in ("", folder) for other, scope in copies):
+                copies.append((body, folder))
 
-    def of(self, group: str, version: str, kind: str) -> list[CustomResource]:
+    def of(self, group: str, version: str, kind: str, path: str) -> list[CustomResource]:
+        """The CRDs that apply to an object in this file."""
         key = group, version, kind
         if key not in self._customs:
-            definitions: list[CustomResource] = []
-            for body in self._bodies.get((group, kind), ()):
-                definitions += [custom for custom in _customs(body) if custom.resource.version == version]
-            if not definitions and group == GROUP and version == VERSION:
-                definitions = _own_kinds().get(kind, [])
-            self._customs[key] = definitions
-        return self._customs[key]
+            self._customs[key] = [
+                (custom, folder)
+                for body, folder in self._bodies.get((group, kind), ())
+                for custom in _customs(body)
+                if custom.resource.version == version
+            ]
+        definitions = [custom for custom, folder in self._customs[key] if _applies(folder, path)]
+        if not definitions and group == GROUP and version == VERSION:
+            return _own_kinds().get(kind, [])
+        return definitions
 
-    def versions_of(self, group: str, kind: str) -> list[str]:
+    def versions_of(self, group: str, kind: str, path: str) -> list[str]:
         """The versions that the CRDs serve; none without a CRD."""
-        bodies = self._bodies.get((group, kind), ())
+        bodies = [body for body, folder in self._bodies.get((group, kind), ()) if _applies(folder, path)]
         return [text(version.get("name")) for body in bodies for version in _served(body)]
+
+
+def _applies(folder: str, path: str) -> bool:
+    own = path.rpartition("/")[0]
+    return not folder or f"{own}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{own}/")
 
 
 def _served(definition: Object) -> list[Object]:
@@ -95,11 +107,15 @@ def custom_violations(body: Object, customs: list[CustomResource]) -> list[Schem
 
 
 def _violations(body: Object, custom: CustomResource) -> list[SchemaViolation]:
+    violations: list[SchemaViolation] = []
     try:
         obj, unknown_fields = custom.decode(body)
     except Refused as problem:
-        return [SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))]
-    violations: list[SchemaViolation] = []
+        violations = _metadata_violations(body) or [
+            SchemaViolation(ViolationKind.TYPE, "/metadata", str(problem))
+        ]
+        name = text(fields(body.get("metadata")).get("name"))
+        obj, unknown_fields = custom.decode({**body, "metadata": {"name": name}})
     for message in unknown_fields:  # as the API server words it
         path = message.removeprefix('unknown field "').removesuffix('"')
         pointer = as_pointer(body, path)
@@ -111,6 +127,16 @@ def _violations(body: Object, custom: CustomResource) -> list[SchemaViolation]:
             SchemaViolation(ViolationKind.REJECTED, as_pointer(body, path), f"{path}: {cause.message}")
         )
     return violations
+
+
+def _metadata_violations(body: Object) -> list[SchemaViolation]:
+    """The metadata of all kinds has the same type."""
+    typed: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": body.get("metadata")}
+    return [
+        violation
+        for violation in field_violations(typed, "v1", "ConfigMap", BASE)
+        if violation.how is ViolationKind.TYPE
+    ]
 
 
 def _similar_field(schema: Object, pointer: str) -> str:

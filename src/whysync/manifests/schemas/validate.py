@@ -45,7 +45,9 @@ def _violations_of(item: Item, definitions: Definitions, release: int) -> list[S
             return _violations_of_patch(item, release)
         violations = built_in_violations(item.body, ref.api_version, ref.kind, release)
     elif item.file.part is Part.MANIFESTS:
-        violations = custom_violations(item.body, definitions.of(ref.group, ref.version, ref.kind))
+        violations = custom_violations(
+            item.body, definitions.of(ref.group, ref.version, ref.kind, item.file.path)
+        )
     else:
         return []
     if item.kustomized:  # an overlay may add what is missing

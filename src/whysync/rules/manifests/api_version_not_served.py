@@ -49,7 +49,9 @@ def api_version_not_served(tree: Tree) -> Iterator[Finding]:
             near = get_close_matches(ref.kind, kinds, 1, 0.8)
             hint = f"did you mean {near[0]}?" if near else ""
             yield finding(item, f"{ref.api_version} has no kind {ref.kind}", field="/kind", hint=hint)
-        elif (versions := tree.definitions.versions_of(ref.group, ref.kind)) and ref.version not in versions:
+        elif (
+            versions := tree.definitions.versions_of(ref.group, ref.kind, item.file.path)
+        ) and ref.version not in versions:
             message = f"the CRD of {ref.kind} does not serve {ref.version}: it has {', '.join(versions)}"
             yield finding(item, message, field="/apiVersion")
 

@@ -1,0 +1,79 @@
+"""All errors of an object are reported, and a CRD applies to the files that it belongs to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from whysync.lint.lint import lint
+
+CRD, WIDGET = (
+    (Path(__file__).with_name("cases") / "unknown_field/of_a_custom_resource/a.yaml")
+    .read_text()
+    .split("---\n")
+)
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  labels: {a: true}
+spec:
+  tpye: ClusterIP
+  ports:
+    - port: 80000
+      name: Web_Port
+    - prot: 8080
+"""
+
+
+@pytest.fixture(autouse=True)
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def found(files: dict[str, str]) -> list[tuple[str, str, str | None]]:
+    for name, content in files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content)
+    findings = lint(["."])[0].findings
+    return [(finding.path, finding.rule, finding.field) for finding in findings]
+
+
+def test_values_are_checked_although_a_field_is_unknown() -> None:
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  labels: {a: true}\nspec:\n"
+        "  containers: [{name: web, image: 'web:1', ports: [{containerPort: 80000}]}]\n"
+    )
+    assert found({"a.yaml": pod}) == [
+        ("a.yaml", "value_of_wrong_type", "/metadata/labels/a"),
+        ("a.yaml", "value_invalid", "/spec/containers/0/ports/0/containerPort"),
+    ]
+
+
+def test_what_is_missing_next_to_a_misspelled_field_is_not_a_second_error() -> None:
+    assert found({"a.yaml": SERVICE}) == [
+        ("a.yaml", "value_of_wrong_type", "/metadata/labels/a"),
+        ("a.yaml", "unknown_field", "/spec/tpye"),
+        ("a.yaml", "unknown_field", "/spec/ports/1/prot"),
+    ]
+
+
+def test_a_wrong_type_in_the_metadata_of_a_custom_resource_hides_nothing() -> None:
+    widget = WIDGET.replace("metadata:", "metadata:\n  labels: {a: true}", 1)
+    assert "labels" in widget
+    rules = {(rule, field) for path, rule, field in found({"crd.yaml": CRD, "a.yaml": widget})}
+    plain = {(rule, field) for path, rule, field in found({"crd.yaml": CRD, "a.yaml": WIDGET})}
+    assert plain
+    assert rules == plain | {("value_of_wrong_type", "/metadata/labels/a")}
+
+
+@pytest.mark.parametrize(
+    ("folder", "applies"),
+    [("crds", True), ("samples/old", False), ("samples/new", True), ("samples/new/crds", True)],
+)
+def test_a_crd_of_an_example_applies_to_this_example(folder: str, applies: bool) -> None:
+    reported = found({f"{folder}/crd.yaml": CRD, "samples/new/a.yaml": WIDGET, "web/b.yaml": "a: b\n"})
+    assert bool(reported) is applies
