@@ -191,6 +191,28 @@ def test_a_placeholder_that_every_overlay_replaces_is_no_error(
     assert [finding.place for finding in lint(["."], render=True)[0].findings] == ["base/a.yaml:6"]
 
 
+@pytest.mark.skipif(not has(kustomize), reason="there is no Kustomize here")
+def test_an_error_that_a_patch_causes_is_in_the_patch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+        "    - {name: side, image: 'web:1'}\n    - name: web\n      image: web:1\n      env:\n"
+        "        - name: A\n          valueFrom: {fieldRef: {fieldPath: metadata.name}}\n"
+    )
+    patch = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n    - name: web\n"
+        "      env:\n        - name: A\n          value: b\n"
+    )
+    files = {"base/kustomization.yaml": "resources: [a.yaml]\n", "base/a.yaml": pod, "prod/p.yaml": patch}
+    overlay = "resources: [../base]\npatches: [{path: p.yaml}]\n"
+    written({**files, "prod/kustomization.yaml": overlay}, tmp_path)
+    findings = lint(["."], render=True)[0].findings
+    assert [finding.rule for finding in findings] == ["value_invalid"]
+    assert [finding.place for finding in findings] == ["prod/p.yaml:8"]
+
+
 @pytest.mark.skipif(not has(helm), reason="there is no Helm here")
 def test_values_of_another_source_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

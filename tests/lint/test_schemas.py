@@ -64,8 +64,8 @@ def test_what_is_missing_next_to_a_misspelled_field_is_not_a_second_error() -> N
 def test_a_wrong_type_in_the_metadata_of_a_custom_resource_hides_nothing() -> None:
     widget = WIDGET.replace("metadata:", "metadata:\n  labels: {a: true}", 1)
     assert "labels" in widget
-    rules = {(rule, field) for path, rule, field in found({"crd.yaml": CRD, "a.yaml": widget})}
-    plain = {(rule, field) for path, rule, field in found({"crd.yaml": CRD, "a.yaml": WIDGET})}
+    rules = {(rule, field) for _, rule, field in found({"crd.yaml": CRD, "a.yaml": widget})}
+    plain = {(rule, field) for _, rule, field in found({"crd.yaml": CRD, "a.yaml": WIDGET})}
     assert plain
     assert rules == plain | {("value_of_wrong_type", "/metadata/labels/a")}
 

@@ -39,7 +39,7 @@ def lint(
     outcome = check_tree(tree, selected, notes)
     if not render:
         return _unrendered(outcome, reader), tree
-    more = rendered(tree, selected, reader.charts, paths)
+    more = rendered(tree, selected, reader.charts, paths, outcome.findings)
     layers = {rule.id: rule.layer for rule in selected}
     both = replace(
         outcome,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from whysync.argocd.repo_server.render import RefSource, RenderedObject
 
 _LAYERS = (Layer.SCHEMA, Layer.REFERENCES, Layer.GITOPS)
-_MAX_SOURCES = 200
+_MAX_SOURCES = 1000
 _SECONDS_PER_SOURCE = 30.0
 """Seconds for one source and for all of them: a template may never finish."""
 _SECONDS_IN_TOTAL = 300.0
@@ -158,8 +158,13 @@ _NOTHING = Rendered([], [], 0, set(), set())
 
 
 def rendered(
-    tree: Tree, rules: Iterable[Rule[Tree]], charts: Iterable[str], paths: Iterable[str]
+    tree: Tree,
+    rules: Iterable[Rule[Tree]],
+    charts: Iterable[str],
+    paths: Iterable[str],
+    plain: Iterable[Finding],
 ) -> Rendered:
+    """`plain` are the findings about the files as they are written."""
     from whysync.argocd.repo_server.git.tree import tree_of_folder
 
     chosen = [rule for rule in rules if rule.layer in _LAYERS]
@@ -167,18 +172,21 @@ def rendered(
     sources = list(sources_of(tree, charts, render_root))
     if not sources or not chosen:
         return _NOTHING
+    plain = list(plain)
+    suspects = {finding.path for finding in plain}
+    sources.sort(
+        key=lambda source: (not source.is_named, suspects.isdisjoint(_files_of([source.folder], tree)))
+    )
     try:
         copied = tree_of_folder(render_root.root)
     except (WhysyncError, OSError) as problem:
         why = f"charts and kustomizations are not rendered: {problem}"
         return _NOTHING._replace(notes=[Note(path="", why=why)])
     with copied:
-        return _render_all(sources, copied, render_root, tree, chosen)
+        return _render_all(sources, copied, render_root, _Checker(tree, chosen, render_root, plain))
 
 
-def _render_all(
-    sources: list[Source], copied: Copy, render_root: RenderRoot, tree: Tree, rules: list[Rule[Tree]]
-) -> Rendered:
+def _render_all(sources: list[Source], copied: Copy, render_root: RenderRoot, checker: _Checker) -> Rendered:
     from whysync.argocd.repo_server.render import (
         CannotRender,
         RenderOptions,
@@ -188,7 +196,7 @@ def _render_all(
     )
     from whysync.argocd.repo_server.render.options import USUAL
 
-    checker = _Checker(tree, rules, render_root)
+    tree = checker.tree
     notes, missing = list[Note](), set[str]()
     rendered_roots, other_roots = list[str](), list[str]()
     end = time.monotonic() + _SECONDS_IN_TOTAL
@@ -294,8 +302,11 @@ def _short(problem: str) -> str:
 class _Checker:
     """Checks the objects of each source, and finds where they are written."""
 
-    def __init__(self, tree: Tree, rules: list[Rule[Tree]], render_root: RenderRoot) -> None:
-        self._tree = tree
+    def __init__(
+        self, tree: Tree, rules: list[Rule[Tree]], render_root: RenderRoot, plain: Iterable[Finding]
+    ) -> None:
+        self.tree = tree
+        self._plain = {(finding.rule, finding.path, finding.field) for finding in plain}
         self._rules = rules
         self._layers = {rule.id: rule.layer for rule in rules}
         self._root = render_root
@@ -311,7 +322,7 @@ class _Checker:
 
     def check(self, source: Source, objects: Iterable[RenderedObject]) -> None:
         is_base = source.tool == "Kustomize" and not source.is_named
-        tree = Tree([], self._tree.configuration, self._tree.definitions, source_tree=self._tree)
+        tree = Tree([], self.tree.configuration, self.tree.definitions, source_tree=self.tree)
         files: dict[str, File] = {}
         bodies: list[Object] = []
         for rendered_object in objects:
@@ -348,13 +359,18 @@ class _Checker:
                 if not reliable:
                     return None
             return replace(location, line=position.line, column=position.column)
-        used = _with_bases([source.folder], self._tree.kustomizations)
+        used = _with_bases([source.folder], self.tree.kustomizations)
         kustomizations = [
-            self._tree.kustomizations[name] for name in sorted(used, key=lambda n: n != source.folder)
+            self.tree.kustomizations[name] for name in sorted(used, key=lambda n: n != source.folder)
         ]
         patches = [path for kustomization in kustomizations for path in sorted(kustomization.patches)]
         path, at = self._kustomized.position(
-            body, pointer, location.path, patches, [kustomization.path for kustomization in kustomizations]
+            body,
+            pointer,
+            location.path,
+            patches,
+            [kustomization.path for kustomization in kustomizations],
+            is_in_base=(finding.rule, finding.path, finding.field) in self._plain,
         )
         return replace(location, path=path, line=at.line, column=at.column)
 

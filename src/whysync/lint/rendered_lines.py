@@ -150,19 +150,34 @@ class KustomizedLines:
         self._lines: dict[str, Lines] = {}
 
     def position(
-        self, body: Object, pointer: str, origin: str, patches: Iterable[str], kustomizations: Sequence[str]
+        self,
+        body: Object,
+        pointer: str,
+        origin: str,
+        patches: Sequence[str],
+        kustomizations: Sequence[str],
+        *,
+        is_in_base: bool = True,
     ) -> tuple[str, Position]:
-        """The path and the position; at least the kustomization itself, which is the first of its list."""
+        """The path and the position; at least the kustomization itself, which is the first of its list.
+
+        `is_in_base`: the base has the error too. Otherwise a patch of the object, if there is one, causes it.
+        """
         value = resolve(body, pointer)
         base = _same_object(self._items.get(origin, ()), body)
-        if base is not None and same(resolve(base.body, pointer), value):
-            return origin, self._of(base.file).position(base.document, join(base.inside) + pointer)
+        if base is not None and not is_in_base:
+            for path in patches:
+                if (position := self._patch_of(path, base, body, split(pointer))) is not None:
+                    return path, position
+        in_base = (_pointer_in(base.body, body, split(pointer)) if base is not None else None) or pointer
+        if base is not None and same(resolve(base.body, in_base), value):
+            return origin, self._of(base.file).position(base.document, join(base.inside) + in_base)
         key = split(pointer)[-1] if pointer else ""
         for path in (*patches, *kustomizations):
             if (position := self._line_with(path, key, value)) is not None:
                 return path, position
         if base is not None:
-            return origin, self._of(base.file).position(base.document, join(base.inside) + pointer)
+            return origin, self._of(base.file).position(base.document, join(base.inside) + in_base)
         if origin in self._files:
             return origin, Position(1, 1)
         return (kustomizations[0] if kustomizations else origin), Position(1, 1)
@@ -171,6 +186,16 @@ class KustomizedLines:
         if file.path not in self._lines:
             self._lines[file.path] = Lines(file)
         return self._lines[file.path]
+
+    def _patch_of(self, path: str, base: Item, body: Object, parts: Sequence[str]) -> Position | None:
+        """A strategic merge patch of the base that has the field or one next to it, at this place."""
+        for item in self._items.get(path, ()):
+            if (item.ref.kind, item.ref.name) != (base.ref.kind, base.ref.name):
+                continue
+            pointer = _pointer_in(item.body, body, parts)
+            if pointer is not None:
+                return self._of(item.file).position(item.document, join(item.inside) + pointer)
+        return None
 
     def _line_with(self, path: str, key: str, value: Json | Missing) -> Position | None:
         """A line that sets this key, in a strategic merge patch or a JSON patch."""
@@ -188,6 +213,29 @@ class KustomizedLines:
                     return position
                 first = first or position
         return first
+
+
+def _pointer_in(written: Json | Missing, rendered: Json | Missing, parts: Sequence[str]) -> str | None:
+    """The same field in a base or patch: its lists may have the named elements in another order.
+
+    Without the last part if it does not have the field itself; `None` if it has nothing there.
+    """
+    pointer: list[str] = []
+    for part in parts[:-1]:
+        rendered = resolve(rendered, join((part,)))
+        key = part
+        if isinstance(written, list) and isinstance(rendered, dict) and rendered.get("name"):
+            name = rendered["name"]
+            found = [at for at, element in enumerate(written) if fields(element).get("name") == name]
+            if not found:
+                return None
+            key = str(found[0])
+        written = resolve(written, join((key,)))
+        pointer.append(key)
+        if isinstance(written, Missing):
+            return None
+    exists = not isinstance(resolve(written, join(parts[-1:])), Missing)
+    return join([*pointer, *parts[-1:]] if exists else pointer)
 
 
 def _same_object(items: Iterable[Item], body: Object) -> Item | None:
