@@ -508,3 +508,8 @@ def test_a_webhook_message_about_an_immutable_field() -> None:
 )
 def test_texts_that_name_no_failure(text: str) -> None:
     assert understand(text).failures == ()
+
+
+def test_annotations_that_are_too_long_are_known_by_their_limit() -> None:
+    (failure,) = understand("metadata.annotations: oo long: must have at most 262144 bytes").failures
+    assert isinstance(failure, AnnotationTooLong)

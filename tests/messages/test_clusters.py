@@ -248,3 +248,10 @@ def test_a_registry_that_rejects_a_login_is_no_cluster() -> None:
     text = 'Could not get tags from registry: Get "https://ghcr.io/v2/team/shop/tags/list": unauthorized'
     assert not any(isinstance(failure, ClusterAuth) for failure in understand(text).failures)
     assert isinstance(understand("failed to get server version: Unauthorized").failures[0], ClusterAuth)
+
+
+def test_a_refusal_without_the_beginning_of_its_sentence() -> None:
+    text = 'cannot list resource "prometheusrules" in API group "monitoring.coreos.com" in the namespace "argocd"'
+    (failure,) = understand(text).failures
+    assert isinstance(failure, Forbidden)
+    assert (failure.verb, failure.resource, failure.namespace) == ("list", "prometheusrules", "argocd")

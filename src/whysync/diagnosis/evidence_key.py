@@ -87,6 +87,7 @@ _SHARED = (
     Mechanism.SAME_VALUE,
     Mechanism.REORDERED,
     Mechanism.CONVERTED,
+    Mechanism.OMITTED_IN_CRD,
     Mechanism.DROPPED,
     Mechanism.OLD_API,
     Mechanism.LAST_APPLIED,

@@ -48,6 +48,7 @@ _AT_ADMISSION: Final = frozenset(
         Mechanism.CRD_DEFAULT,
         Mechanism.DROPPED,
         Mechanism.CONVERTED,
+        Mechanism.OMITTED_IN_CRD,
         Mechanism.SAME_VALUE,
         Mechanism.SERVER_SET_IN_GIT,
     }

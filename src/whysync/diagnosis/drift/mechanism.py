@@ -146,6 +146,7 @@ class Mechanism(StrEnum):
     GENERATED = "rendered differently each time"
     DROPPED = "in Git, and not kept by the cluster"
     CONVERTED = "stored in another version of its schema"
+    OMITTED_IN_CRD = "a field of a CRD that the API server does not store"
     AGGREGATED = "rules that the aggregation controller fills in"
     CLOUD_ANNOTATION = "an annotation that a cloud controller writes"
     TIMESTAMP = "a time that a controller writes"
@@ -182,8 +183,9 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.IGNORED_ON_ONE_SIDE
     if drift.pointer == "/apiVersion":
         return Mechanism.OLD_API if is_builtin(drift.ref) else Mechanism.CONVERTED
-    if drift.pointer == PRESERVE_UNKNOWN and drift.ref.kind == "CustomResourceDefinition":
-        return Mechanism.CONVERTED
+    of_crd = drift.ref.kind == "CustomResourceDefinition"
+    if of_crd and drift.pointer == PRESERVE_UNKNOWN and drift.only_git:
+        return Mechanism.OMITTED_IN_CRD
     if drift.ref.kind == "ClusterRole" and parts[:1] == ("rules",) and _aggregates(drift):
         return Mechanism.AGGREGATED
     if drift.ref.kind == "Secret" and _is_encoding(drift, parts):

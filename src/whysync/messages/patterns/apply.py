@@ -303,7 +303,7 @@ FIRST: tuple[Pattern, ...] = (
     # kubectl and UIs cut the field off; the limit is that of all annotations together.
     Pattern(
         "262144",
-        r"Too long: (?:must have at most|may not be more than) 262144",
+        r"(?:must have at most|may not be more than) 262144",
         fill(AnnotationTooLong, resource=invalid_object),
     ),
     Pattern(

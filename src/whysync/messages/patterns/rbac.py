@@ -81,6 +81,13 @@ TABLE: tuple[Pattern, ...] = (
         + r"(?:: (?P<detail>.*))?",
         forbidden,
     ),
+    # Copied without the beginning of the sentence.
+    Pattern(
+        "cannot ",
+        r'^cannot (?P<verb>[\w-]{1,40}) resource "(?P<resource>[\w./-]{1,253})" in API group '
+        r'"(?P<group>[\w.-]{0,253})"' + _WHERE,
+        forbidden,
+    ),
     # Before Kubernetes 1.14 the resource had no quotes: cannot list configmaps in the namespace "x".
     Pattern(
         "cannot ",

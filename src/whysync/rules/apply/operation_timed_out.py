@@ -173,6 +173,8 @@ def _hanging(case: Case) -> Iterator[Finding]:
     operation = case.operation
     if operation is None or not is_running(case) or operation.message not in SILENT:
         return
+    if any(row.health is not None and row.health.status == "Suspended" for row in case.app.status.resources):
+        return  # a sync waits for a suspended object without a word
     age, slowest = case.age(operation.started_at), slowest_sync(case)
     if wait_of(case) is not None or not is_too_long(age, slowest) or OPERATION not in case.symptom_ids:
         return

@@ -39,6 +39,7 @@ _WITHOUT_OTHER_WRITER = (
     Mechanism.CRD_DEFAULT,
     Mechanism.DROPPED,
     Mechanism.CONVERTED,
+    Mechanism.OMITTED_IN_CRD,
     Mechanism.KEPT,
     Mechanism.GENERATED,
 )

@@ -9,8 +9,8 @@ Healthy.)
 ## How whysync knows
 Argo CD reports the health Suspended; a field of the object shows what was set, and its managedFields who set
 it. Or the object is Progressing, and one of its conditions reports that it waits for an approval: an
-operator's Subscription with `installPlanApproval: Manual`. Older releases report a
-Rollout at a pause step as Progressing: `status.pauseConditions` shows the pause.
+operator's Subscription with `installPlanApproval: Manual`. Older releases report a suspended Job, or a
+Rollout at a pause step, as Progressing: `spec.suspend` or `status.pauseConditions` shows the pause.
 
 ## Fix
 If the pause is no longer needed: promote, resume or unsuspend it. If Git declares the pause, change Git.
@@ -32,6 +32,7 @@ from whysync.json_tree import Missing, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import WriterKind, writer_of
 from whysync.queries.commands import on_object, sync
+from whysync.queries.waiting_on import SILENT
 
 PAUSES = "/status/pauseConditions"
 SWITCHES = ("/spec/paused", "/spec/suspend", PAUSES, "/status/phase")
@@ -67,7 +68,7 @@ def suspended(case: Case) -> Iterator[Finding]:
         if code == "Progressing":
             yield from _awaiting_approval(case, row)
         live, declared = case.live_of(row.key), case.desired_of(row.key)
-        paused = code == "Progressing" and live is not None and bool(items(live.at(PAUSES)))
+        paused = code == "Progressing" and live is not None and _is_paused(live)
         if code != "Suspended" and not paused:
             continue
         pointer, declared_pointer = _switch(live), _switch(declared)
@@ -98,6 +99,12 @@ def suspended(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, row, declared_pointer, removed_from_git=removed_from_git)),
         )
+
+
+def _is_paused(live: Manifest) -> bool:
+    """Older releases of Argo CD report a Rollout at a pause step and a suspended Job as Progressing."""
+    is_suspended_job = live.ref.kind == "Job" and live.at("/spec/suspend") is True
+    return is_suspended_job or bool(items(live.at(PAUSES)))
 
 
 def _awaiting_approval(case: Case, row: ResourceRow) -> Iterator[Finding]:
@@ -184,7 +191,9 @@ def _not_rolled_out(live: Manifest) -> Evidence | None:
 
 def _blocks_sync(case: Case, name: str) -> bool:
     operation = case.operation
-    return operation is not None and operation.phase == "Running" and name in operation.message
+    if operation is None or operation.phase != "Running":
+        return False
+    return name in operation.message or operation.message in SILENT
 
 
 def _switches(live: Manifest | None) -> Iterator[Evidence]:
