@@ -251,7 +251,7 @@ def test_a_registry_that_rejects_a_login_is_no_cluster() -> None:
 
 
 def test_a_refusal_without_the_beginning_of_its_sentence() -> None:
-    text = 'cannot list resource "prometheusrules" in API group "monitoring.coreos.com" in the namespace "argocd"'
+    text = 'cannot list resource "prometheusrules" in API group "monitoring.coreos.com" in the namespace "a"'
     (failure,) = understand(text).failures
     assert isinstance(failure, Forbidden)
-    assert (failure.verb, failure.resource, failure.namespace) == ("list", "prometheusrules", "argocd")
+    assert (failure.verb, failure.resource, failure.namespace) == ("list", "prometheusrules", "a")

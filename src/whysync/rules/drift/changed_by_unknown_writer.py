@@ -30,7 +30,7 @@ import msgspec
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin, may_be_rendered_differently
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
-from whysync.json_tree import Missing
+from whysync.json_tree import Missing, fields, items, text
 from whysync.kubernetes.api.pointer import split
 from whysync.kubernetes.api.ref import Ref
 from whysync.queries.drift import drift_finding, field_names, find_writer, live_values, restore_from_git
@@ -105,6 +105,13 @@ def _reading_of(drifts: Sequence[Drift]) -> _Reading:
     field that was added beside Git's.
     """
     ref = drifts[0].ref
+    owner = _owner_of(drifts[0])
+    if owner:
+        return _Reading(
+            "controller-owned",
+            f"{_OUTSIDE_GIT}most likely by the controller of {owner}, which owns the object: Git and that"
+            " controller both declare it",
+        )
     if _has_operator(ref):
         return _BY_OPERATOR
     if not is_builtin(ref):
@@ -126,6 +133,16 @@ def _is_field(drift: Drift) -> bool:
     """A field of the schema, not an element of a list or an entry of a map, which people remove."""
     parts = split(drift.pointer)
     return not parts[-1].isdecimal() and _MAPS.isdisjoint(parts[-2:])
+
+
+def _owner_of(drift: Drift) -> str:
+    """Kind and name of the object whose controller manages this one, if Git does not declare that owner."""
+    declared = items(drift.desired.meta.get("ownerReferences"))
+    for raw in items(drift.live.meta.get("ownerReferences")):
+        reference = fields(raw)
+        if reference.get("controller") is True and raw not in declared:
+            return f"{text(reference.get('kind'))} {text(reference.get('name'))}"
+    return ""
 
 
 def _has_operator(ref: Ref) -> bool:
