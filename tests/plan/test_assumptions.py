@@ -17,6 +17,7 @@ kind: AppProject
 metadata: {name: team, namespace: argocd}
 spec: {sourceRepos: ["*"], destinations: [{server: "*", namespace: "*"}]}
 """
+RELEASE = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \'{{ .Values.app | replace "_" "." }}\'}\n'
 INGRESS = """\
 apiVersion: networking.k8s.io/v1
 kind: Ingress
@@ -187,3 +188,20 @@ def test_empty_parameters_do_not_choose_the_tool(tmp_path: Path, empty: str) -> 
     (shop.folder / "argocd/shop.yaml").write_text(app)
     names = {change.ref.name for change in only_app(planned_changes(shop)).changes if not change.risk}
     assert "x-shop" in names
+
+
+def test_an_app_elsewhere_has_its_namespace_in_its_name(tmp_path: Path) -> None:
+    """On OpenShift, Argo CD runs in openshift-gitops; `$ARGOCD_APP_NAME` of its own apps is their name."""
+    chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/c.yaml": RELEASE}
+    shop = Shop(tmp_path / "shop")
+    shop.commit({f"apps/chart/{name}": content for name, content in chart.items()})
+    parameters = "helm: {parameters: [{name: app, value: $ARGOCD_APP_NAME}]}"
+    on_chart = APP.replace("path: apps/shop", f"path: apps/chart, {parameters}")
+    on_chart = on_chart.replace("namespace: argocd", "namespace: openshift-gitops")
+    other = on_chart.replace("name: shop,", "name: other,")
+    foreign = other.replace("name: other, namespace: openshift-gitops", "name: foreign, namespace: team")
+    shop.commit({"argocd/shop.yaml": on_chart, "argocd/other.yaml": other, "argocd/foreign.yaml": foreign})
+    plan = planned_changes(shop)
+    names = {app.name: [change.ref.name for change in app.changes] for app in plan.apps}
+    assert names["openshift-gitops/other"] == ["other"]
+    assert names["team/foreign"] == ["team.foreign"]

@@ -38,6 +38,7 @@ class Checkout(msgspec.Struct, kw_only=True):
     base: Side
     head: Side
     network: bool = False
+    argocd_namespace: str = "argocd"
     argocd_cm: Object | None = None
     """Argo CD's settings, some of which are options of Helm and Kustomize; `None` if unknown."""
     _changed: frozenset[str] | None = msgspec.field(default=None)
@@ -79,7 +80,13 @@ class Checkout(msgspec.Struct, kw_only=True):
         options = RenderOptions(network=self.network)
         if self.argocd_cm is not None:
             options = with_settings(options, self.argocd_cm)
-        sources = GitSources(repos, options=options, commit_override=commit_override, failed=self._failed)
+        sources = GitSources(
+            repos,
+            options=options,
+            commit_override=commit_override,
+            failed=self._failed,
+            argocd_namespace=self.argocd_namespace,
+        )
         for url in urls:
             sources.add_tree(url, side.commit, side.tree)
         return sources

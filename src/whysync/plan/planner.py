@@ -92,6 +92,7 @@ def plan(
     not_expanded: list[NotExpandedSet] = []
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
     in_base = apps_in(checkout, checkout.base, only=file)
+    checkout.argocd_namespace = _argocd_namespace(live, in_head)
     old_of = _counterparts(in_base, in_head)
     removed = _removed(in_base, in_head, old_of, not_expanded)
     removed = [app for app in removed if _is_meant(app, checkout, path=path, name=name)]
@@ -137,6 +138,16 @@ def plan(
         notes=tuple(notes),
         not_planned=(*_not_expanded_texts(not_expanded), *left_out),
     )
+
+
+def _argocd_namespace(live: Snapshot | None, apps: list[FoundApp]) -> str:
+    """Where Argo CD runs: where its settings are, or else where most of the Applications are."""
+    settings = live.settings if live is not None else ()
+    for setting in settings:
+        if setting.ref.name == "argocd-cm" and setting.ref.namespace:
+            return setting.ref.namespace
+    namespaces = Counter(app.name.partition("/")[0] for app in apps)
+    return namespaces.most_common(1)[0][0] if namespaces else "argocd"
 
 
 def _counterparts(in_base: list[FoundApp], in_head: list[FoundApp]) -> dict[tuple[str, str], FoundApp]:

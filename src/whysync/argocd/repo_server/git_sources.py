@@ -54,8 +54,13 @@ class GitSources:
         options: RenderOptions | None = None,
         commit_override: CommitOverride | None = None,
         failed: dict[bytes, RepoProblem] | None = None,
+        argocd_namespace: str = "argocd",
     ) -> None:
-        """`failed` can be shared by several instances, so that failed renderings are not repeated."""
+        """`failed` can be shared by several instances, so that failed renderings are not repeated.
+
+        An app outside of `argocd_namespace` has its namespace in its name, as in `$ARGOCD_APP_NAME`.
+        """
+        self._argocd_namespace = argocd_namespace
         self.options = options or RenderOptions()
         self.unavailable: dict[str, SourceError] = {}
         """By qualified app name: why this machine cannot render its sources."""
@@ -239,7 +244,7 @@ class GitSources:
     def _instance(self, application: Object) -> str:
         meta = fields(application.get("metadata"))
         name, namespace = text(meta.get("name")), text(meta.get("namespace"))
-        return name if namespace in ("", "argocd") else f"{namespace}_{name}"
+        return name if namespace in ("", self._argocd_namespace) else f"{namespace}_{name}"
 
 
 def _referenced_sources(source: Object) -> set[str]:
