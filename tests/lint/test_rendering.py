@@ -156,6 +156,37 @@ def test_files_that_nobody_deploys_weigh_less(
     assert [(finding.path, finding.severity) for finding in findings] == [(path, severity)]
 
 
+@pytest.mark.parametrize(
+    ("path", "set_path", "severity"),
+    [
+        ("manifests/template/base/a.yaml", "", Severity.WARNING),
+        ("manifests/template/base/a.yaml", "manifests/{{ .path.basename }}", Severity.CRITICAL),
+        ("manifests/web/base/a.yaml", "", Severity.CRITICAL),  # a base of what is deployed
+        ("manifests/web/prod/more/a.yaml", "", Severity.CRITICAL),
+        ("elsewhere/a.yaml", "", Severity.CRITICAL),  # nothing next to it is deployed
+    ],
+)
+def test_a_folder_that_is_not_deployed_next_to_those_that_are(
+    path: str, set_path: str, severity: Severity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    application_set = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: all}\nspec:\n"
+        "  generators: [{list: {elements: []}}]\n  template:\n    metadata: {name: a}\n    spec:\n"
+        "      project: default\n      destination: {}\n"
+        f"      source: {{repoURL: 'https://git.example.com/web.git', path: '{set_path}'}}\n"
+    )
+    files = {
+        "apps/web.yaml": APP.replace("path: chart", "path: manifests/web/prod"),
+        "apps/all.yaml": application_set if set_path else "a: b\n",
+        "manifests/web/prod/kustomization.yaml": "resources: [../base, more/a.yaml]\n",
+        "manifests/web/base/kustomization.yaml": "resources: [a.yaml]\n",
+    }
+    written({**files, path: BROKEN}, tmp_path)
+    findings = [finding for finding in lint(["."])[0].findings if finding.rule == "unknown_field"]
+    assert [(finding.path, finding.severity) for finding in findings] == [(path, severity)]
+
+
 def test_kustomize_quotes_what_only_yaml_1_1_reads_as_a_boolean(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

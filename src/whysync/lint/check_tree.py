@@ -117,7 +117,9 @@ class CheckedTree:
         severities = [finding.severity, rule.severity]
         if rule.layer is not Layer.ARGOCD and self._tree.is_example(finding.path):
             severities.append(Severity.INFO)
-        if rule.layer in (Layer.SYNTAX, Layer.SCHEMA) and self._tree.is_left_over(finding.path):
+        if rule.layer in (Layer.SYNTAX, Layer.SCHEMA) and (
+            self._tree.is_left_over(finding.path) or self._tree.is_unreached(finding.path)
+        ):
             severities.append(Severity.WARNING)
         if self._hypothetical and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
             severities.append(Severity.INFO)

@@ -203,6 +203,58 @@ class Tree:
             folder = folder.rpartition("/")[0]
         return False
 
+    def is_unreached(self, path: str) -> bool:
+        """Do the Applications deploy folders next to it, but not this one?
+
+        Unknown if an ApplicationSet computes paths. Applications themselves are often created by hand.
+        """
+        tree = self.source_tree or self
+        deployed = tree.deployed_folders
+        if not deployed or path in tree.paths_of_argocd_objects:
+            return False
+        folders = path.split("/")[:-1]
+        above = ["/".join(folders[:end]) for end in range(len(folders), tree.depth, -1)]
+        if not deployed.isdisjoint(above):
+            return False
+        return any(f"{folder}/".startswith(f"{parent}/") for parent in above[1:] for folder in deployed)
+
+    @cached_property
+    def deployed_folders(self) -> set[str]:
+        """The folders that Applications use, with their bases; empty if it is not known for all of them."""
+        sources = [
+            source
+            for app in self.app_specs
+            for source in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources"))))
+        ]
+        paths = {text(source.get("path")).strip("/").removeprefix("./") for source in sources}
+        if any("{{" in path for path in paths):
+            return set()
+        by_name: dict[str, list[str]] = {}
+        for folder in {file.folder for file in self.files}:
+            parts = folder.split("/")
+            for end in range(1, len(parts) + 1):
+                by_name.setdefault(parts[end - 1], []).append("/".join(parts[:end]))
+        queue = [
+            folder
+            for path in paths - {"", "."}
+            for folder in by_name.get(path.rpartition("/")[2], ())
+            if folder == path or folder.endswith(f"/{path}")
+        ]
+        deployed: set[str] = set()
+        while queue:
+            folder = queue.pop()
+            if folder in deployed:
+                continue
+            deployed.add(folder)
+            kustomization = self.kustomizations.get(folder)
+            for used in (*kustomization.resources, *kustomization.patches) if kustomization else ():
+                queue.append(used if used in self.kustomizations else used.rpartition("/")[0])
+        return deployed
+
+    @cached_property
+    def paths_of_argocd_objects(self) -> set[str]:
+        return {item.file.path for item in self.items if item.ref.group == _ARGOCD}
+
     @cached_property
     def kustomized_paths(self) -> set[str]:
         """Files and folders that kustomizations use, also as patches."""
