@@ -74,10 +74,13 @@ def test_a_collected_bundle_gives_the_same_answer_as_the_cluster(
     assert home["apps"][0]["gaps"] == live["apps"][0]["gaps"]
 
 
-def test_a_server_and_a_kubeconfig_are_both_asked(whysync: Whysync, cluster: str) -> None:
+@pytest.mark.parametrize("core", [(), ("--core",)])
+def test_a_server_and_a_kubeconfig_are_both_asked(
+    whysync: Whysync, cluster: str, core: tuple[str, ...]
+) -> None:
     with ArgoCD(of_lab("crash-loop")) as argocd:
         result = whysync(
-            "my-api-service", *at(argocd), "--kubeconfig", cluster, "--argocd-namespace", "argocd"
+            "my-api-service", *at(argocd), *core, "--kubeconfig", cluster, "--argocd-namespace", "argocd"
         )
         assert argocd.request_count("managed-resources")
     assert result.code == 1

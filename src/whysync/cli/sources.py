@@ -91,12 +91,12 @@ class _Progress:
 
 
 def live_source(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
-    """Argo CD's API, Kubernetes, or an empty `FactSource` if neither is configured."""
+    """Argo CD's API, Kubernetes, both, or an empty `FactSource` if neither is configured."""
     settings = _ConnectionSettings(options, environ)
-    if settings.flag("core"):
-        return _cluster(settings)
     if options.server or options.argocd_context or options.port_forward or options.port_forward_namespace:
         return _argocd(settings)
+    if settings.flag("core"):
+        return _cluster(settings)
     if options.kubeconfig or options.context:
         return _cluster(settings)
     if settings.server or settings.flag("port-forward"):
@@ -177,9 +177,11 @@ class _ConnectionSettings:
 
 
 def _argocd(settings: _ConnectionSettings) -> FactSource:
-    """With `--kubeconfig` or `--context`, the cluster is read too, for what Argo CD does not show."""
-    server = _server(settings)
-    reads_cluster = bool(settings.options.kubeconfig or settings.options.context) and server.forward is None
+    """With `--core`, `--kubeconfig` or `--context`, the cluster is read as well."""
+    server, options = _server(settings), settings.options
+    # `--port-forward` needs the kubeconfig for itself; only `--core` then asks for the cluster's objects.
+    names_cluster = bool(options.kubeconfig or options.context) and server.forward is None
+    reads_cluster = names_cluster or bool(options.core)
     return FactSource(
         server=server,
         kube=_access(settings) if reads_cluster else None,
