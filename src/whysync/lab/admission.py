@@ -39,10 +39,7 @@ class Admission:
             problem = self._down[webhook.name] or self._unreachable_reason(webhook)
             if problem:
                 raise Unreachable(problem)
-            if webhook.denies and not _holds(webhook.unless, obj):
-                name = f"{text(obj.get('kind'))}/{text(dig(obj, 'metadata', 'name'))}"
-                raise Denied(webhook.denies.replace("OBJECT", name))
-            return _changed(webhook, obj)
+            return reviewed(webhook, obj)
 
         return answer
 
@@ -60,6 +57,14 @@ class Admission:
             ):
                 return ""
         return f'no endpoints available for service "{name}"'
+
+
+def reviewed(webhook: Webhook, obj: Object) -> Object:
+    """The object as a reachable webhook admits it. Raises `Denied`."""
+    if webhook.denies and not _holds(webhook.unless, obj):
+        name = f"{text(obj.get('kind'))}/{text(dig(obj, 'metadata', 'name'))}"
+        raise Denied(webhook.denies.replace("OBJECT", name))
+    return _changed(webhook, obj)
 
 
 def configurations_of(webhooks: tuple[Webhook, ...]) -> list[Object]:
