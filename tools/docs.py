@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from suites.argocd.known import argocd_markdown
 from suites.cluster.known import cluster_markdown
 from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
@@ -24,7 +25,8 @@ def pages() -> dict[str, str]:
     contents["rules/README.md"] = _index()
     contents["commands.md"] = _commands()
     contents["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
-    contents["differences.md"] = f"{differences_markdown()}\n{cluster_markdown()}\n{engine_markdown()}"
+    sections = (differences_markdown(), cluster_markdown(), argocd_markdown(), engine_markdown())
+    contents["differences.md"] = "\n".join(sections)
     return contents
 
 

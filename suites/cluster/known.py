@@ -61,9 +61,10 @@ plan says:
 def cluster_markdown() -> str:
     """The sections of `docs/differences.md`."""
     plans = read_known(FILE.with_name("planning") / FILE.name)
-    return f"{_HEADING}\n{_listed(known_differences())}\n{_PLANS}\n{_listed(plans)}"
+    return f"{_HEADING}\n{listed(known_differences())}\n{_PLANS}\n{listed(plans)}"
 
 
-def _listed(differences: tuple[Known, ...]) -> str:
+def listed(differences: tuple[Known, ...]) -> str:
+    """A Markdown list of differences with their reasons."""
     lines = [f"- `{known.id}`: {known.why}" for known in sorted(differences, key=lambda k: k.id)]
     return ("\n".join(lines) or "- none") + "\n"

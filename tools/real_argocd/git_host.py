@@ -76,6 +76,13 @@ class GitHost:
         self._git(self._home, "init", "--quiet", f"--initial-branch={branch}", str(checkout))
         self._git(checkout, "remote", "add", "origin", url)
         self._git(checkout, "remote", "set-url", "--push", "origin", str(bare))
+        # For commands that a test runs there as a person would.
+        for key, value in (
+            ("push.default", "current"),
+            ("user.name", _IDENTITY["GIT_AUTHOR_NAME"]),
+            ("user.email", _IDENTITY["GIT_AUTHOR_EMAIL"]),
+        ):
+            self._git(checkout, "config", key, value)
 
     def commit(
         self, url: str, branch: str, *, files: Mapping[str, str], removes: Sequence[str], message: str

@@ -82,9 +82,9 @@ def find_or_build(say: Say) -> Programs:
     with building_in(kwok_home, say):
         ensure_built(kwok_home, KWOK, "kwok", say)
         stages = _copied(KWOK.path, KWOK.version, "kustomize/crd/bases/kwok.x-k8s.io_stages.yaml", kwok_home)
-    with building_in(argocd_home, say):
-        crds = _copied(_ARGOCD, ARGOCD_VERSION, "manifests/crds", argocd_home)
-        argocd = _argocd(argocd_home, say)
+    argocd_home.mkdir(parents=True, exist_ok=True)
+    crds = _copied(_ARGOCD, ARGOCD_VERSION, "manifests/crds", argocd_home)
+    argocd = _given() or _built(argocd_home, say)
     try:
         helm, kustomize = install()
     except SourceError as problem:
@@ -102,30 +102,39 @@ def find_or_build(say: Say) -> Programs:
     )
 
 
-def _argocd(home: Path, say: Say) -> Path:
+def _given() -> Path | None:
     given = os.environ.get("WHYSYNC_ARGOCD")
-    if given:
-        if not os.access(given, os.X_OK):
-            raise NotAvailable(f"WHYSYNC_ARGOCD names {given}, which is not a program")
-        return Path(given).absolute()
-    if not (home / "argocd").exists():
-        source = home / "source"
-        if not (source / "complete").exists():
-            shutil.rmtree(source, ignore_errors=True)
-            shutil.copytree(_downloaded(_ARGOCD, ARGOCD_VERSION), source, copy_function=shutil.copyfile)
-            source.chmod(0o755)
-            (source / "complete").touch()
-        build = GoBuild(
-            program="argocd",
-            version=ARGOCD_VERSION,
-            source=source,
-            package="./cmd",
-            flags=f"-s -w -X {_STAMP}={ARGOCD_VERSION.removeprefix('v')}",
-            version_arguments=("version", "--client", "--short"),
-        )
-        build.into(home, say)
-        shutil.rmtree(source)
+    if not given:
+        return None
+    if not os.access(given, os.X_OK):
+        raise NotAvailable(f"WHYSYNC_ARGOCD names {given}, which is not a program")
+    return Path(given).absolute()
+
+
+def _built(home: Path, say: Say) -> Path:
+    with building_in(home, say):
+        if not (home / "argocd").exists():
+            _build(home, say)
     return home / "argocd"
+
+
+def _build(home: Path, say: Say) -> None:
+    source = home / "source"
+    if not (source / "complete").exists():
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(_downloaded(_ARGOCD, ARGOCD_VERSION), source, copy_function=shutil.copyfile)
+        source.chmod(0o755)
+        (source / "complete").touch()
+    build = GoBuild(
+        program="argocd",
+        version=ARGOCD_VERSION,
+        source=source,
+        package="./cmd",
+        flags=f"-s -w -X {_STAMP}={ARGOCD_VERSION.removeprefix('v')}",
+        version_arguments=("version", "--client", "--short"),
+    )
+    build.into(home, say)
+    shutil.rmtree(source)
 
 
 def _copied(module: str, version: str, path: str, home: Path) -> Path:

@@ -12,16 +12,18 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tools.real_argocd.git_host import GitHost
-from tools.real_argocd.programs import Programs
+from tools.real_argocd.programs import ARGOCD_VERSION, Programs
 from tools.real_argocd.standing import create_namespace_and_settings, install_definitions, install_nodes
 from tools.real_cluster.binaries import NotAvailable
 from tools.real_cluster.processes import Child, free_ports
@@ -56,6 +58,13 @@ class RealArgoCD:
         self._controller: Child | None = None
         self._start_controller: Callable[[], Child] | None = None
 
+    @property
+    def version(self) -> str:
+        """The version of the binary, such as `v3.2.11`; a build without one is what the module is."""
+        done = self.run([str(self.programs.argocd), "version", "--client", "--short"])
+        matched = re.search(r"v\d+\.\d+\.\d+", done.stdout)
+        return matched[0] if matched and matched[0] != "v99.99.99" else ARGOCD_VERSION
+
     def stop_controller(self) -> None:
         if self._controller is not None:
             self._controller.stop()
@@ -80,6 +89,21 @@ class RealArgoCD:
             "ARGOCD_AUTH_TOKEN": self.token,
             "ARGOCD_OPTS": "--plaintext",
         }
+
+    def run(
+        self, command: Sequence[str], *, stdin: str = "", cwd: Path | None = None, seconds: float = 120
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command as a user of this Argo CD would."""
+        return subprocess.run(
+            command,
+            env={**os.environ, **self.environment()},
+            input=stdin,
+            cwd=cwd or self.home,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
 
 
 @contextlib.contextmanager
@@ -195,6 +219,7 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
     repo_server = component(
         "repo-server", "--address", "127.0.0.1", "--port", str(repo), "--metrics-address", "127.0.0.1",
         "--metrics-port", str(repo_metrics), "--redis", f"127.0.0.1:{redis}", "--disable-tls",
+        "--revision-cache-expiration", "2s",
     )  # fmt: skip
     stack.callback(repo_server.stop)
 

@@ -1,0 +1,88 @@
+"""What whysync answers about a played scenario, from each source of facts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Final, cast
+
+import msgspec
+
+from suites.argocd.real_play import RealPlay
+from whysync.json_tree import Object, dig, fields, items, text
+from whysync.lab.bundle import write_bundle
+
+SOURCES: Final = ("server", "core", "core and files", "server and core", "collected")
+_LONGEST: Final = 180.0
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The first cause, whether a sync is safe, and the first fix."""
+
+    cause: str
+    safety: str
+    fix_kind: str = ""
+    fix_title: str = ""
+    proof: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cause}, sync {self.safety}"
+
+
+class NoAnswer(Exception):
+    """whysync ended with an error."""
+
+
+class Answers:
+    """Runs whysync as a user would, with a folder for bundles."""
+
+    def __init__(self, play: RealPlay, folder: Path) -> None:
+        self._play, self._argocd, self._folder = play, play.argocd, folder
+
+    def of_lab(self, app: str) -> Answer:
+        """From the bundle of the model."""
+        bundle = self._folder / "lab"
+        if not bundle.exists():
+            write_bundle(self._play.model.snapshot(), bundle)
+        return self._diagnosed(app, ["--bundle", str(bundle)])
+
+    def of(self, source: str, app: str) -> Answer:
+        if source != "collected":
+            return self._diagnosed(app, self.flags(source))
+        bundle = self._folder / "collected.tar.gz"
+        if not bundle.exists():
+            self.whysync(["collect", *self.flags("server and core"), "-o", str(bundle)], exits=(0, 3))
+        return self._diagnosed(app, ["--bundle", str(bundle)])
+
+    def flags(self, source: str) -> list[str]:
+        server = ["--server", self._argocd.address, "--plaintext", "--auth-token", self._argocd.token]
+        core = ["--core", "--kubeconfig", str(self._argocd.kubeconfig)]
+        files = ["--local", str(self._play.manifests)]
+        return {
+            "server": server,
+            "core": core,
+            "core and files": [*core, *files],
+            "server and core": [*server, *core],
+        }[source]
+
+    def whysync(self, arguments: list[str], *, exits: tuple[int, ...]) -> str:
+        command = [sys.executable, "-m", "whysync", *arguments]
+        done = self._argocd.run(command, seconds=_LONGEST)
+        if done.returncode not in exits:
+            raise NoAnswer(f"whysync {arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def _diagnosed(self, app: str, flags: list[str]) -> Answer:
+        output = self.whysync(["diagnose", app, *flags, "-o", "json"], exits=(0, 1, 3))
+        report = cast(Object, json.loads(output))
+        body = fields(items(report.get("apps"))[0])
+        finding = next(iter(items(body.get("findings"))), None)
+        fix = next(iter(items(dig(finding, "fixes"))), None)
+        return Answer(
+            cause=text(dig(finding, "cause")) or "none",
+            safety=text(dig(body, "safety", "sync")),
+            fix_kind=text(dig(fix, "kind")),
+            fix_title=text(dig(fix, "title")),
+            proof=text(dig(fix, "proof", "status")),
+        )

@@ -1,0 +1,42 @@
+"""Apply the first fix of whysync's answer exactly as it is printed, and watch the Applications afterwards."""
+
+from __future__ import annotations
+
+import time
+from typing import Final
+
+from suites.argocd.answers import Answer, Answers
+from suites.argocd.real_play import RealPlay
+from whysync.diagnosis.fix import FixKind
+from whysync.json_tree import dig, text
+
+_GOOD: Final = ("Synced", "Healthy")
+_REACHES_SECONDS: Final = 90.0
+_STAYS_SECONDS: Final = 10.0
+
+
+def why_fix_fails(play: RealPlay, answers: Answers, app: str, answer: Answer) -> str:
+    """Why the fix does not hold; empty if the Application becomes Synced and Healthy and stays so."""
+    flags = answers.flags("server")
+    checkout = play.argocd.git.checkout(play.scenario.repos[0].url)
+    commands = answers.whysync(["fix", app, *flags, "-o", "commands"], exits=(0,))
+    if answer.fix_kind == FixKind.MANIFEST:
+        answers.whysync(["fix", app, *flags, "--checkout", str(checkout), "--write"], exits=(0,))
+    done = play.argocd.run(["bash", "-e"], stdin=commands, cwd=checkout)
+    if done.returncode != 0:
+        return f"the printed commands end with {done.returncode}: {done.stderr.strip()}\n{commands}"
+    if not play.wait_until(lambda: _state(play, app) == _GOOD, _REACHES_SECONDS):
+        return f"it is {' and '.join(_state(play, app))} after {_REACHES_SECONDS:.0f} s\n{commands}"
+    until = time.monotonic() + _STAYS_SECONDS
+    play.refresh(app)
+    while time.monotonic() < until:
+        if _state(play, app) != _GOOD:
+            return f"it does not stay so: it is {' and '.join(_state(play, app))}\n{commands}"
+        time.sleep(0.3)
+    return ""
+
+
+def _state(play: RealPlay, app: str) -> tuple[str, str]:
+    application = play.application(app)
+    sync, health = dig(application, "status", "sync"), dig(application, "status", "health")
+    return text(dig(sync, "status")), text(dig(health, "status"))

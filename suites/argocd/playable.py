@@ -1,0 +1,67 @@
+"""Which scenarios real components can play, and why the others cannot be played."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from suites.argocd.stages import why_not_scripted
+from whysync.json_tree import dig, fields, items, text
+from whysync.lab.scenario import (
+    ChangeApiServer,
+    ChangeRendering,
+    ChangeRepo,
+    Push,
+    Run,
+    Scenario,
+)
+
+
+def why_not(scenario: Scenario) -> str:
+    """Why real components cannot play the scenario; empty if they can."""
+    setup = scenario.cluster
+    commits = [commit for repo in scenario.repos for commit in repo.commits]
+    commits += [step.act.commit for step in scenario.happens if isinstance(step.act, Push)]
+    acts = [step.act for step in scenario.happens]
+    unscripted = [why for why in map(why_not_scripted, setup.behavior.pods) if why]
+    reasons = (
+        (setup.server, "it has a second cluster"),
+        (setup.behavior.metrics, "it has autoscalers, which need a metrics API"),
+        (setup.behavior.slow, "it slows controllers of Kubernetes down"),
+        (unscripted, f"its Pods need what no stage of kwok does: {'; '.join(unscripted)}"),
+        (
+            any(webhook.service or webhook.unreachable for webhook in setup.webhooks),
+            "its webhook is behind a Service, which would be dialled outside loopback",
+        ),
+        (setup.nodes != 3, "it has another number of nodes"),
+        (
+            any(commit.renders for commit in commits),
+            "its rendering is given as text, without a chart or overlay",
+        ),
+        (any(isinstance(act, ChangeRepo) for act in acts), "it scripts the error of a Git host"),
+        (any(isinstance(act, ChangeApiServer) for act in acts), "it scripts the error of a cluster"),
+        (any(isinstance(act, ChangeRendering) for act in acts), "it scripts the error of a tool"),
+        (
+            any(isinstance(act, Run) and act.user not in ("", "admin") for act in acts),
+            "it has users of Argo CD other than the administrator",
+        ),
+        (
+            any(urlsplit(repo.url).scheme != "https" for repo in scenario.repos),
+            "its repository is not reached by HTTPS",
+        ),
+        (scenario.argocd.objects, "it has credentials, which the Git host does not check"),
+        (scenario.argocd.settings.get("argocd-cmd-params-cm"), "it starts Argo CD with other flags"),
+        (_needs_the_date(scenario), "its sync windows depend on the date"),
+        (
+            _names_unserved_namespace(scenario),
+            "its Application is in a namespace that Argo CD does not watch",
+        ),
+    )
+    return next((reason for holds, reason in reasons if holds), "")
+
+
+def _needs_the_date(scenario: Scenario) -> bool:
+    return any(items(fields(project.get("spec")).get("syncWindows")) for project in scenario.projects)
+
+
+def _names_unserved_namespace(scenario: Scenario) -> bool:
+    return any(text(dig(app, "metadata", "namespace")) != "argocd" for app in scenario.applications)

@@ -1,0 +1,307 @@
+"""Play a scenario on a real Argo CD and cluster, and compare what Argo CD reports with the model.
+
+Times are not those of the scenario. Before each step, and at the end, the real Argo CD gets time to reach the
+state that the model has then; when it has, the next step follows at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Generator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from suites.argocd.outside import Act, Cloud, RealWriter, acting
+from suites.argocd.stages import stages_of
+from suites.argocd.states import AppState, state_of
+from suites.argocd.webhooks import webhook_server
+from tools.real_argocd.running import RealArgoCD
+from whysync.json_tree import Object, copy_object, dig, fields, text
+from whysync.kubernetes.apiserver.protocol import Request, ServedKind, kind_of
+from whysync.lab.player import ScenarioRun
+from whysync.lab.scenario import (
+    ChangeController,
+    ChangeSettings,
+    DeleteBranch,
+    Push,
+    Run,
+    Scenario,
+    Step,
+)
+
+BETWEEN_STEPS: Final = 40.0
+AT_THE_END: Final = 60.0
+_STEADY_SECONDS: Final = 2.0
+_BOOTSTRAPPED: Final = ("ClusterRole", "ClusterRoleBinding")
+"""Kinds of which an API server has some itself, such as ClusterRole `admin`."""
+_REFRESH: Final = "argocd.argoproj.io/refresh"
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """A value that Argo CD and the model report differently."""
+
+    app: str
+    place: str
+    real: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.app}: {self.place}\n    real:  {self.real}\n    model: {self.model}"
+
+
+class CannotPlay(Exception):
+    """The real components refused a step of the scenario."""
+
+
+class RealPlay:
+    """One scenario on the real components. `compared` counts the values that were compared at the end."""
+
+    def __init__(
+        self, argocd: RealArgoCD, scenario: Scenario, is_known: Callable[[Difference], bool] = lambda _: False
+    ) -> None:
+        self.argocd, self.scenario, self._is_known = argocd, scenario, is_known
+        self.model = ScenarioRun(scenario)
+        self.compared = 0
+        self._client = argocd.kubernetes.client
+        self._kinds: Sequence[ServedKind] = ()
+
+    @contextlib.contextmanager
+    def played(self) -> Generator[list[Difference]]:
+        """Play to the end, and yield the differences while writers, webhooks and Pods keep acting."""
+        home, openssl = self.argocd.home, self.argocd.programs.openssl
+        setup = self.scenario.cluster
+        with webhook_server(setup.webhooks, home, openssl) as configurations:
+            self._create_repositories()
+            self._create_cluster(configurations)
+            self._create_argocd_objects()
+            server = self.argocd.kubernetes
+            acts: list[Act] = [Cloud(setup.behavior, server)]
+            acts += [RealWriter(writer, server) for writer in setup.writers]
+            with acting(acts):
+                for step in sorted(self.scenario.happens, key=lambda step: step.at):
+                    self._model_until(step.at - 0.001)
+                    self.wait_until(self._summaries_agree, BETWEEN_STEPS)
+                    self._do(step)
+                self._model_until(self.scenario.ends)
+                self.wait_until(self._steadily_equal, AT_THE_END)
+                yield self.differences()
+
+    @property
+    def app(self) -> str:
+        """The Application that the scenario is about."""
+        expected = self.scenario.expects[0].app if self.scenario.expects else ""
+        return next(name for name in self._names() if not expected or name.endswith(f"/{expected}"))
+
+    @property
+    def manifests(self) -> Path:
+        """The folder of the checkout that the first Application deploys."""
+        source = dig(self.scenario.applications[0], "spec", "source")
+        return self.argocd.git.checkout(text(dig(source, "repoURL"))) / text(dig(source, "path"))
+
+    def differences(self) -> list[Difference]:
+        real, model = self.real_states(), self.model_states()
+        self.compared = sum(len(state.values) for state in model.values())
+        return [
+            Difference(app=name, place=place, real=here, model=there)
+            for name, state in model.items()
+            for place, here, there in real[name].differences(state)
+        ]
+
+    def model_states(self) -> dict[str, AppState]:
+        return {name: state_of(self.model.applications.get(name)) for name in self._names()}
+
+    def real_states(self) -> dict[str, AppState]:
+        return {name: state_of(self.application(name)) for name in self._names()}
+
+    def application(self, qualified_name: str) -> Object | None:
+        space, _, name = qualified_name.partition("/")
+        path = f"/apis/argoproj.io/v1alpha1/namespaces/{space}/applications/{name}"
+        answer = self._client.send(Request(verb="get", path=path))
+        return answer.body if answer.ok else None
+
+    def wait_until(self, holds: Callable[[], bool], seconds: float) -> bool:
+        until = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.3)
+        return True
+
+    def _names(self) -> list[str]:
+        """All Applications of the model, and those of the scenario that are already deleted there."""
+        given = [
+            f"{text(dig(app, 'metadata', 'namespace'))}/{text(dig(app, 'metadata', 'name'))}"
+            for app in self.scenario.applications
+        ]
+        return list(dict.fromkeys([*given, *self.model.applications]))
+
+    def _summaries_agree(self) -> bool:
+        real, model = self.real_states(), self.model_states()
+        return all(real[name].summary == state.summary for name, state in model.items())
+
+    def _steadily_equal(self) -> bool:
+        if not self._is_equal():
+            return False
+        time.sleep(_STEADY_SECONDS)
+        return self._is_equal()
+
+    def _is_equal(self) -> bool:
+        return all(self._is_known(difference) for difference in self.differences())
+
+    def _model_until(self, seconds: float) -> None:
+        left = timedelta(seconds=seconds) - self.model.elapsed
+        if left > timedelta():
+            self.model.run_for(left)
+
+    # What exists at the start
+
+    def _create_repositories(self) -> None:
+        for repo in self.scenario.repos:
+            self.argocd.git.create(repo.url, repo.branch)
+            for commit in repo.commits:
+                self.argocd.git.commit(
+                    repo.url, repo.branch, files=commit.files, removes=commit.removes, message=commit.message
+                )
+
+    def _create_cluster(self, configurations: list[Object]) -> None:
+        setup = self.scenario.cluster
+        objects = [copy_object(obj) for obj in setup.objects]
+        declared = {text(dig(obj, "metadata", "name")) for obj in objects if obj.get("kind") == "Namespace"}
+        used = dict.fromkeys(text(dig(obj, "metadata", "namespace")) for obj in objects)
+        namespaces: list[Object] = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            for name in used
+            if name and name not in declared and not self._client.send(_namespace(name)).ok
+        ]
+        stages = stages_of(self.scenario.name, setup.behavior.pods)
+        for obj in [*stages, *namespaces, *objects, *configurations]:
+            self._create(obj)
+
+    def _create_argocd_objects(self) -> None:
+        for name, data in self.scenario.argocd.settings.items():
+            self._change_settings(name, data)
+        for project in self.scenario.projects:
+            if dig(project, "metadata", "name") == "default":
+                path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default"
+                self._send(Request(verb="merge-patch", path=path, body={"spec": project.get("spec")}))
+            else:
+                self._create(project)
+        for application in self.scenario.applications:
+            self._create(application)
+
+    def _create(self, obj: Object) -> None:
+        body = copy_object(obj)
+        status = body.pop("status", None)
+        api_version, kind = text(body.get("apiVersion")), text(body.get("kind"))
+        served: list[ServedKind] = []
+
+        def is_served() -> bool:
+            found = kind_of(self._client, api_version, kind)
+            if found is not None:
+                served.append(found)
+            return bool(served)
+
+        if not self.wait_until(is_served, 20.0):
+            raise CannotPlay(f"the cluster does not serve {api_version} {kind}")
+        space, name = text(dig(body, "metadata", "namespace")), text(dig(body, "metadata", "name"))
+        request = Request(
+            verb="create", path=served[0].collection(space), body=body, manager="kubectl-create"
+        )
+        if (
+            kind in _BOOTSTRAPPED
+            and self._client.send(Request(verb="get", path=served[0].path(space, name))).ok
+        ):
+            return
+        self._send(request)
+        if status is not None:
+            self._client.send(
+                Request(
+                    verb="merge-patch",
+                    path=served[0].path(space, name, "status"),
+                    body={"status": status},
+                    manager="kubectl-create",
+                )
+            )
+
+    def _send(self, request: Request) -> Object:
+        answer = self._client.send(request)
+        if not answer.ok:
+            problem = text(dig(answer.body, "message")) or answer.text
+            raise CannotPlay(f"{request.verb} {request.path}: {answer.code} {problem}")
+        return answer.body or {}
+
+    # Steps
+
+    def _do(self, step: Step) -> None:
+        match step.act:
+            case Push() as push:
+                self._push(push)
+            case Run() as run:
+                self.run(run.command, run.input)
+            case ChangeSettings() as change:
+                for name, data in change.settings.items():
+                    self._change_settings(name, data)
+            case DeleteBranch() as deleted:
+                self.argocd.git.delete_branch(deleted.repo, deleted.branch)
+            case ChangeController() as change:
+                if change.stopped:
+                    self.argocd.stop_controller()
+                else:
+                    self.argocd.start_controller()
+            case _:
+                raise CannotPlay(f"{type(step.act).__name__} is not played for real")
+
+    def _push(self, push: Push) -> None:
+        repo = next(repo for repo in self.scenario.repos if repo.url == push.repo)
+        commit = push.commit
+        self.argocd.git.commit(
+            push.repo,
+            push.branch or repo.branch,
+            files=commit.files,
+            removes=commit.removes,
+            message=commit.message,
+        )
+        if push.webhook:
+            for name in self._names():
+                self.refresh(name)
+
+    def refresh(self, qualified_name: str) -> None:
+        """What a webhook of the Git host makes Argo CD do."""
+        space, _, name = qualified_name.partition("/")
+        path = f"/apis/argoproj.io/v1alpha1/namespaces/{space}/applications/{name}"
+        body: Object = {"metadata": {"annotations": {_REFRESH: "normal"}}}
+        self._client.send(Request(verb="merge-patch", path=path, body=body, manager="argocd-server"))
+
+    def run(self, command: str, given: tuple[Object, ...] = ()) -> subprocess.CompletedProcess[str]:
+        """Run a command line of the scenario; one that the real program refuses fails in the model too."""
+        words = shlex.split(command)
+        stdin = "\n---\n".join(json.dumps(obj) for obj in given)
+        if words[:2] == ["kubectl", "edit"]:
+            # An editor is closed with a change: kubectl sends it as a patch.
+            kind = "merge" if _is_custom(words) else "strategic"
+            words = ["kubectl", "patch", *words[2:], "--field-manager=kubectl-edit", f"--type={kind}"]
+            words += ["--patch", json.dumps(given[0] if given else {})]
+        elif words[:3] == ["argocd", "app", "sync"]:
+            words += ["--async"]  # the scenario decides what follows, not the command
+        return self.argocd.run(words, stdin=stdin)
+
+    def _change_settings(self, name: str, data: object) -> None:
+        path = f"/api/v1/namespaces/argocd/configmaps/{name}"
+        changes = fields(json.loads(json.dumps(data)))
+        self._send(Request(verb="merge-patch", path=path, body={"data": changes}))
+
+
+def _is_custom(words: list[str]) -> bool:
+    kind = words[2].partition("/")[0].lower()
+    return kind in ("application", "appproject", "applications", "appprojects") or "." in kind
+
+
+def _namespace(name: str) -> Request:
+    return Request(verb="get", path=f"/api/v1/namespaces/{name}")
