@@ -265,21 +265,26 @@ def persistence_reasons(
         )
     elif result.is_loop and result.period is not None:
         text = f"{writers} {writes} the live value back after every sync"
+        observed = _observed_delay(result)
         if result.period_reported:
             text += f", about every {duration_text(result.period)}"
+        elif observed:
+            text += f", the last time after {observed}"
         restarted = _looping_restarts(world, effects, result)
         if restarted:
             text = f"it restarts the pods of {listed(restarted)}; {text}"
         yield RankedReason(kind=ReasonKind.SYNC_LOOP, text=text, refs=refs, weight=75, unsafe=bool(restarted))
     else:
-        timed = next((writer for writer in result.writers if writer.delay_observed), None)
-        after = (
-            f", as it did {duration_text(timedelta(seconds=timed.seconds))} after the last sync"
-            if timed
-            else ""
-        )
+        observed = _observed_delay(result)
+        after = f", as it did {observed} after the last sync" if observed else ""
         text = f"it does not last: {writers} {writes} the live value back{after}"
         yield RankedReason(kind=ReasonKind.DOES_NOT_LAST, text=text, refs=refs, weight=62)
+
+
+def _observed_delay(result: DriftAfterSync) -> str:
+    """The time between the last sync and the other write, if the facts show it."""
+    timed = next((writer for writer in result.writers if writer.delay_observed), None)
+    return duration_text(timedelta(seconds=timed.seconds)) if timed is not None else ""
 
 
 def no_effect_reasons(found: Sequence[tuple[Ref, Mechanism]]) -> Iterator[RankedReason]:
