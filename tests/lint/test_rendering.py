@@ -139,6 +139,8 @@ BROKEN = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndta: {}\n"
         ("team/test/a.yaml", Severity.CRITICAL),  # team/prod is next to it
         ("samples/used/a.yaml", Severity.CRITICAL),
         ("web/recover/a.yaml", Severity.WARNING),  # web/kustomization.yaml does not use it
+        ("samples/used/kustomized/patches/a.yaml", Severity.WARNING),
+        ("web/directory/a.yaml", Severity.CRITICAL),  # an Application deploys all files of this folder
         ("plain/a.yaml", Severity.CRITICAL),
     ],
 )
@@ -148,7 +150,9 @@ def test_files_that_nobody_deploys_weigh_less(
     monkeypatch.chdir(tmp_path)
     files = {
         "apps/used.yaml": APP.replace("path: chart", "path: samples/used"),
+        "apps/directory.yaml": APP.replace("path: chart", "path: web/directory"),
         "team/prod/b.yaml": BROKEN.replace("dta", "data"),
+        "samples/used/kustomized/kustomization.yaml": "resources: []\n",
         "web/kustomization.yaml": "resources: []\n",
     }
     written({**files, path: BROKEN}, tmp_path)

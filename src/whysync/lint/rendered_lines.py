@@ -173,9 +173,13 @@ class KustomizedLines:
         if base is not None and same(resolve(base.body, in_base), value):
             return origin, self._of(base.file).position(base.document, join(base.inside) + in_base)
         key = split(pointer)[-1] if pointer else ""
-        for path in (*patches, *kustomizations):
-            if (position := self._line_with(path, key, value)) is not None:
-                return path, position
+        positions = [
+            (path, *found)
+            for path in (*patches, *kustomizations)
+            if (found := self._line_with(path, key, value)) is not None
+        ]
+        for path, position, _ in sorted(positions, key=lambda found: not found[2]):
+            return path, position
         if base is not None:
             return origin, self._of(base.file).position(base.document, join(base.inside) + in_base)
         if origin in self._files:
@@ -197,8 +201,8 @@ class KustomizedLines:
                 return self._of(item.file).position(item.document, join(item.inside) + pointer)
         return None
 
-    def _line_with(self, path: str, key: str, value: Json | Missing) -> Position | None:
-        """A line that sets this key, in a strategic merge patch or a JSON patch."""
+    def _line_with(self, path: str, key: str, value: Json | Missing) -> tuple[Position, bool] | None:
+        """A line of a patch that sets this key, and whether to this value."""
         file = self._files.get(path)
         if file is None or not key:
             return None
@@ -210,9 +214,9 @@ class KustomizedLines:
             if (match := sets.search(line)) and not line.lstrip().startswith("#"):
                 position = Position(number, line.index(key, match.start()) + 1)
                 if shown and shown in line:
-                    return position
+                    return position, True
                 first = first or position
-        return first
+        return None if first is None else (first, False)
 
 
 def _pointer_in(written: Json | Missing, rendered: Json | Missing, parts: Sequence[str]) -> str | None:

@@ -194,14 +194,19 @@ class Tree:
     def is_left_over(self, path: str) -> bool:
         """Is it below a kustomization that does not use it, and no kustomization or Application does?"""
         tree = self.source_tree or self
-        if path in tree.kustomized_paths or tree.is_deployed(path):
+        if path in tree.kustomized_paths:
             return False
         folder = path.rpartition("/")[0]
         while folder.count("/") >= tree.depth and folder:
             if folder in tree.kustomizations:
                 return True
+            if tree.is_path_of_application(folder):
+                return False  # as a directory
             folder = folder.rpartition("/")[0]
         return False
+
+    def is_path_of_application(self, folder: str) -> bool:
+        return any(folder == path or folder.endswith(f"/{path}") for path in self._app_paths)
 
     def is_unreached(self, path: str) -> bool:
         """Do the Applications deploy folders next to it, but not this one?
