@@ -43,6 +43,12 @@ class DiffSchemaError(Failure, frozen=True, kw_only=True):
     before_diff: bool = False
     detail: str = ""
 
+    @property
+    def omitted_key(self) -> str:
+        """The field of the list's key that an element lacks."""
+        match = compiled(r'omits key field "(?P<key>[^"\n]{1,100})"').search(self.detail[:6000])
+        return group_text(match, "key") if match else ""
+
 
 class OpenApiError(Failure, frozen=True, kw_only=True):
     group_version: str = ""

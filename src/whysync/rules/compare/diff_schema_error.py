@@ -4,20 +4,22 @@
 With server-side apply Argo CD compares by schema: its own for built-in kinds, the cluster's for custom
 resources. Ignore rules with `managedFieldsManagers` need the schema before any comparison. A field that the
 schema does not declare, a list with two elements of one key, or a value of the wrong type stops the
-comparison of the whole Application. Typical causes: a CRD was updated and live objects still have old fields;
-a field is misspelled in Git; Argo CD is older than the cluster, so that its own schemas lack new fields; two
-ports or variables have the same name.
+comparison of the whole Application. Typical causes: the manifests are newer than the installed CRD (Helm
+does not upgrade a chart's `crds/`); a CRD was updated and live objects still have old fields; a field is
+misspelled in Git; Argo CD is older than the cluster, so that its own schemas lack new fields; two ports or
+variables have the same name; an element of a list lacks a field that is part of its key.
 
 ## How whysync knows
 `error calculating structured merge diff`, with the side (Git or live) and the field; whysync finds the object
 that has the field. If the API server rejected a server-side diff, its own error is the cause.
 
 ## Fix
-Correct the field in Git. A schema that is out of date: upgrade Argo CD for a built-in kind, restart the
-controller for a custom resource. If the live object has the field, use server-side diff: for built-in kinds
-`ServerSideDiff=true` is enough, because it uses the cluster's schema; for custom resources it needs no schema
-only with `IncludeMutationWebhook=true` in addition. If an ignore rule with `managedFieldsManagers` fails,
-name the fields instead (`jsonPointers`).
+Correct the field in Git. If Git has a field of a custom resource that the installed CRD lacks, update the
+CRD: the API server rejects the field too, so neither a restart nor server-side diff helps. An outdated schema
+of a built-in kind: upgrade Argo CD. If the live object has the field, use server-side diff: for built-in
+kinds `ServerSideDiff=true` is enough, because it uses the cluster's schema; for custom resources it needs no
+schema only with `IncludeMutationWebhook=true` in addition. If an ignore rule with `managedFieldsManagers`
+fails, name the fields instead (`jsonPointers`).
 
 ## When it is something else
 If the API server rejects the object during a sync: schema-invalid.
@@ -32,11 +34,19 @@ from whysync.diagnosis.drift.schemas import builtin_has_field
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import split
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.pointer import join, split
+from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.kubernetes.schema import kinds, type_of
 from whysync.messages.patterns.diffs import DiffProblem, DiffSchemaError, DiffSide
-from whysync.queries.commands import CONTROLLER, app_argument, comment, hard_refresh, restart, with_comment
+from whysync.queries.commands import (
+    CONTROLLER,
+    app_argument,
+    comment,
+    hard_refresh,
+    kubectl,
+    restart,
+    with_comment,
+)
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_unnamed, named_ref
 
@@ -134,26 +144,12 @@ def _fixes(
         if builtin_has_field(manifest.ref, pointer) is False:
             return  # no Kubernetes release has the field, so no schema is out of date
     elif _is_list_in_git(failure):
-        yield Fix.run(
-            *_find(case, failure, manifest),
-            comment(f"{', '.join(failure.fields)}: give each element of the list a unique key, and commit"),
-            again,
-            title="Correct the list in Git",
-        )
+        yield _list_in_git(case, failure, manifest)
     is_builtin = False if failure.problem is DiffProblem.REJECTED else _is_builtin(failure, manifest)
-    restarted = Fix.run(
-        *_find(case, failure, manifest),
-        restart(case, CONTROLLER),
-        again,
-        title="Restart the controller, which reads the cluster's APIs again"
-        if failure.problem is DiffProblem.REJECTED
-        else "Restart the controller, which reads the schema of the CRD again"
-        if is_builtin is False
-        else "If it is a custom resource: restart the controller, which reads the schema of its CRD again",
-        risk="Applications are not reconciled for a minute or two",
-    )
-    if not is_builtin:
-        yield restarted
+    if _is_undeclared_in_git(failure) and not is_builtin:
+        yield from _older_crd(case, failure, manifest)
+    elif not is_builtin and not _is_list_in_git(failure):
+        yield _restarted(case, failure, manifest, is_builtin=is_builtin)
     yield from _server_side_diff(case, failure, is_builtin=is_builtin)
     if failure.before_diff:
         yield Fix.run(
@@ -169,6 +165,71 @@ def _fixes(
             if is_builtin
             else "If it is a built-in kind: upgrade Argo CD, whose own schemas are older than the cluster",
         )
+
+
+def _list_in_git(case: Case, failure: DiffSchemaError, manifest: Manifest | None) -> Fix:
+    key = failure.omitted_key
+    change = (
+        f"add {key} to each element that lacks it" if key else "give each element of the list a unique key"
+    )
+    return Fix.run(
+        *_find(case, failure, manifest),
+        comment(f"{', '.join(failure.fields)}: {change}, and commit; in a chart: a value or a newer version"),
+        hard_refresh(case),
+        title=f"Add {key} to each element of the list in Git" if key else "Correct the list in Git",
+    )
+
+
+def _restarted(
+    case: Case, failure: DiffSchemaError, manifest: Manifest | None, *, is_builtin: bool | None
+) -> Fix:
+    return Fix.run(
+        *_find(case, failure, manifest),
+        restart(case, CONTROLLER),
+        hard_refresh(case),
+        title="Restart the controller, which reads the cluster's APIs again"
+        if failure.problem is DiffProblem.REJECTED
+        else "Restart the controller, which reads the schema of the CRD again"
+        if is_builtin is False
+        else "If it is a custom resource: restart the controller, which reads the schema of its CRD again",
+        risk="Applications are not reconciled for a minute or two",
+    )
+
+
+def _is_undeclared_in_git(failure: DiffSchemaError) -> bool:
+    return failure.side is DiffSide.CONFIG and failure.problem is DiffProblem.UNDECLARED
+
+
+def _older_crd(case: Case, failure: DiffSchemaError, manifest: Manifest | None) -> Iterator[Fix]:
+    """The installed CRD lacks a field that Git has: the API server rejects it too, in a dry run as well.
+
+    The controller reads the schemas again at each change of a CRD. Mirrors gitops-engine `watchEvents`,
+    Argo CD 3.6.
+    """
+    kind = manifest.ref.kind if manifest else failure.resource.kind
+    path = split(failure.pointers[0]) if failure.pointers else ()
+    field = ".".join(part for part in path if not part.isdecimal()) or "FIELD"
+    version = (f"--api-version={manifest.ref.api_version}",) if manifest else ()
+    yield Fix.run(
+        *_find(case, failure, manifest),
+        with_comment(
+            kubectl("explain", ".".join((kind.lower() or "KIND", field)), *version),
+            "destination cluster: an error means that the installed CRD lacks the field",
+        ),
+        comment("then apply the CRDs of the version in Git (Helm does not upgrade a chart's crds/)"),
+        hard_refresh(case),
+        title="Or update its CRD, if the manifests are newer than the installed one"
+        if manifest
+        else "If it is a custom resource: update its CRD if it lacks the field (the manifests may be newer),"
+        " or remove the field from Git",
+        risk="a newer CRD can remove fields or versions that existing objects use: read its release notes",
+    )
+    yield Fix.run(
+        restart(case, CONTROLLER),
+        hard_refresh(case),
+        title="Only if kubectl explain shows the field: restart the controller, whose schema is out of date",
+        risk="Applications are not reconciled for a minute or two",
+    )
 
 
 def _is_list_in_git(failure: DiffSchemaError) -> bool:
@@ -191,7 +252,8 @@ def _server_side_diff(case: Case, failure: DiffSchemaError, *, is_builtin: bool 
     cluster_schema_is_enough = bool(is_builtin) and failure.problem is DiffProblem.UNDECLARED
     wanted = (SERVER_SIDE,) if cluster_schema_is_enough else (SERVER_SIDE, INCLUDE_WEBHOOKS)
     options = tuple(dict.fromkeys((*known, *wanted)))
-    if _is_list_in_git(failure) or options == tuple(known):
+    is_rejected_too = _is_list_in_git(failure) or (_is_undeclared_in_git(failure) and not is_builtin)
+    if is_rejected_too or options == tuple(known):
         return
     yield Fix.application(
         case.application.ref,
@@ -213,8 +275,9 @@ def _find(case: Case, failure: DiffSchemaError, manifest: Manifest | None) -> It
     source = "live" if failure.side is DiffSide.LIVE else "git"
     names = [part for part in split(failure.pointers[0]) if not part.isdecimal()]
     yield with_comment(
-        f"argocd app manifests {app_argument(case)} --source {source} | grep -n {quote(f'{names[-1]}:')}",
-        "the object that has the field",
+        f"argocd app manifests {app_argument(case)} --source {source}"
+        f" | grep -nE {quote(f'^kind:|^  name:|^ *(- )?{names[-1]}:')}",
+        "the object is the kind and name above the field",
     )
 
 
@@ -223,4 +286,17 @@ def _is_builtin(failure: DiffSchemaError, manifest: Manifest | None) -> bool | N
     if manifest is not None:
         return type_of(manifest.ref.api_version, manifest.ref.kind) is not None
     kind = failure.resource.kind
-    return any(kind in names for names in kinds().values()) if kind else None
+    if kind:
+        return any(kind in names for names in kinds().values())
+    return None if not failure.pointers or _is_in_builtin(failure) else False
+
+
+def _is_in_builtin(failure: DiffSchemaError) -> bool:
+    """Does a built-in kind have this field? Of an undeclared one, its schema has only the parent."""
+    parts = split(failure.pointers[0])
+    pointer = join(parts[:-1] if failure.problem is DiffProblem.UNDECLARED else parts)
+    return any(
+        builtin_has_field(ref_of({"apiVersion": api_version, "kind": kind}), pointer) is True
+        for api_version, names in kinds().items()
+        for kind in names
+    )
