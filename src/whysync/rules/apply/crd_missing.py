@@ -9,9 +9,12 @@ it applies anything, so one unknown kind fails the whole sync, and nothing is ap
 installed`. whysync then searches for the CRD: in this Application, in other Applications, and in the cluster.
 
 ## Fix
-Install the CRD first: in a chart or Application of its own that is synced before, or in an earlier sync
-wave. `SkipDryRunOnMissingResource=true` helps only if the CRD is created during the same sync (by a
-controller, or in an earlier wave): it postpones the lookup, it does not install the CRD.
+Install the CRD first: in a chart or Application of its own that is synced before, or in an earlier sync wave.
+For a kind whose CRD a controller creates from another object (a Gatekeeper template, a Crossplane
+definition), waves alone do not help, because all kinds are looked up before the first wave: set
+`SkipDryRunOnMissingResource=true`, with that object in an earlier wave. The option helps only if the CRD is
+created during the same sync (by a controller, or in an earlier wave): it postpones the lookup, it does not
+install the CRD.
 
 ## When it is something else
 The kind is served in another version: that is deprecated-api.
@@ -24,7 +27,7 @@ from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
-from whysync.kubernetes.api.manifest import Role
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.already_fixed import already_fixed
@@ -62,7 +65,7 @@ def crd_missing(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=_verdict(_kind_text(kind, api_group), definition),
-            evidence=(*group.cited(says="the API server does not serve the kind"), *_cited(definition)),
+            evidence=(*group.cited(says="the API server does not serve the kind"), *_cited(case, definition)),
             fixes=fixes,
             already_fixed=already_fixed("", *fixes, when=is_applied_first(case, ref, definition)),
         )
@@ -111,14 +114,14 @@ def _verdict(called: str, definition: CrdDefinition) -> str:
 def _crd_location(definition: CrdDefinition) -> str:
     if definition.own is not None:
         return f"its CRD is part of this Application ({phase_and_wave(definition.own)})"
-    if definition.creator is not None:
-        return f"its CRD is created from {definition.creator.ref}, which takes a moment"
+    if definition.creator_ref is not None:
+        return f"its CRD is created from {definition.creator_ref}, which takes a moment"
     if definition.other is not None:
         return f"its CRD is part of Application {definition.other_app}, which must be synced first"
     return "its CRD is not installed"
 
 
-def _cited(definition: CrdDefinition) -> Iterator[Evidence]:
+def _cited(case: Case, definition: CrdDefinition) -> Iterator[Evidence]:
     if definition.live is not None:
         yield cite(definition.live, "/spec/names/kind", says="this live CRD defines it")
     if definition.own is not None:
@@ -129,6 +132,9 @@ def _cited(definition: CrdDefinition) -> Iterator[Evidence]:
         )
     if definition.creator is not None:
         yield cite(definition.creator, "/metadata/name", says="a controller creates the CRD from this object")
+    if definition.creator_row is not None:
+        pointer = f"/status/resources/{definition.creator_row}/name"
+        yield cite(case.application, pointer, says="a controller creates the CRD from this object")
 
 
 def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefinition) -> Iterator[Fix]:
@@ -146,12 +152,12 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
             )
         yield Fix.run(sync_command, title="Sync again: the CRD may not have been established in time")
         return
-    if definition.creator is not None and not case.has_sync_option(SKIP_DRY_RUN):
+    if definition.creator_ref is not None and not case.has_sync_option(SKIP_DRY_RUN):
         yield Fix.application(
             case.application.ref,
             Add(pointer="/spec/syncPolicy/syncOptions", value=SKIP_DRY_RUN),
             title="Skip the dry run while the CRD is missing",
-            risk=f"{definition.creator.ref} must be in an earlier wave than the resources of its kind",
+            risk=f"{definition.creator_ref} must be in an earlier wave than the resources of its kind",
         )
     if definition.other_app:
         other = definition.other_app.rpartition("/")[2]
@@ -160,12 +166,8 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
             sync_command,
             title=f"Sync {other} first, which installs the CRD",
         )
-    if definition.creator is not None:
-        # An object that is only in Git was never applied: one unknown kind stops the whole sync.
-        if definition.creator.role is Role.LIVE:
-            yield Fix.run(
-                sync_command, title="Then sync again: the controller may not have created the CRD in time"
-            )
+    if definition.creator_ref is not None:
+        yield from _after_creator(case, definition.creator_ref, definition.creator)
         return
     yield from _operator_in_this_app(case, ref)
     yield Fix.run(
@@ -176,6 +178,22 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
         comment(f"install the operator or chart that contains {_kind_text(kind, api_group)}, then"),
         sync_command,
         title="Install the CRD first: in its own Application, or in an earlier sync wave",
+    )
+
+
+def _after_creator(case: Case, creator: Ref, manifest: Manifest | None) -> Iterator[Fix]:
+    """An object that is only in Git was never applied: one unknown kind stops the whole sync."""
+    if manifest is not None and manifest.role is Role.LIVE:
+        yield Fix.run(
+            sync(case), title="Then sync again: the controller may not have created the CRD in time"
+        )
+        return
+    name = f"{creator.namespace}/{creator.name}" if creator.namespace else creator.name
+    yield Fix.run(
+        sync(case, "--resource", quote(f"{creator.group}:{creator.kind}:{name}")),
+        sync(case),
+        title=f"Or sync {creator} alone first: its controller then creates the CRD",
+        risk="only for this cluster: a new one needs it again",
     )
 
 
