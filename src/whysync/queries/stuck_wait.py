@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.argocd import hooks
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Fact
@@ -17,7 +18,7 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Awaited
-from whysync.messages.patterns.pods import ImagePull
+from whysync.messages.patterns.pods import ImagePull, VolumePending
 from whysync.queries.commands import (
     app_argument,
     comment,
@@ -64,6 +65,8 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """It may have been deleted, so that the wait cannot end."""
     sidecar: RunningSidecar | None = None
     """The sidecar that keeps the Job from completing."""
+    first_consumer: bool = False
+    """It is a claim that is bound only when a Pod uses it (`WaitForFirstConsumer`)."""
 
 
 def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
@@ -71,7 +74,11 @@ def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
     live, declared = case.live_of(wait.ref.key), case.desired_of(wait.ref.key)
     row = case.rows.get(wait.ref.key)
     if wait.what is Awaited.HOOK:
-        stuck = _ended(case, wait, live) or _was_deleted(case, wait, live, declared)
+        stuck = (
+            _ended(case, wait, live)
+            or _first_consumer(case, wait, live)
+            or _was_deleted(case, wait, live, declared)
+        )
         if stuck is not None:
             return stuck
     stuck = _cannot_start(case, wait) or _sidecar(case, wait)
@@ -101,6 +108,26 @@ def _ended(case: Case, wait: AwaitedObject, live: Manifest | None) -> StuckWait 
             evidence = (cite(live, f"/status/conditions/{index}", says="it has finished"),)
             reason = "it has finished, but Argo CD has not noticed"
             return StuckWait(reason=reason, evidence=evidence, succeeded=kind == "Complete")
+    return None
+
+
+def _first_consumer(case: Case, wait: AwaitedObject, live: Manifest | None) -> StuckWait | None:
+    """A claim that is bound only when a Pod uses it, while the sync waits for nothing else."""
+    if wait.ref.kind != "PersistentVolumeClaim" or wait.others:
+        return None
+    if live is not None and live.at("/status/phase") == "Bound":
+        return None
+    reason = "it is bound only when a Pod uses it, and this sync creates that Pod only after the hook"
+    for manifest, event in reversed(case.events_about(wait.ref)):
+        if any(isinstance(f, VolumePending) and f.first_consumer for f in understand(event.says).failures):
+            evidence = (cite(manifest, "/message", says="the event with the reason"),)
+            return StuckWait(reason=reason, evidence=evidence, first_consumer=True)
+    name = text(live.at("/spec/storageClassName")) if live is not None else ""
+    for storage_class in case.live_of_kind("StorageClass"):
+        mode = storage_class.body.get("volumeBindingMode")
+        if storage_class.ref.name == name and mode == "WaitForFirstConsumer":
+            evidence = (cite(storage_class, "/volumeBindingMode", says="binds on first use"),)
+            return StuckWait(reason=reason, evidence=evidence, first_consumer=True)
     return None
 
 
@@ -201,6 +228,34 @@ def _is_new(case: Case, pod: Manifest, condition: str) -> bool:
     return age is not None and age < _GRACE
 
 
+def _hook_annotation(case: Case, wait: AwaitedObject) -> str:
+    """The annotation that makes the object a hook: Argo CD's own, or Helm's."""
+    manifest = case.desired_of(wait.ref.key) or case.live_of(wait.ref.key)
+    annotations = hooks.annotations_of(manifest.body) if manifest is not None else {}
+    present = [key for key in (hooks.HOOK, hooks.HELM_HOOK) if key in annotations]
+    return " and ".join(present) or f"{hooks.HOOK} (in a chart: {hooks.HELM_HOOK})"
+
+
+def _bound_on_first_use(case: Case, wait: AwaitedObject) -> Iterator[Fix]:
+    """Mirrors gitops-engine `getPVCHealth`, Argo CD 3.6: a Pending claim is Progressing, so a wave waits."""
+    yield Fix.run(
+        comment(f"in Git: remove {_hook_annotation(case, wait)} from {wait.ref}, and give it the sync-wave"),
+        comment("of the workload that uses it: in any other wave, one waits for the other; commit and push"),
+        terminate(case),
+        sync(case),
+        title="Make the claim an ordinary resource, in the same wave as the workload that uses it",
+    )
+    yield Fix.run(
+        with_comment("kubectl get storageclass", "one with VOLUMEBINDINGMODE Immediate"),
+        comment(f"in Git: set its name as storageClassName of {wait.ref}; commit and push"),
+        terminate(case),
+        with_comment(on_object("delete", wait.ref), "it was never bound, so it has no data"),
+        sync(case),
+        title="Or use a StorageClass that binds immediately, and recreate the claim",
+        risk="the volume can be created in a zone where the Pod cannot run",
+    )
+
+
 # Kinds whose objects run to an end, so that they can be deleted and run again.
 _RUNS_ONCE = frozenset({"Job", "Pod", "Workflow", "PipelineRun", "TaskRun", "AnalysisRun"})
 
@@ -223,17 +278,24 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
     if stuck.sidecar is not None:
         yield from fixes_without_sidecar(case, wait.ref, stuck.sidecar)
         return
+    if stuck.first_consumer:
+        yield from _bound_on_first_use(case, wait)
+        return
     commands = [with_comment(on_object("describe", wait.ref), "its events show what it waits for")]
     if not stuck.certain and wait.ref.kind not in _RUNS_ONCE:
+        # A claim that no Pod uses yet is Progressing, so that an earlier wave would wait for it, too.
+        claim = wait.ref.kind == "PersistentVolumeClaim"
         yield Fix.run(
             *commands,
             comment(
-                f"remove argocd.argoproj.io/hook from {wait.ref.kind} {wait.ref.name} in Git; commit and push"
+                f"remove {_hook_annotation(case, wait)} from {wait.ref.kind} {wait.ref.name} in Git;"
+                " commit and push"
             ),
             terminate(case),
             sync(case),
             title=f"A hook has to become healthy, and {wait.ref.kind} does not finish as a Job does: see what"
-            " it reports, or make it an ordinary resource of an earlier wave",
+            " it reports, or make it an ordinary resource"
+            + (" in the wave of the Pod that uses it" if claim else " of an earlier wave"),
         )
         return
     if not stuck.certain and wait.ref.kind in ("Job", "Pod"):

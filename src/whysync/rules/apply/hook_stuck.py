@@ -12,8 +12,9 @@ waiting show that it will not end by itself.
 
 ## Fix
 Terminate the operation, fix what keeps the hook from ending, sync again. A deadline on the Job turns the next
-hang into a failure with a reason. A sidecar keeps every run alive: leave it out of the hook, make it a native
-sidecar, or stop it when the work is done.
+hang into a failure with a reason. A claim that is bound only when a Pod uses it cannot be a hook: make it an
+ordinary resource, in the wave of the workload that uses it. A sidecar keeps every run alive: leave it out of
+the hook, make it a native sidecar, or stop it when the work is done.
 
 ## When it is something else
 The hook ended with an error: hook-failed. It has only just started: wave-in-progress.
