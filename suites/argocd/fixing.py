@@ -10,6 +10,8 @@ from suites.argocd.real_play import RealPlay
 from whysync.diagnosis.fix import FixKind
 from whysync.json_tree import dig, text
 
+SOURCE: Final = "server and core"
+"""The source with the most facts, and so with the most proofs."""
 _GOOD: Final = ("Synced", "Healthy")
 _REACHES_SECONDS: Final = 90.0
 _STAYS_SECONDS: Final = 10.0
@@ -17,7 +19,7 @@ _STAYS_SECONDS: Final = 10.0
 
 def why_fix_fails(play: RealPlay, answers: Answers, app: str, answer: Answer) -> str:
     """Why the fix does not hold; empty if the Application becomes Synced and Healthy and stays so."""
-    flags = answers.flags("server")
+    flags = answers.flags(SOURCE)
     checkout = play.argocd.git.checkout(play.scenario.repos[0].url)
     commands = answers.whysync(["fix", app, *flags, "-o", "commands"], exits=(0,))
     if answer.fix_kind == FixKind.MANIFEST:

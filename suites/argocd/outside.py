@@ -106,6 +106,12 @@ def _bare(obj: Object) -> Object:
     return {**obj, "metadata": meta}
 
 
+def _has_class(ingress: Object) -> bool:
+    """No controller serves an Ingress without a class."""
+    annotation = dig(ingress, "metadata", "annotations", "kubernetes.io/ingress.class")
+    return bool(annotation or dig(ingress, "spec", "ingressClassName"))
+
+
 class Cloud:
     """Gives load balancers an address and claims a volume, unless they stay pending in the scenario."""
 
@@ -117,7 +123,11 @@ class Cloud:
     def __call__(self) -> None:
         if self._balances:
             for service in self._listed("/api/v1/services"):
-                self._balance(service)
+                if dig(service, "spec", "type") == "LoadBalancer":
+                    self._balance("/api/v1", "services", service)
+            for ingress in self._listed("/apis/networking.k8s.io/v1/ingresses"):
+                if _has_class(ingress):
+                    self._balance("/apis/networking.k8s.io/v1", "ingresses", ingress)
         if self._provisions:
             for claim in self._listed("/api/v1/persistentvolumeclaims"):
                 self._provision(claim)
@@ -129,16 +139,14 @@ class Cloud:
         answer = self._client.send(Request(verb="list", path=path))
         return [fields(item) for item in items((answer.body or {}).get("items"))]
 
-    def _balance(self, service: Object) -> None:
-        if dig(service, "spec", "type") != "LoadBalancer" or dig(
-            service, "status", "loadBalancer", "ingress"
-        ):
+    def _balance(self, api: str, plural: str, obj: Object) -> None:
+        if dig(obj, "status", "loadBalancer", "ingress"):
             return
-        space, name = text(dig(service, "metadata", "namespace")), text(dig(service, "metadata", "name"))
+        space, name = text(dig(obj, "metadata", "namespace")), text(dig(obj, "metadata", "name"))
         self._client.send(
             Request(
                 verb="merge-patch",
-                path=f"/api/v1/namespaces/{space}/services/{name}/status",
+                path=f"{api}/namespaces/{space}/{plural}/{name}/status",
                 body={"status": {"loadBalancer": {"ingress": [{"ip": "203.0.113.10"}]}}},
                 manager="cloud-controller-manager",
             )

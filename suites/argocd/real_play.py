@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Generator, Sequence
 from datetime import timedelta
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +39,8 @@ from whysync.lab.scenario import (
 
 BETWEEN_STEPS: Final = 40.0
 AT_THE_END: Final = 60.0
+_POLLED_SECONDS: Final = 240.0
+"""After that many seconds of the scenario, Argo CD has looked at Git by itself: here it is told to look."""
 _STEADY_SECONDS: Final = 2.0
 _BOOTSTRAPPED: Final = ("ClusterRole", "ClusterRoleBinding")
 """Kinds of which an API server has some itself, such as ClusterRole `admin`."""
@@ -85,10 +88,13 @@ class RealPlay:
             acts: list[Act] = [Cloud(setup.behavior, server)]
             acts += [RealWriter(writer, server) for writer in setup.writers]
             with acting(acts):
-                for step in sorted(self.scenario.happens, key=lambda step: step.at):
+                steps = sorted(self.scenario.happens, key=lambda step: step.at)
+                for step, following in zip_longest(steps, (step.at for step in steps[1:])):
                     self._model_until(step.at - 0.001)
                     self.wait_until(self._summaries_agree, BETWEEN_STEPS)
                     self._do(step)
+                    if (following or self.scenario.ends) - step.at >= _POLLED_SECONDS:
+                        self._refresh_all()
                 self._model_until(self.scenario.ends)
                 self.wait_until(self._steadily_equal, AT_THE_END)
                 yield self.differences()
@@ -149,6 +155,8 @@ class RealPlay:
     def _steadily_equal(self) -> bool:
         if not self._is_equal():
             return False
+        if self.scenario.cluster.writers:
+            return True  # the state alternates: Argo CD and the writer undo each other
         time.sleep(_STEADY_SECONDS)
         return self._is_equal()
 
@@ -269,8 +277,11 @@ class RealPlay:
             message=commit.message,
         )
         if push.webhook:
-            for name in self._names():
-                self.refresh(name)
+            self._refresh_all()
+
+    def _refresh_all(self) -> None:
+        for name in self._names():
+            self.refresh(name)
 
     def refresh(self, qualified_name: str) -> None:
         """What a webhook of the Git host makes Argo CD do."""

@@ -17,7 +17,7 @@ import pytest
 from suites.argocd.answers import SOURCES, Answer, Answers, NoAnswer
 from suites.argocd.cleaning import Cleaner
 from suites.argocd.figures import Figures, Row
-from suites.argocd.fixing import why_fix_fails
+from suites.argocd.fixing import SOURCE, why_fix_fails
 from suites.argocd.known import known
 from suites.argocd.playable import why_not
 from suites.argocd.real_play import Difference, RealPlay
@@ -132,7 +132,7 @@ def _difference(played: Played, source: str, expected: Answer) -> str:
 
 
 def test_first_proven_fix_holds_as_printed(played: Played) -> None:
-    answer = played.answers.of("server", played.app)
+    answer = played.answers.of(SOURCE, played.app)
     if answer.proof != "proven":
         pytest.skip("the first fix is not proven")
     problem = why_fix_fails(played.play, played.answers, played.app, answer)
