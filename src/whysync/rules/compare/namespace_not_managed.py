@@ -8,7 +8,9 @@ namespaces; objects in other namespaces and cluster-scoped objects cannot be com
 `is not managed`, or `can not be managed when in namespaced mode`; the cluster's Secret lists the namespaces.
 
 ## Fix
-Add the namespace to the cluster's list, or allow cluster-scoped kinds for it; or move the object.
+Add the namespace to the cluster's list, or allow cluster-scoped kinds for it; or move the object. Check
+the permissions of Argo CD's account first: if it cannot list one kind there, the cache of the whole cluster
+fails, and every app of the cluster becomes Unknown (unless `resource.respectRBAC` is set).
 
 ## When it is something else
 If the project does not permit the namespace: project-denied. If the account lacks permissions: k8s-rbac.
@@ -20,17 +22,20 @@ from shlex import quote
 import msgspec
 
 from whysync.argocd.projects.cluster_secrets import cluster_for, known_clusters, namespaced_registration
+from whysync.argocd.projects.permissions import Cluster
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.cluster import NamespaceNotManaged
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import CLUSTERS, argocd_namespace, comment, kubectl, refresh
+from whysync.queries.commands import CLUSTERS, argocd_namespace, comment, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 
 PLAIN = "/stringData/namespaces"
 ALL_KINDS = '{"stringData":{"clusterResources":"true"}}'
+NO_CLUSTER_KINDS = '{"stringData":{"clusterResources":"false"}}'
+IN_CLUSTER = "https://kubernetes.default.svc"
 
 
 @rule(cause="namespace-not-managed", since="0.1")
@@ -67,7 +72,11 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
                     else ()
                 ),
             ),
-            fixes=_permit(case, failure, label, namespaces, secret),
+            fixes=(
+                _with_namespace(case, failure, cluster, namespaces)
+                if failure.namespace
+                else _with_cluster_scoped(case, cluster, secret),
+            ),
             already_fixed=refresh_again(
                 case, "", "Refresh: the namespace is already managed", when=failure.namespace in namespaces
             ),
@@ -82,45 +91,93 @@ def _ref(case: Case, failure: NamespaceNotManaged) -> Ref:
     return Ref(kind=failure.kind or "object", namespace=failure.namespace, name=failure.name)
 
 
-def _permit(
-    case: Case,
-    failure: NamespaceNotManaged,
-    cluster: str,
-    namespaces: tuple[str, ...],
-    secret: Manifest | None,
-) -> tuple[Fix, ...]:
-    if not failure.namespace:
-        place = argocd_namespace(case)
-        return (
-            Fix.run(
-                *(
-                    (kubectl("patch", "secret", secret.ref.name, "-p", ALL_KINDS, namespace=place),)
-                    if secret is not None
-                    else (
-                        kubectl("get", "secrets", "-l", CLUSTERS, namespace=place),
-                        comment(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
-                    )
-                ),
-                refresh(case),
-                title="Let Argo CD manage cluster-scoped resources of this cluster",
-                risk="the account also needs the permissions",
+def _with_cluster_scoped(case: Case, cluster: Cluster, secret: Manifest | None) -> Fix:
+    place = argocd_namespace(case)
+    if secret is not None:
+        change = (
+            with_comment(
+                kubectl("patch", "secret", secret.ref.name, "-p", ALL_KINDS, namespace=place),
+                f"to undo it: -p '{NO_CLUSTER_KINDS}'",
             ),
         )
-    if namespaces:
-        flags = (f"--namespace={namespace}" for namespace in (*namespaces, failure.namespace))
-        change = (" ".join(quote(word) for word in ("argocd", "cluster", "set", cluster, *flags)),)
     else:
         change = (
-            f"argocd cluster get {quote(cluster or 'SERVER')} -o yaml   # its name and namespaces",
-            comment(
-                f"argocd cluster set, with its name, and --namespace for each of them and {failure.namespace}"
+            kubectl("get", "secrets", "-l", CLUSTERS, namespace=place),
+            comment(f"kubectl -n {place} patch secret, with its name, -p '{ALL_KINDS}'"),
+            comment(f"to undo it: the same with '{NO_CLUSTER_KINDS}'"),
+        )
+    return Fix.run(
+        _permissions_first(case, cluster, ""),
+        *change,
+        refresh(case),
+        title="Check the permissions of Argo CD's account, then let Argo CD manage cluster-scoped resources"
+        " of this cluster",
+        risk=_risk(cluster, _kinds("")),
+    )
+
+
+def _with_namespace(
+    case: Case, failure: NamespaceNotManaged, cluster: Cluster, namespaces: tuple[str, ...]
+) -> Fix:
+    label = cluster.name or cluster.server
+    if namespaces:
+        change = (
+            with_comment(
+                _set_namespaces(label, (*namespaces, failure.namespace)),
+                f"to undo it: {_set_namespaces(label, namespaces)}",
             ),
         )
-    return (
-        Fix.run(
-            *change,
-            refresh(case),
-            title="Add the namespace to the cluster (the command replaces the list)",
-            risk="the account also needs the permissions",
+    else:
+        change = (
+            with_comment(f"argocd cluster get {quote(label or 'SERVER')} -o yaml", "its name and namespaces"),
+            comment(
+                "argocd cluster set, with its name, and --namespace for each of them and"
+                f" {failure.namespace}; to undo it: the same without this namespace"
+            ),
+        )
+    return Fix.run(
+        _permissions_first(case, cluster, failure.namespace),
+        *change,
+        refresh(case),
+        title="Check the permissions of Argo CD's account, then add the namespace to the cluster (the command"
+        " replaces the list)",
+        risk=_risk(cluster, _kinds(failure.namespace)),
+    )
+
+
+def _set_namespaces(cluster: str, namespaces: tuple[str, ...]) -> str:
+    flags = (f"--namespace={namespace}" for namespace in namespaces)
+    return " ".join(quote(word) for word in ("argocd", "cluster", "set", cluster, *flags))
+
+
+def _permissions_first(case: Case, cluster: Cluster, namespace: str) -> str:
+    """The cache lists every kind of every managed namespace, so that one refused list fails all of it."""
+    own = f"{argocd_namespace(case)}:argocd-application-controller"
+    account = f"system:serviceaccount:{own if cluster.server == IN_CLUSTER else 'kube-system:argocd-manager'}"
+    return with_comment(
+        kubectl(
+            "auth",
+            "can-i",
+            "list",
+            "*.*",
+            f"--as={account}",
+            *(() if namespace else ("-A",)),
+            namespace=namespace,
         ),
+        "in the destination cluster, with the account that Argo CD uses there: must print yes; if not, first"
+        f" grant it list and watch of {_kinds(namespace)}, and the writes of this app",
+    )
+
+
+def _kinds(namespace: str) -> str:
+    return f"every kind in namespace {namespace}" if namespace else "every cluster-scoped kind"
+
+
+def _risk(cluster: Cluster, kinds: str) -> str:
+    label = cluster.name or cluster.server
+    whole = f"cluster {label}" if label else "the cluster"
+    return (
+        f"affects all apps of {whole}: if the account cannot list {kinds}, Argo CD cannot build its cache,"
+        " and they all become Unknown and cannot be synced until it is undone (unless resource.respectRBAC is"
+        " set)"
     )
