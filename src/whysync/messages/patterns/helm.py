@@ -104,7 +104,7 @@ class HelmDependency(Failure, frozen=True, kw_only=True):
 
     @property
     def repo_is_unknown(self) -> bool:
-        """Helm has no entry for the repository: Argo CD adds one for each registered Helm repository."""
+        """Helm has no entry for the repository: Argo CD adds one for each that `Chart.yaml` names."""
         return _UNKNOWN_REPO.search(self.detail) is not None
 
     @property
