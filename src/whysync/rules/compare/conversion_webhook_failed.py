@@ -10,7 +10,9 @@ also those without such objects.
 
 ## Fix
 Get the webhook's Pods running, and check its certificate (`caBundle`) in the CRD. If the operator was
-removed, remove the conversion from the CRD, or delete the CRD.
+removed, install it again in a version that still converts these versions. Removing the conversion from the
+CRD (strategy `None`) loses data: the API server then removes from an object each field that the requested
+version does not have, and the next write stores it like that.
 
 ## When it is something else
 An admission webhook that does not answer blocks only writes: webhook-down.
@@ -21,6 +23,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.reported_texts import FAILED_PHASES
+from whysync.json_tree import items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Network
@@ -31,7 +34,8 @@ from whysync.queries.group_failures import grouped
 
 _REPAIR = "Fix the webhook's Pods or certificate"
 _REPAIRS = {
-    Network.SERVICE_MISSING: "Reinstall the operator that provides the Service",
+    Network.SERVICE_MISSING: "Reinstall the operator that provides the Service, in a version that converts"
+    " these objects",
     Network.NO_ENDPOINTS: "Get the Pods of the webhook running",
     Network.X509: "Correct the caBundle of the CRD or the webhook's certificate",
 }
@@ -51,7 +55,7 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
-            " objects of this kind cannot be read or written",
+            " objects that are stored in another version than the requested one cannot be read or written",
             evidence=(*group.cited(says="why objects of the kind cannot be read"), *_conversion(crd)),
             fixes=tuple(_fixes(case, failure, crd)),
         )
@@ -83,7 +87,11 @@ def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -
     again = sync(case) if failed else refresh(case)
     kind = f"{failure.kind}.{failure.group}".lower() if failure.kind else ""
     yield Fix.run(
-        *((kubectl("get", "pods,endpointslices", namespace=failure.namespace),) if failure.namespace else ()),
+        *(
+            (kubectl("get", "services,pods,endpointslices", namespace=failure.namespace),)
+            if failure.namespace
+            else ()
+        ),
         *((with_comment(kubectl("get", kind, "-A"), "fails until the webhook works"),) if kind else ()),
         again,
         title=f"{_REPAIRS.get(failure.reason, _REPAIR)}, then {'sync' if failed else 'refresh'}",
@@ -91,17 +99,34 @@ def _fixes(case: Case, failure: ConversionWebhookFailed, crd: Manifest | None) -
     yield Fix.run(
         *_without_conversion(failure, crd),
         again,
-        title="If its operator was removed: remove the conversion from the CRD",
-        risk="objects are then returned as stored, without the fields that only the webhook adds",
-        destroys=("the conversion between the versions of this CRD",),
+        title="Last resort, if its operator was removed for good: remove the conversion from the CRD",
+        risk="fields that the requested version does not have are removed from what is read, and the next"
+        " write, such as a sync, stores the object without them: back up the objects in their stored version"
+        " first",
+        destroys=(
+            "in each object, the fields that the other version does not have or names differently",
+            "the conversion between the versions of this CRD",
+        ),
     )
 
 
 def _without_conversion(failure: ConversionWebhookFailed, crd: Manifest | None) -> Iterator[str]:
     """The CRD's name contains the plural of the kind, which the message does not contain."""
     if crd is not None:
+        stored = items(crd.at("/status/storedVersions"))
+        versions = [text(version) for version in stored] or ["STORED_VERSION"]
+        for number, version in enumerate(versions, 1):
+            resource = f"{failure.kind.lower()}.{version}.{failure.group}"
+            yield with_comment(
+                f"{kubectl('get', resource, '-A', '-o', 'yaml')} > backup-{number}.yaml",
+                f"fails if one is stored in another version than {version}: then one by one",
+            )
         yield kubectl("patch", "crd", crd.ref.name, "--type", "merge", "-p", NO_CONVERSION)
         return
     listed = f"{kubectl('get', 'crd', '-o', 'name')} | grep {quote(failure.group or '.')}"
     yield with_comment(listed, "the name of the CRD")
+    yield comment(
+        "back up the objects in each version of the CRD's status.storedVersions: kubectl get"
+        " PLURAL.VERSION.GROUP -A -o yaml"
+    )
     yield comment(f"kubectl patch crd, with that name, --type merge -p '{NO_CONVERSION}'")
