@@ -1,8 +1,10 @@
-"""The smallest Role and binding that permit what Kubernetes RBAC refused."""
+"""A Role and binding that permit what Kubernetes RBAC refused."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.symptom import SymptomKind
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 
 _READING = ("get", "list", "watch")
 _MANAGING = ("get", "list", "watch", "create", "update", "patch", "delete")
-ROLE_NAME = "argocd-needs"
+_MAX_NAME = 120
+_NOT_IN_A_NAME = re.compile(r"[^a-z0-9.-]+")
 _GROUP = "rbac.authorization.k8s.io"
 # What objects of the app report themselves; all other texts are about requests of Argo CD.
 _REPORTED_BY_OBJECTS = frozenset(
@@ -53,7 +56,7 @@ def _name(case: Case, group: FailureGroup[Forbidden]) -> str:
     """The name of the Role and of its binding: that of the app's own account, if no other object has it."""
     account = service_account(group.failure.user)
     if account is None or not is_account_of_app(group):
-        return ROLE_NAME
+        return role_name(group.failure.user, *map(_granted, map(fields, rules_for(group))))
     wide = is_cluster_wide(group.failure)
     name = f"{account[0]}-{account[1]}" if wide else account[1]
     namespace = "" if wide else group.failure.namespace
@@ -63,6 +66,33 @@ def _name(case: Case, group: FailureGroup[Forbidden]) -> str:
         for kind in _kinds(group.failure)
     )
     return f"{name}-{group.failure.resource}" if is_taken else name
+
+
+def role_name(user: str, *granted: str) -> str:
+    """A name that contains the account and what it is granted.
+
+    Rules and subjects are replaced as a whole: a second Role of the same name would revoke what the first
+    one grants.
+    """
+    account = service_account(user)
+    words = (*(account or (user or "argocd",)), *granted)
+    full = _NOT_IN_A_NAME.sub("-", "-".join(words).lower()).strip("-.")
+    if len(full) <= _MAX_NAME:
+        return full
+    return f"{full[:_MAX_NAME].rstrip('-.')}-{sha256(full.encode()).hexdigest()[:8]}"
+
+
+def _granted(rule: Object) -> str:
+    """`manage-deployments.apps`, `read-secrets` or `get-secrets`."""
+    verbs = [text(verb) for verb in items(rule.get("verbs"))]
+    access = {frozenset(_MANAGING): "manage", frozenset(_READING): "read"}.get(frozenset(verbs))
+    return f"{access or '-'.join(sorted(verbs))}-{resource_of(rule)}"
+
+
+def resource_of(rule: Object) -> str:
+    """`deployments.apps`: resource and API group of a rule with one of each."""
+    parts = (*items(rule.get("resources")), *items(rule.get("apiGroups")))
+    return ".".join(text(part) for part in parts if part)
 
 
 def bound_role(case: Case, group: FailureGroup[Forbidden]) -> Manifest | None:
@@ -126,7 +156,7 @@ def _includes(rule: Object, wanted: Object) -> bool:
 
 
 def role_and_binding(case: Case, group: FailureGroup[Forbidden]) -> Object:
-    """A List of the smallest Role that permits what was refused, and its binding."""
+    """A List of a Role that permits what was refused, and its binding."""
     failure = group.failure
     role_kind, binding_kind = _kinds(failure)
     name = _name(case, group)

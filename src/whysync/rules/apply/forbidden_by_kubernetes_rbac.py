@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.sentences import listed, one_line
+from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.already_fixed import sync_again
@@ -33,11 +34,13 @@ from whysync.queries.attempts import sync_or_retry
 from whysync.queries.commands import argocd_namespace, comment, kubectl, refresh, restart, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import (
-    ROLE_NAME,
     bound_role,
     is_account_of_app,
     missing_rules,
+    resource_of,
     role_and_binding,
+    role_name,
+    rules_for,
     service_account,
 )
 
@@ -131,12 +134,41 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         return
     yield Fix.new(
         role_and_binding(case, group),
-        title=f"Permit {_user(failure)} to manage this kind"
-        if group.applied
-        else f"Permit exactly this for {_user(failure)}",
-        risk="it covers only what was refused: the next kind may be refused too; apply it in the destination"
-        " cluster, with an account that may grant permissions",
+        title=f"Permit {_user(failure)} to {_grants(group)}",
+        risk=f"{_reach(group)}the next kind may be refused too; apply it in the destination cluster, with an"
+        " account that may grant permissions",
     )
+
+
+def _grants(group: FailureGroup[Forbidden]) -> str:
+    """What the generated Role grants, which may be more than was refused: `get, list and watch secrets`."""
+    resources: dict[tuple[str, ...], list[str]] = {}
+    for granted in map(fields, rules_for(group)):
+        verbs = tuple(text(verb) for verb in items(granted.get("verbs")))
+        resources.setdefault(tuple(sorted(verbs)), []).append(resource_of(granted))
+    parts = (f"{_verbs(verbs)} {listed(names, 4)}" for verbs, names in resources.items())
+    return f"{' and to '.join(parts)}{_whole(group.failure)}"
+
+
+def _verbs(verbs: tuple[str, ...]) -> str:
+    return "read, write and delete" if {"create", "delete"} <= {*verbs} else ", ".join(verbs)
+
+
+def _whole(failure: Forbidden) -> str:
+    return f" in namespace {failure.namespace}" if failure.namespace else " in the whole cluster"
+
+
+def _reach(group: FailureGroup[Forbidden]) -> str:
+    """What the account can then do with objects that are not of this app."""
+    granted = {text(verb) for rule in rules_for(group) for verb in items(fields(rule).get("verbs"))}
+    refused = {report.failure.verb for report in group.reports}
+    if "delete" in granted:
+        return (
+            "a sync needs these verbs, but they apply to all objects of the kind: the account can also change"
+            f" and delete those of other apps{_whole(group.failure)}; "
+        )
+    more = listed(sorted(granted - refused), 7)
+    return f"it also grants {more}, which Argo CD's cache needs too; " if more else ""
 
 
 def _own_identity(case: Case) -> Fix:
@@ -187,9 +219,11 @@ def _escalation(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         title=f"Or give {_user(failure)} the permissions that {what} grants",
         risk="whoever can change the Git sources of Argo CD's apps can then use these permissions",
     )
+    verbs = _escalated(group)
+    name = role_name(failure.user, *(flag.partition("=")[2].replace(",", "-") for flag in verbs))
     yield Fix.run(
-        kubectl("create", "clusterrole", ROLE_NAME, *_escalated(group)),
-        *_bind(failure),
+        kubectl("create", "clusterrole", name, *verbs),
+        *_bind(failure, name),
         *sync_or_retry(case),
         title="Or let Argo CD's account grant any permission (bind, escalate)",
         risk="it can then give itself any permission",
@@ -237,7 +271,7 @@ def _own_binding(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         )
 
 
-def _bind(failure: Forbidden) -> Iterator[str]:
+def _bind(failure: Forbidden, role: str) -> Iterator[str]:
     account = service_account(failure.user)
     who = f"--serviceaccount={account[0]}:{account[1]}" if account else f"--user={failure.user or 'USER'}"
-    yield kubectl("create", "clusterrolebinding", ROLE_NAME, f"--clusterrole={ROLE_NAME}", who)
+    yield kubectl("create", "clusterrolebinding", role, f"--clusterrole={role}", who)
