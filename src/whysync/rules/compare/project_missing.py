@@ -9,7 +9,8 @@ namespace than Argo CD.
 `Application referencing project … which does not exist`.
 
 ## Fix
-Create the project with the permissions that this Application needs, or use an existing project.
+Create the project with the permissions that this Application needs, or use an existing project. Change the
+Application in Git or with kubectl: while its project is missing, `argocd app` commands are refused.
 
 ## When it is something else
 If the project exists but does not permit the source or destination: project-denied.
@@ -21,7 +22,7 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.json_tree import Json, Object
 from whysync.messages.patterns.projects import ProjectMissing
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import app_argument, argocd_namespace
+from whysync.queries.commands import argocd_namespace, on_object, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -47,7 +48,16 @@ def project_missing(case: Case) -> Iterator[Finding]:
                 ),
                 Fix.run(
                     "argocd proj list",
-                    f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
+                    with_comment(
+                        on_object(
+                            "patch",
+                            case.application.ref,
+                            "--type=merge",
+                            "-p",
+                            '{"spec":{"project":"OTHER_PROJECT"}}',
+                        ),
+                        "argocd app set is refused while the project is missing",
+                    ),
                     title="Use an existing project",
                 ),
             ),
