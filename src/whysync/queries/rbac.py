@@ -25,6 +25,7 @@ _GROUP = "rbac.authorization.k8s.io"
 _REPORTED_BY_OBJECTS = frozenset(
     {SymptomKind.LOG, SymptomKind.EVENT, SymptomKind.STATE, SymptomKind.UNHEALTHY}
 )
+_OF_SYNC = frozenset({SymptomKind.RESULT, SymptomKind.OPERATION})
 
 
 def service_account(user: str) -> tuple[str, str] | None:
@@ -128,7 +129,7 @@ def rules_for(group: FailureGroup[Forbidden]) -> list[Json]:
     verbs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for report in group.reports:
         failure = report.failure
-        applied = failure.verb in _MANAGING and any(id.kind is SymptomKind.RESULT for id in report.symptoms)
+        applied = failure.verb in _MANAGING and any(id.kind in _OF_SYNC for id in report.symptoms)
         wanted = _MANAGING if applied else _READING if failure.verb in ("list", "watch") else (failure.verb,)
         verbs[failure.group, failure.resource] += [verb for verb in (failure.verb, *wanted) if verb]
     return [

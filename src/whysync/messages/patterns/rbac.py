@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import api_server_in
-from whysync.messages.pattern import Context, Pattern, fill, group_text
+from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
 
@@ -22,6 +22,18 @@ class Forbidden(Failure, frozen=True, kw_only=True):
     name: str = ""
     escalation: bool = False
     detail: str = ""
+
+    @property
+    def other_authorizer(self) -> str:
+        """Who else than RBAC denies the request, such as `GKEAutopilot authz`; RBAC cannot permit it then.
+
+        Other authorizers that only have no opinion, or that name what would permit it, do not count.
+        """
+        match = compiled(r"(?P<who>[\w .-]{1,60}?) authz\b").match(self.detail[:200])
+        if match is not None and not self.escalation:
+            return f"{group_text(match, 'who')} authz"
+        is_denied = compiled(r"(?:is|was|access) denied\b|denied by ").search(self.detail[:300])
+        return "another authorizer" if is_denied and not self.escalation else ""
 
 
 class ClusterAuth(Failure, frozen=True, kw_only=True):

@@ -14,7 +14,9 @@ If Argo CD's own controller cannot list a kind, its ClusterRoleBinding is missin
 repair the binding, because the next kind fails too. Otherwise create a Role (or ClusterRole) and binding that
 permits what Argo CD does with this kind. For an account of the app, the Role belongs in the app's source;
 many charts have a value for it. A Role that grants more than the account has: narrow its rules, or give the
-account these permissions. The API server checks all rules at each write, not only new ones.
+account these permissions. The API server checks all rules at each write, not only new ones. If the message
+names another authorizer (`GKEAutopilot authz: …`), no Role permits the request: exclude the kind in Argo CD,
+or do not deploy the object.
 
 ## When it is something else
 `permission denied: applications, sync, …` is Argo CD's own RBAC (argocd-rbac). `exceeded quota` and admission
@@ -22,20 +24,31 @@ policies also report forbidden: they are quota and admission-denied.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.sentences import listed, one_line
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.attempts import sync_or_retry
-from whysync.queries.commands import argocd_namespace, comment, kubectl, refresh, restart, sync, with_comment
+from whysync.queries.commands import (
+    argocd_namespace,
+    comment,
+    kubectl,
+    refresh,
+    restart,
+    sync,
+    with_comment,
+)
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.rbac import (
     bound_role,
     is_account_of_app,
+    is_cluster_wide,
     missing_rules,
     resource_of,
     role_and_binding,
@@ -52,7 +65,14 @@ CONTROLLERS = ("argocd-application-controller", "openshift-gitops-argocd-applica
 @rule(cause="k8s-rbac", since="0.1")
 def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
     for group in grouped(
-        case, Forbidden, by=lambda f: (f.user, "" if f.cluster_scope else f.namespace, f.escalation)
+        case,
+        Forbidden,
+        by=lambda f: (
+            f.user,
+            "" if f.cluster_scope else f.namespace,
+            f.escalation,
+            f.other_authorizer and f.resource,
+        ),
     ):
         failure = group.failure
         yield Finding(
@@ -60,10 +80,15 @@ def forbidden_by_kubernetes_rbac(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Kubernetes RBAC does not permit {_user(failure)} to {_requests(group)}",
+            verdict=f"{failure.other_authorizer} does not permit {_user(failure)} to {_requests(group)}:"
+            " Kubernetes RBAC cannot change that"
+            if failure.other_authorizer
+            else f"Kubernetes RBAC does not permit {_user(failure)} to {_requests(group)}",
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="the API server denies the request"),
-            fixes=(*_own_binding(case, group), *_fixes(case, group)),
+            fixes=tuple(_denied_by_other(case, group))
+            if failure.other_authorizer
+            else (*_own_binding(case, group), *_fixes(case, group)),
             already_fixed=_already_permitted(case, group),
         )
 
@@ -136,7 +161,52 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
         role_and_binding(case, group),
         title=f"Permit {_user(failure)} to {_grants(group)}",
         risk=f"{_reach(group)}the next kind may be refused too; apply it in the destination cluster, with an"
-        " account that may grant permissions",
+        f" account that may grant permissions{_namespace_first(case, failure)}",
+    )
+
+
+def _namespace_first(case: Case, failure: Forbidden) -> str:
+    """A Role needs its namespace; if this sync has to create it, it may not exist yet."""
+    name = failure.namespace
+    may_be_missing = case.has_sync_option("CreateNamespace=true") and not is_cluster_wide(failure)
+    if not may_be_missing or case.live_named("Namespace", "", name) is not None:
+        return ""
+    return (
+        f"; if namespace {name} does not exist yet (kubectl get namespace {quote(name)}), create it first:"
+        " the Role is in it, and a tenant controller may bind the account when it appears"
+    )
+
+
+def _denied_by_other(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
+    """One authorizer that denies a request is enough: RBAC is not asked any more."""
+    failure = group.failure
+    built_in_kinds = (kind.kind for kind in built_in().values() if kind.plural == failure.resource)
+    kind = next(built_in_kinds, "KIND")
+    if failure.verb in LISTING and not is_account_of_app(group):
+        edit = kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case))
+        yield Fix.run(
+            with_comment(edit, "add below data.resource.exclusions, and keep what is there:"),
+            comment(f"- {{apiGroups: ['{failure.group}'], kinds: [{kind}], clusters: ['*']}}"),
+            refresh(case),
+            title=f"Exclude {_resource(failure)} in Argo CD, so that it does not list this kind",
+            risk="Argo CD then neither applies nor compares objects of this kind, in all Applications; if"
+            " other clusters need it, name only this one in clusters",
+        )
+    else:
+        yield Fix.run(
+            comment(
+                f"in Git: remove {group.applied or 'the object'} from the app's source, or deploy it to a"
+            ),
+            comment("namespace that the provider of the cluster does not manage; commit and push"),
+            sync(case),
+            title=f"Do not deploy what {failure.other_authorizer} protects",
+        )
+    yield Fix.run(
+        comment(
+            "ask who runs the cluster, or read the provider's documentation: a newer version or a setting"
+        ),
+        comment("of the cluster may permit the request"),
+        title=f"Or have {failure.other_authorizer} permit it",
     )
 
 
