@@ -143,6 +143,16 @@ def test_a_window_is_named_unless_it_is_the_headline_or_the_project_is_known() -
     assert bounded(simulated, known(PROJECT), [window]) is simulated
 
 
+@pytest.mark.parametrize("manual", [True, False])
+def test_a_closed_window_decides_before_the_manifests_are_needed(manual: bool) -> None:
+    always: Json = {"kind": "deny", "schedule": "* * * * *", "duration": "1h", "applications": ["*"]}
+    windows: list[Json] = [{**fields(always), "manualSync": manual}]
+    project: Object = {**PROJECT, "spec": {**fields(PROJECT["spec"]), "syncWindows": windows}}
+    unknown = verdict(ReasonKind.FACTS_MISSING, sync=SyncSafety.UNKNOWN, outcome=SyncOutcome.UNKNOWN)
+    safety = bounded(unknown, known(project), [OTHER])
+    assert (kinds_of(safety) == [ReasonKind.REFUSED]) is not manual
+
+
 def test_without_a_controller_it_stays_pending() -> None:
     safety = bounded(verdict(UPDATES), known(), [OTHER, reported(Side.FRESH, cause="controller-stale")])
     assert (safety.sync, safety.outcome) == (SyncSafety.UNKNOWN, SyncOutcome.FAILS)

@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from whysync.argocd.sync_windows.windows import can_sync, matching, next_allowed
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, FixKind
@@ -202,6 +203,10 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     blocked = next((root for root in roots if root.cause == _WINDOW and case.project_manifest is None), None)
     if blocked is not None:
         return Safety.refused("a sync window blocks it" if blocked is findings[0] else blocked.verdict)
+    if any(reason.kind is ReasonKind.FACTS_MISSING for reason in safety.reasons):
+        closed = _closed_window(case)
+        if closed:
+            return Safety.refused(closed)
     if any(root.cause == _NO_CONTROLLER for root in roots):
         why = "it would stay pending until a controller reconciles the app again"
         return Safety.unknown(ReasonKind.SYNC_HANGS, why, SyncOutcome.FAILS)
@@ -223,6 +228,16 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
         return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
     return safety
+
+
+def _closed_window(case: Case) -> str:
+    """The window that refuses a manual sync now, whatever the manifests are; empty if none does."""
+    windows = matching(case.project.spec.sync_windows, case.app) if case.project is not None else ()
+    if can_sync(windows, case.now, manual=True).allowed:
+        return ""
+    end = next_allowed(windows, case.now)
+    until = f" until {end:%Y-%m-%d %H:%M} UTC" if end is not None else ""
+    return f"a sync window denies it{until}, also a manual one"
 
 
 def running_text(case: Case) -> str:
