@@ -12,7 +12,16 @@ from whysync.diagnosis.pods import pod_histories
 from whysync.json_tree import fields
 from whysync.messages.failure import Lookup, Network
 from whysync.messages.patterns.argocd import ArgocdCacheDown, RepoServerDown
-from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
+from whysync.queries.commands import (
+    API_SERVER,
+    CONTROLLER,
+    REPO_SERVER,
+    argocd_namespace,
+    kubectl,
+    refresh,
+    restart,
+    with_comment,
+)
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -20,6 +29,7 @@ if TYPE_CHECKING:
 PUSH_EVENT: Final = "Received push event"
 """What argocd-server logs for each webhook of a Git host. Argo CD 3.6, `util/webhook`."""
 _ABSENT = "no such host"  # the DNS server answered; every other error means that it did not
+_FLAGS = {"redis": "redis", "repo": "repo-server"}
 _DNS = "k8s-app=kube-dns"  # the label of CoreDNS, too
 
 
@@ -74,8 +84,11 @@ def unresolved(case: Case, lookup: Lookup) -> str:
     return f"Argo CD cannot resolve {lookup.name}: {dns} fails ({lookup.error})"
 
 
-def resolve_again(case: Case, lookup: Lookup, then: str) -> Fix:
-    """Check the DNS Pods and the Service. An unknown name is most often a missing Service: it comes first."""
+def resolve_again(case: Case, lookup: Lookup, then: str, *, component: str) -> Fix:
+    """Check the DNS Pods and the Service. An unknown name is most often a missing Service: it comes first.
+
+    The components read the address of `redis` or `repo` from a ConfigMap when they start.
+    """
     dns = (
         kubectl("get", "pods,service,endpointslices", "-l", _DNS, namespace="kube-system"),
         kubectl("logs", "-l", _DNS, "--tail=100", namespace="kube-system"),
@@ -89,7 +102,23 @@ def resolve_again(case: Case, lookup: Lookup, then: str) -> Fix:
     service = with_comment(kubectl("get", "service", name, namespace=namespace), "does it exist?")
     if lookup.error == _ABSENT:
         title = f"Create Service {name} or correct the configured name; if it exists, check the cluster DNS"
-        return Fix.run(service, *dns, then, title=f"{title}, then refresh")
+        own = argocd_namespace(case)
+        return Fix.run(
+            service,
+            with_comment(
+                f"{kubectl('get', 'service', namespace=own)} | grep {component}",
+                "which name is right? It differs in an HA installation",
+            ),
+            *dns,
+            with_comment(
+                kubectl("edit", "configmap", "argocd-cmd-params-cm", namespace=own),
+                f"correct {component}.server there, unless a flag --{_FLAGS[component]} sets it, then",
+            ),
+            restart(case, API_SERVER, REPO_SERVER, CONTROLLER),
+            then,
+            title=f"{title}, then refresh",
+            risk="the restart interrupts Argo CD for a minute or two",
+        )
     return Fix.run(*dns, service, then, title="Get the DNS Pods of Argo CD's cluster working, then refresh")
 
 

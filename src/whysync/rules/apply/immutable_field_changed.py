@@ -44,6 +44,7 @@ from whysync.queries.finalizers import users_of_storage
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text, placed
 from whysync.queries.rejected_changes import rejected_changes
+from whysync.queries.schema_errors import dotted_path
 from whysync.queries.sync_options import with_options
 from whysync.queries.sync_position import keeps_old_run
 from whysync.queries.volume_growth import growth_fix
@@ -166,10 +167,27 @@ def _sides(immutable: tuple[str, ...], desired: Manifest | None, live: Manifest 
 def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
     """Nothing is deleted while the object is unknown: the Application itself is not the rejected object."""
     yield Fix.run(
-        with_comment(f"argocd app diff {app_argument(case)}", "which object and field Git changes"),
+        *_show_change(case, None, ()),
         "git revert COMMIT   # the commit that changed the field",
         title="Find the object that Git changes, then revert the change of this field in Git",
     )
+
+
+def _show_change(case: Case, ref: Ref | None, immutable: tuple[str, ...]) -> Iterator[str]:
+    """Both sides of the change. `argocd app diff` shows the comparison, which has to have succeeded."""
+    app = app_argument(case)
+    if case.app.status.sync.status != "Unknown":
+        what = (
+            f"which fields of {ref} Git changes" if ref is not None else "which object and field Git changes"
+        )
+        yield with_comment(f"argocd app diff {app}", what)
+        return
+    field = dotted_path(immutable[0]) if immutable else "the field"
+    yield with_comment(f"argocd app manifests {app} --source git", f"{field} in Git")
+    if ref is None:
+        yield with_comment(f"argocd app manifests {app} --source live", f"{field} in the cluster")
+    else:
+        yield with_comment(on_object("get", placed(case, ref), "-o", "yaml"), f"{field} in the cluster")
 
 
 def _fixes(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool = False) -> Iterator[Fix]:
@@ -232,7 +250,7 @@ def _revert(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool) 
             title=f"Delete the empty {name} from the manifest or the values of the chart, then sync",
         )
     return Fix.run(
-        with_comment(f"argocd app diff {app_argument(case)}", f"which fields of {ref} Git changes"),
+        *_show_change(case, ref, immutable),
         "git revert COMMIT   # the commit that changed the field",
         title="Revert the change of this field in Git",
     )

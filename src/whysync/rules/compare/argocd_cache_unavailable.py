@@ -76,7 +76,7 @@ def _fixes(case: Case, failure: ArgocdCacheDown) -> Iterator[Fix]:
     namespace, refreshed = argocd_namespace(case), hard_refresh(case)
     pods = f"kubectl -n {namespace} get pods,endpointslices | grep -i redis"
     if failure.lookup is not None:
-        yield resolve_again(case, failure.lookup, refreshed)
+        yield resolve_again(case, failure.lookup, refreshed, component="redis")
     elif failure.problem is CacheProblem.KEY_MISSING:
         yield Fix.run(
             refreshed,

@@ -56,7 +56,7 @@ def repo_server_unavailable(case: Case) -> Iterator[Finding]:
                 *_error_of_redis(case, group.failure),
                 *pods_named(case, "repo-server"),
             ),
-            fixes=(resolve_again(case, group.failure.lookup, refresh(case)),)
+            fixes=(resolve_again(case, group.failure.lookup, refresh(case), component="repo"),)
             if group.failure.lookup is not None
             else (_same_version(case, namespace),)
             if group.failure.reason is Network.OTHER_VERSION

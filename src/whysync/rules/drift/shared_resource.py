@@ -29,7 +29,7 @@ from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, 
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import comment, on_object, sync, with_comment
+from whysync.queries.commands import app_argument, comment, on_object, sync, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref, placed
@@ -138,7 +138,11 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
             if mark
             else f"See which mark the live object has, and whether an app {other} exists",
         )
-    if known is None:
+    # Argo CD does not mark CRDs, so that no sync replaces the mark. Mirrors `GenerateManifests`, Argo CD 3.6.
+    is_crd = ref.kind == "CustomResourceDefinition"
+    if is_crd and known is None:
+        yield _label_in_source(case, ref)
+    elif known is None:
         yield _take_over(case, ref, other)
     lost = deletion_cost(case, ref)
     lost = f", and with it {lost}; set Prune=false on it first" if lost else ""
@@ -148,7 +152,9 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
         title="Remove it from the source of the other app"
         if mine
         else "If both declare it for the same cluster: remove it from the source of one of them",
-        risk=f"once removed from {other}, a prune of {other} deletes the object unless {declaring} has synced"
+        risk=f"once removed from {other}, a prune of {other} deletes the object{lost}"
+        if is_crd
+        else f"once removed from {other}, a prune of {other} deletes the object unless {declaring} has synced"
         f" it in between{lost}",
     )
     if known is None and case.may_track_by_label and mark != TRACKING_ID_POINTER:
@@ -163,6 +169,21 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
             title=f"If the mark is label {case.argocd.instance_label_key}, and a chart or operator writes it:"
             " track by annotation",
         )
+
+
+def _label_in_source(case: Case, ref: Ref) -> Fix:
+    label = case.argocd.instance_label_key
+    return Fix.run(
+        with_comment(
+            f"argocd app manifests {app_argument(case)} --source git | grep -n {quote(f'{label}:')}",
+            "does the source itself write the label?",
+        ),
+        comment(f"in Git: remove label {label} from {ref.kind} {ref.name} (a value of the chart, or a"),
+        comment("Kustomize patch); commit and push"),
+        sync(case),
+        title=f"Remove label {label} from the source: Argo CD does not mark CRDs, so that the chart or"
+        " another program wrote it",
+    )
 
 
 def _take_over(case: Case, ref: Ref, other: str) -> Fix:
