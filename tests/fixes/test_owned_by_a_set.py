@@ -150,10 +150,14 @@ def test_a_change_of_an_app_that_another_app_applies_says_so(tracking_id: str, p
     )
     risk = for_generated_app(change, case).risk
     assert risk == (
-        f"app {parent} applies this Application and reverts it: change it in the source of {parent}; r"
+        f"app {parent} applies this Application, and its next sync reverts a change in the cluster: change it"
+        f" in the source of {parent}; r"
         if parent
         else "r"
     )
+    for first_line in (patch_text(change, case).splitlines()[0], as_commands(change, case)[0]):
+        assert ("in the source of app apps" in first_line) is bool(parent)
+        assert ("kubectl" in first_line) is (not parent)
     assert for_generated_app(Fix.run("argocd app sync shop", title=""), case).risk == ""
 
 

@@ -13,7 +13,7 @@ from whysync.errors import Refused
 from whysync.fixes.edit import edited
 from whysync.fixes.files import policy_edit
 from whysync.fixes.follow_up import following, is_in_git
-from whysync.fixes.generated_app import application_set_of, place_in_set
+from whysync.fixes.generated_app import application_set_of, parent_of, place_in_set
 from whysync.fixes.patches import (
     RESOURCES,
     cluster_patch,
@@ -86,6 +86,11 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
     if generator:
         place = place_in_set(case, fix, generator)
         edits = (comment(f"in Git, in {place}: {_edit_text(edit)}") for edit in fix.edits)
+        return (*edits, *following(fix, case))
+    parent = parent_of(case) if fix.kind is FixKind.APPLICATION else ""
+    if parent:
+        place = f"the source of app {parent}"
+        edits = (comment(f"in Git, in {place}: {_edit_text(edit)} of {fix.target}") for edit in fix.edits)
         return (*edits, *following(fix, case))
     return (_kubectl_patch(fix, case), *following(fix, case))
 

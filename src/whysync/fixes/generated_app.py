@@ -103,7 +103,10 @@ def for_generated_app(fix: Fix, case: Case) -> Fix:
     owner = application_set_of(case, fix)
     if not owner:
         parent = parent_of(case)
-        warning = f"app {parent} applies this Application and reverts it: change it in the source of {parent}"
+        warning = (
+            f"app {parent} applies this Application, and its next sync reverts a change in the cluster:"
+            f" change it in the source of {parent}"
+        )
         return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning) if parent else fix
     place = f"change spec.template of ApplicationSet {owner}, which reverts this:"
     commands = (comment(f"{place} {c}") if c in changed else c for c in fix.commands)

@@ -11,7 +11,7 @@ from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.facts.masking.masks import is_mask
 from whysync.fixes.edit import edited
 from whysync.fixes.fragments import deleted, fragment
-from whysync.fixes.generated_app import application_set_of, place_in_set
+from whysync.fixes.generated_app import application_set_of, parent_of, place_in_set
 from whysync.fixes.places import place_of
 from whysync.json_tree import Json, Missing, Object, copy_object, fields, items, same
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -47,6 +47,11 @@ def patch_text(fix: Fix, case: Case) -> str:
     if generator:
         place = f"in {place_in_set(case, fix, generator)}, which generates {fix.target}"
         changed = fragment(target.body, after)
+        return f"{comment(place)}\n{changed}" if changed else ""
+    parent = parent_of(case) if fix.kind is FixKind.APPLICATION else ""
+    if parent:
+        changed = fragment(target.body, after)
+        place = f"{fix.target}, in the source of app {parent}, which applies it"
         return f"{comment(place)}\n{changed}" if changed else ""
     return _cluster_patch_text(fix, fix.target, target.body, after)
 
