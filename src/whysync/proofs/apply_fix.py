@@ -281,7 +281,7 @@ def _is_refresh(line: CommandLine) -> bool:
 
 
 _PREVIEWS: Final = (["argocd", "app", "diff"], ["argocd", "proj", "windows", "list"])
-_ROLLOUT: Final = ["kubectl", "rollout", "status"]
+_WAITS: Final = (["kubectl", "rollout", "status"], ["kubectl", "wait"])
 _PLACEHOLDER: Final = re.compile(r"[A-Z][A-Z0-9_]+")
 _SECRET_LITERAL: Final = re.compile(r"--from-literal=[A-Za-z0-9._-]+=VALUE")
 
@@ -292,7 +292,7 @@ class LineKind(Enum):
     """Read-only: shows the change that a later command of the fix makes."""
     EXECUTED = auto()
     ROLLOUT_STATUS = auto()
-    """`kubectl rollout status`: waits for a rollout."""
+    """`kubectl rollout status` and `kubectl wait`: wait for a rollout."""
     MANUAL = auto()
     """Requires a user; `why` is the reason that it cannot be executed."""
 
@@ -358,7 +358,7 @@ def _classified(written: str) -> CommandLine:
     if is_read_only(words):
         preview = any(without_flags(words)[: len(known)] == known for known in _PREVIEWS) or is_dry_run(words)
         return CommandLine(text=written, kind=LineKind.PREVIEW if preview else LineKind.READ_ONLY)
-    if without_flags(words)[:3] == _ROLLOUT:
+    if any(without_flags(words)[: len(known)] == known for known in _WAITS):
         return CommandLine(text=written, kind=LineKind.ROLLOUT_STATUS)
     blank = next((word for word in words if _is_placeholder(word)), "")
     if blank:

@@ -24,10 +24,11 @@ import msgspec
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
 from whysync.diagnosis.sentences import counted, listed
-from whysync.json_tree import Object, integer
+from whysync.json_tree import Object, fields, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.controllers.deployment import resolve_fenceposts
 from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
@@ -238,8 +239,23 @@ def _what_fits(case: Case, ref: Ref, replicas: tuple[int, int]) -> Fix | None:
         Set(pointer="/spec/replicas", value=ready),
         title=f"Reduce to what fits: {counted(ready, 'replica')} instead of"
         f" {desired_replicas}, as many as run now",
-        risk="raise it again when the quota has room",
+        risk=f"raise it again when the quota has room{_next_rollout(desired, ready)}",
     )
+
+
+def _next_rollout(workload: Manifest, replicas: int) -> str:
+    """A rolling update that may not stop an old Pod first needs room for its additional Pods."""
+    if workload.ref.kind != "Deployment" or workload.at("/spec/strategy/type") == "Recreate":
+        return ""
+    spec: Object = {**workload.spec, "replicas": replicas}
+    strategy = fields(spec.get("strategy"))
+    limits: Object = {"maxSurge": "25%", "maxUnavailable": "25%", **fields(strategy.get("rollingUpdate"))}
+    spec["strategy"] = {**strategy, "rollingUpdate": limits}
+    surge, unavailable = resolve_fenceposts({**workload.body, "spec": spec})
+    if unavailable:
+        return ""
+    room = f"room for {counted(surge, 'more Pod')}"
+    return f"; the next rollout needs {room}, or maxSurge: 0 and maxUnavailable: 1"
 
 
 def _raised(case: Case, ref: Ref, quota: Manifest, hard: dict[str, str]) -> Fix:
