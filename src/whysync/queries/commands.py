@@ -51,6 +51,11 @@ def with_comment(command: str, text: str) -> str:
     return f"{command}   {comment(text)}"
 
 
+def named(name: str) -> str:
+    """A regular expression for the line of a manifest with exactly this name, not one that begins with it."""
+    return f"name: {name.replace('.', '[.]')} *$"
+
+
 def sync(case: Case, *flags: str) -> str:
     return " ".join(("argocd app sync", app_argument(case), *flags))
 

@@ -19,11 +19,12 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import DependencyMissing
-from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.commands import comment, kubectl, named, on_object, sync, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_namespaced
 from whysync.queries.producers import Producer, creates_object, producer_of
 from whysync.queries.references import Reference, is_absent, referenced_keys, references_of
+from whysync.queries.sources import is_commit
 from whysync.queries.sync_position import (
     applied_before,
     comes_before,
@@ -305,6 +306,21 @@ def absence_fixes(case: Case, absence: Absence) -> Iterator[Fix]:
     yield from _fixes_of_undeclared(case, need, user)
 
 
+def _commits_of_last_sync(case: Case) -> str:
+    """The commits between the last two syncs of an app with one Git source: what was pruned is in them."""
+    synced = [entry.revision for entry in case.app.status.history]
+    after = synced[-1] if synced else ""
+    before = next((revision for revision in reversed(synced) if revision != after), "")
+    operation = case.operation
+    result = operation.sync_result if operation is not None else None
+    sources = case.app.sources
+    if len(sources) != 1 or not is_commit(before) or not is_commit(after):
+        return ""
+    if result is None or result.revision != after:
+        return ""
+    return f"git log --oneline {before[:8]}..{after[:8]} -- {quote(sources[0].path or '.')}"
+
+
 def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None) -> Iterator[Fix]:
     similar = get_close_matches(need.name, _names_of_kind(case, need), n=1)
     if similar and user is not None and need.pointer and user.at(need.pointer) == need.name:
@@ -321,8 +337,8 @@ def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None)
     if need.pruned is not None:
         yield Fix.run(
             with_comment(
-                f"git log --oneline -S {quote(f'name: {need.name}')}",
-                f"the commit that removed {need.kind} {need.name}",
+                _commits_of_last_sync(case) or f"git log --oneline -G {quote(named(need.name))}",
+                f"which commit removed {need.kind} {need.name}? Look before you revert: git show COMMIT",
             ),
             "git revert COMMIT && git push",
             title=f"Restore {need.kind} {need.name} in Git; argocd.argoproj.io/sync-options: Prune=false"

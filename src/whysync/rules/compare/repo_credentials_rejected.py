@@ -162,7 +162,7 @@ def _fix(
         "is there an entry, and does its URL match?" if unsure else "the entry of this URL, and its status"
     )
     if secret is not None:
-        look_for = "its URL and keys; the values are not shown"
+        look_for = "which keys it has; no value is shown"
     if secret is None and failure.is_forbidden and failure.is_chart_index:
         title = "Or, if it is private: add or renew its credential, then hard refresh"
     return Fix.run(

@@ -28,7 +28,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
-from whysync.queries.commands import on_object, refresh, sync, with_comment
+from whysync.queries.commands import named, on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking
@@ -75,7 +75,10 @@ def pending_prune(case: Case) -> Iterator[Finding]:
                 title=f"Keep {them} on purpose: exclude {them} from the sync status and from pruning",
             ),
             Fix.run(
-                f"git log --oneline -S {quote(f'name: {rows[0][1].name}')}   # which commit removed it",
+                with_comment(
+                    f"git log --oneline -G {quote(named(rows[0][1].name))}",
+                    "which commit removed it? Look before you revert: git show COMMIT",
+                ),
                 "git revert COMMIT && git push",
                 refresh(case),
                 title="It was removed by mistake: add it to Git again",

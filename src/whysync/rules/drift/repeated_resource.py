@@ -25,8 +25,11 @@ from whysync.json_tree import Missing
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import DuplicateResource
-from whysync.queries.commands import app_argument, comment
+from whysync.queries.commands import app_argument, comment, named, with_comment
 from whysync.queries.named_objects import named_ref
+
+# Objects of different kinds often have the same name. The fields of each manifest are printed in order.
+_NAMES = '/^[a-z]/ {top=$1} /^kind:/ {kind=$2} top=="metadata:" && kind==k && /^  name:/ && $2==n'
 
 
 @rule(cause="duplicate-resource", since="0.1")
@@ -101,10 +104,17 @@ def _delete_first(copies: list[Manifest]) -> Iterator[Fix]:
 
 
 def _find_copies(case: Case, ref: Ref, *, seen: bool) -> Fix:
-    once = "if that is 1, the warning is out of date: argocd app get --hard-refresh counts again"
+    once = "if it prints one, the warning is out of date: argocd app get --hard-refresh counts again"
     return Fix.run(
-        f"argocd app manifests {app_argument(case)} --source git | grep -c {quote(f'name: {ref.name}')}",
+        with_comment(
+            f"argocd app manifests {app_argument(case)} --source git"
+            f" | awk -v k={quote(ref.kind)} -v n={quote(ref.name)} {quote(_NAMES)}",
+            f"one line for each {ref.kind} of this name",
+        ),
         *(() if seen else (comment(once),)),
-        f"grep -rn {quote(f'name: {ref.name}')} .     # in the source: keep one of them",
+        with_comment(
+            f"grep -rlE {quote(f'^kind: {ref.kind} *$')} . | xargs grep -nE {quote(named(ref.name))}",
+            f"in the source: of the {ref.kind} manifests, keep one",
+        ),
         title="Find the copies in the source and keep one",
     )
