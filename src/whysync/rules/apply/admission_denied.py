@@ -228,12 +228,19 @@ def _one_of_two(case: Case, failure: AdmissionDenied, ref: Ref) -> Iterator[Fix]
     owner = text(live.at(TRACKING_ID_POINTER)).partition(":")[0] if live is not None else ""
     managed = f"Application {owner} manages it" if owner else "its labels and annotations show who manages it"
     yield Fix.run(
-        with_comment(on_object("get", placed(case, other), "-o", "yaml"), managed),
-        comment(f"if {other} is out of date: remove it where it is managed; commit, and let it be pruned"),
+        with_comment(
+            on_object("get", placed(case, other), "-o", "yaml"), f"{managed}; compare what else it declares"
+        ),
+        comment(
+            f"if {other} is out of date: add to {_what(case, ref)} what only {other} declares and is still"
+            " needed; remove it where it is managed, commit, and let it be pruned; if nothing manages it:"
+            f" {on_object('delete', placed(case, other))}"
+        ),
         comment(f"if both are needed: change in {_what(case, ref)} in Git what they share; commit"),
         sync(case),
         title=f"Decide which of the two keeps it, {_what(case, ref)} or {other}; change the other one",
-        risk=f"if {other} is removed, what it does is missing until the sync",
+        risk=f"if {other} is removed, what both declare is missing until the sync, and everything else that"
+        f" only {other} declares is gone: compare them first",
     )
     row = case.rows.get(other.key)
     if row is not None and row.requires_pruning:

@@ -176,8 +176,8 @@ def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, i
     namespace = failure.namespace
     of_service = (
         with_comment(
-            kubectl("get", "secrets", "--field-selector", "type=kubernetes.io/tls", namespace=namespace),
-            "ca.crt of the webhook's Secret must be that CA",
+            kubectl("get", "secrets", namespace=namespace),
+            "the one that the webhook's Pods mount: its ca.crt, or ca, must be that CA",
         ),
         with_comment(
             kubectl("get", "certificates.cert-manager.io", namespace=namespace),
@@ -188,13 +188,14 @@ def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, i
         with_comment(expected, f"the CA that the API server expects for {failure.webhook or 'the webhook'}"),
         *(of_service if namespace else ()),
         comment(
-            "renew the certificate, or set caBundle to its CA: with cert-manager, or the chart's certificate"
-            " Job; then restart the webhook"
+            "sync the app that installs the webhook: its hooks, or cert-manager, write the CA of the Secret"
+            " into caBundle; a chart's Job creates a new certificate only if the Secret was deleted before"
         ),
         *sync_or_retry(case),
         title="Renew the webhook's certificate and the caBundle in its configuration, then sync",
         risk="if Git or the chart declares caBundle or the certificate, the next sync of the app that"
-        " installs the webhook replaces it",
+        " installs the webhook replaces it; a webhook that does not reload its certificate must be restarted,"
+        " which interrupts everything else that its Pods serve",
     )
 
 
@@ -210,5 +211,8 @@ def _last_resort(case: Case, failure: WebhookDown, configured: tuple[Manifest, i
         delete_command,
         *sync_or_retry(case),
         title="Last resort: delete the webhook's configuration, so that it is no longer called",
-        destroys=("its validation and mutation in the whole cluster, until its operator restores them",),
+        destroys=(
+            "its validation and mutation in the whole cluster, until its operator, or a sync of the app that"
+            " installs it, restores them",
+        ),
     )
