@@ -86,7 +86,8 @@ def role_name(user: str, *granted: str) -> str:
 def _granted(rule: Object) -> str:
     """`manage-deployments.apps`, `read-secrets` or `get-secrets`."""
     verbs = [text(verb) for verb in items(rule.get("verbs"))]
-    access = {frozenset(_MANAGING): "manage", frozenset(_READING): "read"}.get(frozenset(verbs))
+    named: dict[frozenset[str], str] = {frozenset(_MANAGING): "manage", frozenset(_READING): "read"}
+    access = named.get(frozenset(verbs))
     return f"{access or '-'.join(sorted(verbs))}-{resource_of(rule)}"
 
 
