@@ -49,6 +49,7 @@ class Progress:
         self.phase = self.message = ""
         self._states: dict[_Key, str] = {}
         self._planned: dict[_Key, int] = {}
+        self._retained: set[_Key] = set()  # objects of an earlier successful sync, which still exist
         self._nameless: set[_Key] = set()  # manifests with generateName; the ref has the prefix as its name
         for manifest in desired:
             self._plan(manifest)
@@ -69,12 +70,13 @@ class Progress:
             case TraceKind.STATUS:
                 self.sync, _, self.health = event.text.partition(", ")
             case TraceKind.STARTED:
-                # Objects of an earlier successful sync still exist.
-                previous = self._states if self.phase == "Succeeded" else {}
+                previous = dict.fromkeys(self._retained, "Synced") | self._states
                 retained = [
-                    key for key, state in previous.items() if state != "Pruned" and not self._plan_of(key)
+                    key
+                    for key, state in (previous if self.phase == "Succeeded" else {}).items()
+                    if state != "Pruned" and not self._plan_of(key)
                 ]
-                self._states = dict.fromkeys(retained, "Synced")
+                self._retained, self._states = set(retained), {}
                 self._waves = {key: self._waves[key] for key in retained} | self._planned
                 self.phase, self.message = "Running", ""
             case TraceKind.RESULT if event.about is not None:
@@ -134,13 +136,18 @@ class Progress:
         return f"{position.ref.kind} {position.ref.name}{suffix}"
 
     def _mark(self, position: PicturePlace) -> str:
-        """A wave that was followed by another one is done, even if Argo CD no longer reports every object."""
+        """A wave that was followed by another one is done, even if Argo CD no longer reports every object.
+
+        An object of an earlier sync that this one has not reached is not done yet.
+        """
         state = self._states.get((position.phase, position.ref), "")
         if state in _FAILED:
             return "bad"
         finished = self.phase == "Succeeded" or (position.phase, position.wave) < self._farthest()
         finished = finished or position.ref.kind == "Namespace"  # which has no health to wait for
         if state in _DONE or (state == "Running" and finished):
+            return "good"
+        if not state and finished and (position.phase, position.ref) in self._retained:
             return "good"
         return "hourglass" if state else "dot"
 
