@@ -89,7 +89,7 @@ def find_object(case: Case, ref: Ref) -> tuple[str, ...]:
         with_comment(f"argocd app get {app}", "the object is the row with SyncFailed"),
         with_comment(
             f"argocd app manifests {app} | kubectl apply --dry-run=server -f -",
-            "else: the API server names it",
+            "else: named in the error, or the one that is not listed",
         ),
     )
 

@@ -38,6 +38,11 @@ class SchemaInvalid(Failure, frozen=True, kw_only=True):
     """The type that the schema declares, as Go names it: `string`, `int32`."""
     detail: str = ""
 
+    @property
+    def before_request(self) -> bool:
+        """Did Argo CD's own validation reject the object, before it was sent to the API server?"""
+        return "error validating data: ValidationError(" in self.text
+
 
 class SecretEncoding(Failure, frozen=True, kw_only=True):
     resource: ObjectName = NO_OBJECT_NAME

@@ -39,7 +39,7 @@ from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import argocd_namespace, comment, with_comment
+from whysync.queries.commands import argocd_namespace, comment, kubectl, with_comment
 from whysync.queries.group_failures import grouped
 
 ROLE_PLACEHOLDER = "role:NAME"
@@ -52,7 +52,7 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
         failure = group.failure
         request = Request(resource=failure.resource, action=failure.action, object=failure.object)
         explanation = _explanation(case, config, failure.subject, request)
-        request_text = str(request) if failure.resource else "this request"
+        request_text = f"{request}{_of_other_app(case, request)}" if failure.resource else "this request"
         yield Finding(
             about=case.application.ref if config is None else config.ref,
             explains=group.explains,
@@ -71,6 +71,12 @@ def denied_by_argocd_rbac(case: Case) -> Iterator[Finding]:
                 when=explanation is not None and explanation.decision.allowed,
             ),
         )
+
+
+def _of_other_app(case: Case, request: Request) -> str:
+    name = request.object.rpartition("/")[2]
+    is_other = request.resource == "applications" and name not in ("", "*", case.app.name)
+    return f" (app {name}, not {case.app.name})" if is_other else ""
 
 
 def _explanation(case: Case, config: Manifest | None, subject: str, request: Request) -> Explanation | None:
@@ -181,5 +187,21 @@ def _fixes(case: Case, subject: str, request: Request, explanation: Explanation 
     elif remedy is not None or explanation is None or not subject:
         line = str(remedy) if remedy is not None else f"p, {ROLE_PLACEHOLDER}, {request}, allow"
         risk = "allows it to everybody with this role" if who.startswith("role:") else ""
-        yield Fix.policy(line, title=f"Allow exactly this for {who}", risk=risk)
-        yield Fix.run(check, title="Check it afterwards: this must print Yes")
+        if subject:
+            yield Fix.policy(line, title=f"Allow exactly this for {who}", risk=risk)
+            yield Fix.run(check, title="Check it afterwards: this must print Yes")
+            return
+        yield Fix.policy(
+            line,
+            title=f"Allow exactly this for {who}, a role that the user has by a line g, SUBJECT, {who}",
+            risk=risk,
+        )
+        yield Fix.run(
+            with_comment("argocd account get-user-info", "as that user: SUBJECT is its username or a group"),
+            with_comment(
+                kubectl("get", "configmap", "argocd-rbac-cm", "-o", "yaml", namespace=argocd_namespace(case)),
+                "is there a line g, SUBJECT, …? scopes names the token claims that count as groups",
+            ),
+            with_comment(_check(case, "SUBJECT", request), "afterwards; a check of the role proves nothing"),
+            title="Find which subject the user's token has, and check with it: this must print Yes",
+        )

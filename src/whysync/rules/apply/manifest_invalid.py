@@ -98,7 +98,11 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
             verdict=verdict,
             root=None if mistyped else one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says="the API server rejects the object"),
+                *group.cited(
+                    says="Argo CD's validation rejects the object before it is sent"
+                    if failure.before_request
+                    else "the API server rejects the object"
+                ),
                 *cite_if(desired, field, says="the field in Git"),
                 *_holders(case, ref, failure),
             ),

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.cluster import NamespaceNotManaged
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import CLUSTERS, argocd_namespace, comment, kubectl, refresh, with_comment
+from whysync.queries.commands import CLUSTERS, argocd_namespace, comment, kubectl, refresh, sync, with_comment
 from whysync.queries.group_failures import grouped
 
 PLAIN = "/stringData/namespaces"
@@ -73,10 +73,11 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
                 ),
             ),
             fixes=(
-                _with_namespace(case, failure, cluster, namespaces)
-                if failure.namespace
-                else _with_cluster_scoped(case, cluster, secret),
-            ),
+                _with_namespace(case, failure, cluster, namespaces),
+                *_other_destination(case, failure, cluster, namespaces),
+            )
+            if failure.namespace
+            else (_with_cluster_scoped(case, cluster, secret),),
             already_fixed=refresh_again(
                 case, "", "Refresh: the namespace is already managed", when=failure.namespace in namespaces
             ),
@@ -109,7 +110,7 @@ def _with_cluster_scoped(case: Case, cluster: Cluster, secret: Manifest | None) 
     return Fix.run(
         _permissions_first(case, cluster, ""),
         *change,
-        refresh(case),
+        *_again(case),
         title="Check the permissions of Argo CD's account, then let Argo CD manage cluster-scoped resources"
         " of this cluster",
         risk=_risk(cluster, _kinds("")),
@@ -138,10 +139,34 @@ def _with_namespace(
     return Fix.run(
         _permissions_first(case, cluster, failure.namespace),
         *change,
-        refresh(case),
+        *_again(case),
         title="Check the permissions of Argo CD's account, then add the namespace to the cluster (the command"
         " replaces the list)",
         risk=_risk(cluster, _kinds(failure.namespace)),
+    )
+
+
+def _again(case: Case) -> Iterator[str]:
+    """A sync that failed does not run again by itself."""
+    yield refresh(case)
+    if case.operation is not None and case.operation.phase in ("Failed", "Error"):
+        yield sync(case)
+
+
+def _other_destination(
+    case: Case, failure: NamespaceNotManaged, cluster: Cluster, namespaces: tuple[str, ...]
+) -> Iterator[Fix]:
+    """The message can name a listed namespace where that of the destination is not listed."""
+    destination = case.app.spec.destination.namespace
+    if namespaces or not destination or destination == failure.namespace:
+        return
+    label = cluster.name or cluster.server
+    yield Fix.run(
+        with_comment(f"argocd cluster get {quote(label or 'SERVER')} -o yaml", "are both namespaces listed?"),
+        comment(f"add {destination} to the list as above, or set spec.destination.namespace to a listed one"),
+        *_again(case),
+        title=f"If {failure.namespace} is already listed: check the app's destination namespace,"
+        f" {destination}",
     )
 
 
