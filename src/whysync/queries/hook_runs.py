@@ -11,6 +11,7 @@ from whysync.argocd.api.application import ResourceResult
 from whysync.diagnosis import Case, Evidence, Fix, Remove, Set, cite, cite_line
 from whysync.diagnosis.finding import AlreadyFixed
 from whysync.diagnosis.pods import LogRootCause
+from whysync.diagnosis.sentences import listed
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
@@ -36,7 +37,7 @@ from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
 from whysync.queries.already_fixed import already_fixed
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
-from whysync.queries.log_lines import root_cause_text
+from whysync.queries.log_lines import last_log_line, root_cause_text
 from whysync.queries.sync_position import is_deleted_before_next_run
 
 _REFUSALS = (
@@ -104,7 +105,12 @@ def _failure_text(case: Case, result: ResourceResult, root_cause: LogRootCause |
             if container.exit_code is not None:
                 return f"container {container.name} exited with code {container.exit_code}{reason}"
             return f"container {container.name}: {container.waiting}"
-    return result.message or "the facts do not contain a reason; see its log"
+    if result.message:
+        return result.message
+    last_line = last_log_line(case, result.ref)
+    if last_line is not None:
+        return f"its last log line is {last_line.value!r}"
+    return "the facts do not contain a reason; see its log"
 
 
 def end_evidence(
@@ -138,6 +144,8 @@ def end_evidence(
             yield cite(history.pod, pointer, says=f"how container {container.name} ended")
     if root_cause is not None:
         yield cite_line(root_cause.log, root_cause.failure.line, says="the log line with the reason")
+    elif (last_line := last_log_line(case, result.ref)) is not None:
+        yield last_line
 
 
 def delete_kept_run(case: Case, ref: Ref) -> Iterator[str]:
@@ -211,6 +219,31 @@ def _fix_and_sync(case: Case, ref: Ref, root_cause: LogRootCause | None) -> Iter
         log_command if root_cause is None else comment("correct that, commit, then"),
         sync(case),
         title=f"{instruction}, then sync (Argo CD deletes the failed run first)",
+    )
+
+
+def fix_of_missing_workloads(case: Case, result: ResourceResult) -> Iterator[Fix]:
+    """A PreSync hook runs before all workloads of the app, such as the database that it migrates."""
+    missing = [
+        row.ref
+        for row in case.app.status.resources
+        if row.kind in ("Deployment", "StatefulSet")
+        and not row.hook
+        and row.health is not None
+        and row.health.status == "Missing"
+    ]
+    if not missing or result.hook_type != "PreSync":
+        return
+    needed = [ref for ref in missing if ref.kind == "StatefulSet"] or missing
+    yield Fix.run(
+        comment(
+            f"in Git: set argocd.argoproj.io/hook: Sync on {result.ref} (it overrides helm.sh/hook), and"
+        ),
+        comment("argocd.argoproj.io/sync-wave: after what it needs, before what needs it; commit and push"),
+        sync(case),
+        title=f"If it needs {listed(needed)}, which does not exist yet: a PreSync hook runs before it, so run"
+        " it in a later wave",
+        risk="what is in the same or an earlier wave starts before the hook has run",
     )
 
 

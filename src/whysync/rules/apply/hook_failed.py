@@ -35,6 +35,7 @@ from whysync.queries.hook_runs import (
     DEADLINE_POINTER,
     RUN_TO_COMPLETION,
     end_evidence,
+    fix_of_missing_workloads,
     fixes_of_failed_run,
     how_it_ended,
     job_past_deadline,
@@ -76,7 +77,10 @@ def hook_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{result.hook_type} hook {ref} {how_it_ended(case, result, root_cause, overdue_job)}",
             root=root_cause_text(root_cause.failure) if root_cause else None,
             evidence=tuple(end_evidence(case, index, result, root_cause, overdue_job)),
-            fixes=tuple(fixes_of_failed_run(case, ref, root_cause, overdue_job)),
+            fixes=(
+                *fixes_of_failed_run(case, ref, root_cause, overdue_job),
+                *(() if root_cause is not None else fix_of_missing_workloads(case, result)),
+            ),
             already_fixed=longer_deadline_in_git(case, overdue_job),
         )
         yield from _missing_safeguards(case, ref, symptom)
