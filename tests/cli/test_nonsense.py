@@ -43,7 +43,7 @@ def test_noise_where_a_manifest_should_be(whysync: Whysync, shop: Shop) -> None:
     (shop.folder / "apps/shop/noise.json").write_bytes(NOISE)
     failing(
         whysync,
-        "apps/shop/noise.json 2 critical invalid YAML: this is not UTF-8 text",
+        "apps/shop/noise.json:2:1: critical manifest_yaml_invalid invalid YAML: this is not UTF-8 text",
         'Failed to unmarshal "noise.json"',
     )
 

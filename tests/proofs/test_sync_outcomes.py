@@ -69,12 +69,13 @@ def test_a_failure_that_the_last_sync_did_not_have_is_a_doubt() -> None:
     (reason,) = reasons(ended("Failed", "one or more objects failed", REFUSED))
     assert reason.kind is ReasonKind.MODEL_DIFFERS
     assert reason.text == (
-        "it fails in the simulation, unlike the last sync: ConfigMap settings: it is refused"
+        "a simulated sync fails where the last one succeeded, probably because objects in the facts are not"
+        " complete: ConfigMap settings: it is refused"
     )
     assert (reason.unknown, reason.weight) == (True, 65)
     assert [ref.name for ref in reason.refs] == ["settings"]
     (bare,) = reasons(ended("Error", "no rights"))
-    assert bare.text.endswith("unlike the last sync: no rights")
+    assert bare.text.endswith("objects in the facts are not complete: no rights")
 
 
 def test_a_new_commit_may_fail_for_a_new_reason() -> None:
@@ -120,7 +121,7 @@ def test_a_sync_that_failed_fails_again_until_its_cause_is_fixed(phase: str) -> 
 def test_a_condition_that_blocks_the_sync_is_the_same_failure() -> None:
     conditions: list[Json] = [{"type": "InvalidSpecError", "message": "no project"}]
     (reason,) = reasons(ended("Error", "InvalidSpecError: no project", conditions=conditions))
-    assert reason.text == "it fails again: InvalidSpecError: no project"
+    assert reason.text == "it would fail: InvalidSpecError: no project"
     (other,) = reasons(ended("Error", "another one", conditions=conditions))
     assert other.kind is ReasonKind.MODEL_DIFFERS
     warning: list[Json] = [{"type": "OrphanedResourceWarning", "message": "1"}]

@@ -95,3 +95,8 @@ def _unobserved() -> re.Pattern[str]:
 def is_unobserved(text: str) -> bool:
     """Does a health check wait until the controller of a workload has seen the last change? Seconds pass."""
     return _unobserved().search(text) is not None
+
+
+def is_pending_deletion(text: str) -> bool:
+    """Is it the health message of an object that is being deleted?"""
+    return text == "Pending deletion"

@@ -33,6 +33,7 @@ from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.benign import is_pending_deletion
 from whysync.messages.patterns.apply import DeletionFailed, FinalizerStuck
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import (
@@ -145,7 +146,7 @@ def _is_pending_deletion(case: Case, row: ResourceRow) -> bool:
     """
     code, message = health_of_row(case, row)
     if code != HealthCode.PROGRESSING or message:
-        return message == "Pending deletion"
+        return is_pending_deletion(message)
     bare: Object = {"apiVersion": row.ref.api_version, "kind": row.kind, "metadata": {"name": row.name}}
     return is_builtin(row.ref) and health_of(bare, case.argocd.overrides) is None
 

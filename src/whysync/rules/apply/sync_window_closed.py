@@ -18,8 +18,9 @@ true`.
 A window that cannot be parsed (an invalid schedule or duration) blocks all syncs until it is corrected.
 """
 
+import math
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from shlex import quote
 
 from whysync.argocd.api.project import SyncWindow
@@ -34,6 +35,8 @@ from whysync.queries.commands import app_argument, sync, with_comment
 from whysync.queries.group_failures import grouped
 
 WINDOWS = "/spec/syncWindows"
+_LONGEST_WAIT = timedelta(hours=12)
+_TIME_TO_SYNC = timedelta(minutes=10)
 
 
 @rule(cause="sync-window", since="0.1")
@@ -127,6 +130,15 @@ def _deciding(case: Case, verdict: WindowVerdict) -> list[int]:
     return [index for index, window in enumerate(windows) if window in verdict.windows]
 
 
+def _wait(case: Case, next_sync: datetime | None) -> str:
+    """Nobody waits at a terminal for days: then a look afterwards is enough."""
+    remaining = next_sync - case.now if next_sync is not None else None
+    if remaining is None or remaining > _LONGEST_WAIT:
+        return with_comment(f"argocd app get {app_argument(case)}", "afterwards: Synced?")
+    seconds = math.ceil((remaining + _TIME_TO_SYNC) / timedelta(minutes=1)) * 60
+    return f"argocd app wait {app_argument(case)} --operation --sync --timeout {seconds}"
+
+
 def _fixes(
     case: Case, automatic: WindowVerdict, manual: WindowVerdict, next_sync: datetime | None
 ) -> Iterator[Fix]:
@@ -136,7 +148,7 @@ def _fixes(
         return
     yield Fix.run(
         list_windows,
-        with_comment(f"argocd app get {app_argument(case)}", "afterwards: Synced?"),
+        _wait(case, next_sync),
         title=f"Wait until {next_sync:%Y-%m-%d %H:%M} UTC"
         if next_sync
         else "Wait until the windows allow it",

@@ -124,6 +124,11 @@ def _other_class(case: Case, claim: _Claim) -> Iterator[Fix]:
     place = f"volumeClaimTemplates of {owner.ref}" if owner is not None else str(claim.ref)
     pod = f"{owner.ref.name}-{claim.ref.name.rpartition('-')[2]}" if owner is not None else ""
     yield Fix.run(
+        with_comment(kubectl("get", "storageclass", known[0], "-o", "yaml"), "as a template"),
+        comment(f"create StorageClass {wanted} with the provisioner and parameters that it needs"),
+        title=f"Create StorageClass {wanted}: the claim is then bound by itself",
+    )
+    yield Fix.run(
         comment(f"in Git: storageClassName {' or '.join(known)} in {place}; commit and push"),
         *((on_object("delete", owner.ref, "--cascade=orphan"),) if owner is not None else ()),
         on_object("delete", claim.ref),
@@ -137,14 +142,10 @@ def _other_class(case: Case, claim: _Claim) -> Iterator[Fix]:
             else ()
         ),
         sync(case),
-        title=f"In Git, set a class that exists ({', '.join(known)}), and recreate the claim",
+        title=f"Or, in Git, set a class that exists ({', '.join(known)}), and recreate the claim",
         risk="the class is immutable, so the claim is recreated; it has no data, because it was never bound"
         + ("; running Pods of the StatefulSet stay" if owner is not None else ""),
-    )
-    yield Fix.run(
-        with_comment(kubectl("get", "storageclass", known[0], "-o", "yaml"), "as a template"),
-        comment(f"create StorageClass {wanted} with the provisioner and parameters that it needs"),
-        title=f"Or create StorageClass {wanted}: the claim is then bound by itself",
+        destroys=(f"{claim.ref}, which holds no data",),
     )
 
 
