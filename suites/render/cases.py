@@ -35,6 +35,7 @@ def options_of(case: Path, options: RenderOptions) -> RenderOptions:
         options,
         kube_version=text(snapshot.get("kubeVersion")),
         api_versions=tuple(text(api_version) for api_version in items(snapshot.get("apiVersions"))),
+        knows_settings=True,
         kustomize_build_options=text(snapshot.get("buildOptions")),
         kustomize_versions=frozenset(versions) if versions else None,
     )
