@@ -445,7 +445,7 @@ def test_a_loop_has_a_period_only_if_the_facts_show_one() -> None:
     assert plain.text == "an operator writes the live value back after every sync"
     assert (plain.kind, plain.unsafe, plain.weight) == (ReasonKind.SYNC_LOOP, False, 75)
     assert lasting(loop(writer(), reported=True)).text.endswith("after every sync, about every 45 s")
-    assert lasting(loop(writer(seconds=9))).text.endswith("after every sync")
+    assert lasting(loop(writer(seconds=9))).text.endswith("after every sync, the last time after 9 s")
     assert lasting(loop(writer(), syncs=1)).kind is ReasonKind.DOES_NOT_LAST
 
 

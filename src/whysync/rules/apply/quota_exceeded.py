@@ -28,7 +28,6 @@ from whysync.json_tree import Object, fields, integer
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.controllers.deployment import resolve_fenceposts
 from whysync.messages.patterns.apply import QuotaExceeded
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up, proof_of_fix, sync_again
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
@@ -248,6 +247,9 @@ def _next_rollout(workload: Manifest, replicas: int) -> str:
     if workload.ref.kind != "Deployment" or workload.at("/spec/strategy/type") == "Recreate":
         return ""
     spec: Object = {**workload.spec, "replicas": replicas}
+    # only with a finding: it loads the controllers of the model
+    from whysync.kubernetes.controllers.deployment import resolve_fenceposts
+
     strategy = fields(spec.get("strategy"))
     limits: Object = {"maxSurge": "25%", "maxUnavailable": "25%", **fields(strategy.get("rollingUpdate"))}
     spec["strategy"] = {**strategy, "rollingUpdate": limits}
