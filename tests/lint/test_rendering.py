@@ -273,7 +273,7 @@ def test_a_chart_that_nobody_names_is_judged_by_what_values_cannot_change(
     monkeypatch.chdir(tmp_path)
     template = (
         "apiVersion: v1\nkind: Service\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n"
-        "  tpye: ClusterIP\n  ports:\n    {{- toYaml .Values.ports | nindent 4 }}\n"
+        "  kindOf: ClusterIP\n  ports:\n    {{- toYaml .Values.ports | nindent 4 }}\n"
     )
     chart = {
         **CHART,
@@ -285,7 +285,7 @@ def test_a_chart_that_nobody_names_is_judged_by_what_values_cannot_change(
     written(chart, tmp_path)
     found = lint(["."], render=True)[0].findings
     assert [(finding.place, finding.field) for finding in found] == [
-        ("chart/4.12.0/templates/a.yaml:6", "/spec/tpye")
+        ("chart/4.12.0/templates/a.yaml:6", "/spec/kindOf")
     ]
 
 

@@ -20,7 +20,7 @@ metadata:
   name: web
   labels: {a: true}
 spec:
-  tpye: ClusterIP
+  kindOf: ClusterIP
   ports:
     - port: 80000
       name: Web_Port
@@ -56,7 +56,7 @@ def test_values_are_checked_although_a_field_is_unknown() -> None:
 def test_what_is_missing_next_to_a_misspelled_field_is_not_a_second_error() -> None:
     assert found({"a.yaml": SERVICE}) == [
         ("a.yaml", "value_of_wrong_type", "/metadata/labels/a"),
-        ("a.yaml", "unknown_field", "/spec/tpye"),
+        ("a.yaml", "unknown_field", "/spec/kindOf"),
         ("a.yaml", "unknown_field", "/spec/ports/1/prot"),
     ]
 
