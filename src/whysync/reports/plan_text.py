@@ -128,9 +128,9 @@ def verdict_text(app: AppPlan, report: AppReport | None) -> str:
 
 def untouched_text(plan: Plan) -> str:
     number = len(plan.untouched)
-    names = ", ".join(name.partition("/")[2] for name in plan.untouched[:10])
+    names = list(dict.fromkeys(name.partition("/")[2] for name in plan.untouched))
     verb = "app is" if number == 1 else "apps are"
-    return f"{number} {verb} not touched: {names}{' …' if number > 10 else ''}"
+    return f"{number} {verb} not touched: {', '.join(names[:10])}{' …' if len(names) > 10 else ''}"
 
 
 def took(seconds: float) -> str:
