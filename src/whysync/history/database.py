@@ -1,0 +1,124 @@
+"""The database of the history: SQLite (WAL) or PostgreSQL behind one small interface.
+
+Statements use `?` for parameters. A transaction is written completely or not at all, whenever the process
+dies.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from whysync.errors import Unreadable, UsageError
+from whysync.history.migrations import MIGRATIONS
+
+Value = str | int | None
+Row = tuple[Any, ...]
+IN_MEMORY: Final = ":memory:"
+_SCHEMA_LOCK: Final = 0x77687973
+"""The key of the advisory lock that one process holds while it migrates a PostgreSQL database."""
+
+
+class Database(Protocol):
+    def transaction(self) -> Any:
+        """A context in which statements belong together. Only one thread is in it at a time."""
+
+    def rows(self, sql: str, *values: Value) -> list[Row]: ...
+
+    def run(self, sql: str, *values: Value) -> int:
+        """Run a statement and return the number of changed rows."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_database(url: str) -> Database:
+    """Open `FILE.db` or `postgresql://…`, and bring its schema up to date."""
+    if url.startswith(("postgresql://", "postgres://")):
+        from whysync.history.postgresql import PostgresDatabase
+
+        database: Database = PostgresDatabase(url, MIGRATIONS, lock=_SCHEMA_LOCK)
+    else:
+        database = SqliteDatabase(url)
+    return database
+
+
+class SqliteDatabase:
+    """One connection for all threads; a lock keeps transactions apart."""
+
+    def __init__(self, path: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+        self._lock = threading.RLock()
+        self._depth = 0
+        if path != IN_MEMORY and not Path(path).absolute().parent.is_dir():
+            raise UsageError(what=f"the folder of {path} does not exist", next="create it, or correct --db")
+        try:
+            self._connection = sqlite3.connect(
+                path, check_same_thread=False, isolation_level=None, timeout=30.0
+            )
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self._migrate(path, migrations)
+        except sqlite3.Error as problem:
+            raise Unreadable(
+                what=f"{path} cannot be opened", why=str(problem), next="correct --db, or restore a backup"
+            ) from problem
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        return self._connection
+
+    def _migrate(self, path: str, migrations: Sequence[Sequence[str]]) -> None:
+        with self.transaction():
+            self.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+            current = applied_version(self, path, len(migrations))
+            for number, statements in enumerate(migrations[current:], start=current + 1):
+                for statement in statements:
+                    self.run(statement.replace("{id}", "INTEGER PRIMARY KEY AUTOINCREMENT"))
+                self.run("INSERT INTO schema_version (version) VALUES (?)", number)
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            else:
+                self._connection.execute("COMMIT")
+            finally:
+                self._depth -= 1
+
+    def rows(self, sql: str, *values: Value) -> list[Row]:
+        with self._lock:
+            return self._connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: Value) -> int:
+        with self._lock:
+            return self._connection.execute(sql, values).rowcount
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+def applied_version(database: Database, url: str, known: int) -> int:
+    """The number of the last migration that was applied; a newer one than we know is an error."""
+    current = int(database.rows("SELECT COALESCE(MAX(version), 0) FROM schema_version")[0][0])
+    if current > known:
+        raise Unreadable(
+            what=f"{url} was written by a newer version of whysync",
+            why=f"its schema has version {current}; this version of whysync knows {known}",
+            next="upgrade whysync, or pass another --db",
+        )
+    return current
