@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tests.played import diagnosed
@@ -76,3 +77,14 @@ def test_a_retry_is_told_as_argo_cd_tells_it_now() -> None:
     message = report.case.operation.message
     assert "Retrying attempt #3" in message
     assert f"it is retried: {message}" in [reason.text for reason in report.safety.reasons]
+
+
+def test_a_webhook_whose_configuration_was_not_read_is_not_taken_for_removed() -> None:
+    """Argo CD's API does not show it: after another sync the API server calls the webhook again."""
+    snapshot = play(built_in("dead-webhook")).snapshot()
+    live = tuple(obj for obj in snapshot.live if not obj.ref.kind.endswith("WebhookConfiguration"))
+    unread = msgspec.structs.replace(snapshot, live=live)
+    (report,) = app.diagnose(app.cases(SnapshotIndex(unread))).apps
+    assert report.first is not None
+    assert report.first.cause == "webhook-down"
+    assert {fix.proof.status for fix in report.first.fixes} & {ProofStatus.PROVEN} == set()

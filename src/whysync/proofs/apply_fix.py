@@ -398,7 +398,7 @@ def lift_refusals(world: SimulatedCase, changed: Iterable[Key] = (), *, written:
             case Forbidden():
                 return _is_permitted(world, failure)
             case WebhookDown():
-                if failure.webhook and not _is_configured(world, failure.webhook):
+                if _was_removed(world, failure.webhook):
                     return True
                 if _is_answered(world, failure):
                     name = failure.webhook or "the webhook"
@@ -456,10 +456,19 @@ def _is_answered(world: SimulatedCase, failure: WebhookDown) -> bool:
     )
 
 
-def _is_configured(world: SimulatedCase, webhook: str) -> bool:
+def _was_removed(world: SimulatedCase, webhook: str) -> bool:
+    """Was the webhook configured at the start, and is it not any more?
+
+    A configuration that is not in the facts may well be in the cluster: nothing has removed it.
+    """
+    after = world.simulation.api_server.objects()
+    return _is_configured(world.before.values(), webhook) and not _is_configured(after, webhook)
+
+
+def _is_configured(objects: Iterable[Object], webhook: str) -> bool:
     return any(
         text(dig(entry, "name")) == webhook
-        for obj in world.simulation.api_server.objects()
+        for obj in objects
         if text(obj.get("kind")).endswith("WebhookConfiguration")
         for entry in items(obj.get("webhooks"))
     )
