@@ -6,7 +6,7 @@ controller nor the API server wrote them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -167,17 +167,34 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if managers:
-            if any(_is_manual(fields(entry)) for entry in managers):
-                recorded += _recorded(case, key, desired, live)
-            recorded += _missed_by_diff(case, key, desired, live)
+            is_manual = any(_is_manual(fields(entry)) for entry in managers)
+            if not is_manual and _covers(live.body, desired.body):
+                continue
+            raw = tuple(_raw_drifts(key, desired, live))
+            recorded += _recorded(case, raw) if is_manual else ()
+            recorded += _missed_by_diff(case, raw)
         elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
-            unrecorded += _unrecorded(case, key, desired, live)
+            unrecorded += _unrecorded(case, _raw_drifts(key, desired, live))
     few = len({difference.key for difference in unrecorded}) <= _FEW
     return (*recorded, *(unrecorded if few else ()))
 
 
-def _recorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
-    for drift in _raw_drifts(key, desired, live):
+def _covers(live: Json, desired: Json) -> bool:
+    """Does the live object have everything that Git declares, with the same values? Nearly all have.
+
+    A list counts only if its entries are in the same order, so `False` means that it is not certain.
+    """
+    if isinstance(desired, dict):
+        return isinstance(live, dict) and all(
+            key in live and _covers(live[key], value) for key, value in desired.items()
+        )
+    if isinstance(desired, list):
+        return isinstance(live, list) and len(live) == len(desired) and all(map(_covers, live, desired))
+    return type(live) is type(desired) and live == desired
+
+
+def _recorded(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+    for drift in drifts:
         if _is_excluded(drift.pointer):
             continue
         writer = drift.writer
@@ -186,21 +203,22 @@ def _recorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterat
             yield _hidden_difference(drift)
 
 
-def _missed_by_diff(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
+def _missed_by_diff(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
     """Fields that Git declares and that Argo CD itself wrote with another value.
 
     A server-side diff removes what webhooks changed before it compares, and may remove such a field as well.
     """
-    for drift in _raw_drifts(key, desired, live):
+    for drift in drifts:
+        if drift.only_live:
+            continue
         writer = drift.writer
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
-        is_missed = by_argocd and not drift.only_live and _is_contradiction(case, drift)
-        if is_missed and _hiding_rule(case, drift) is None:
+        if by_argocd and _is_contradiction(case, drift) and _hiding_rule(case, drift) is None:
             yield _hidden_difference(drift)
 
 
-def _unrecorded(case: Case, key: Key, desired: Manifest, live: Manifest) -> Iterator[HiddenDifference]:
-    for drift in _raw_drifts(key, desired, live):
+def _unrecorded(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+    for drift in drifts:
         if drift.only_live and not _is_explained(case, drift):
             yield _hidden_difference(drift)
         elif not drift.only_live and _is_contradiction(case, drift):

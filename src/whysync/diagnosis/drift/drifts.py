@@ -289,10 +289,9 @@ def per_map_entry(found: Iterable[Difference]) -> Iterator[Difference]:
     """Split differences of whole maps, such as annotations that only one side has, into their entries."""
     for difference in found:
         wanted, live = difference.desired_value, difference.live_value
-        open_map = pointers.split(difference.pointer)[-1:] and (
-            pointers.split(difference.pointer)[-1] in _MAPS_OF_ENTRIES
-        )
-        if open_map and isinstance(wanted, Missing | dict | None) and isinstance(live, Missing | dict | None):
+        if difference.pointer.rpartition("/")[2] in _MAPS_OF_ENTRIES and (
+            isinstance(wanted, Missing | dict | None) and isinstance(live, Missing | dict | None)
+        ):
             desired_entries = wanted if isinstance(wanted, dict) else {}
             live_entries = live if isinstance(live, dict) else {}
             if desired_entries or live_entries:

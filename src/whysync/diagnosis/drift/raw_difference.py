@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+import msgspec
+
 from whysync.json_tree import MISSING, Json, Missing, Object
 from whysync.kubernetes.api import pointer as pointers
 
@@ -52,11 +54,29 @@ def differences(desired: Json, live: Json, pointer: str = "") -> Iterator[Differ
         for desired_child, live_child, child_pointer in reversed(pairs):
             if isinstance(desired_child, Missing) or isinstance(live_child, Missing):
                 yield Difference(child_pointer, desired_child, live_child)
-            else:
+            elif not _is_copy(desired_child, live_child):
                 stack.append((desired_child, live_child, child_pointer))
 
 
 _Pair: TypeAlias = "tuple[Json | Missing, Json | Missing, str]"
+
+
+def _is_copy(one: Json, other: Json) -> bool:
+    """Are the two certainly the same? Most parts of most objects are, and need not be entered."""
+    if one is other:
+        return True
+    if isinstance(one, str):
+        return one == other
+    if not isinstance(one, (dict, list)):
+        return False
+    try:
+        # `1` and `True` are equal in Python; their encodings are not.
+        return one == other and _encoded(one) == _encoded(other)
+    except (ValueError, OverflowError, RecursionError):
+        return False
+
+
+_encoded = msgspec.json.Encoder(order="sorted").encode
 
 
 def _of_maps(desired: Object, live: Object, at: str) -> Iterator[_Pair]:
