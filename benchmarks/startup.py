@@ -18,7 +18,7 @@ EXAMPLE = ROOT / "examples/deploy-key-rejected.yaml"
 PROMISES = {
     "whysync --version": 0.15,
     "whysync --help": 0.15,
-    "whysync diagnose, one app": 0.4,
+    "whysync diagnose, one app": 0.25,
 }
 COMMANDS = {
     "whysync --version": ["--version"],

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
@@ -143,7 +143,7 @@ def rule(
     """Turn a function into a rule. Its module's name is the id, its docstring the documentation page."""
 
     def decorator(check: Check[Input_contra]) -> Rule[Input_contra]:
-        module = inspect.getmodule(check)
+        module = sys.modules.get(check.__module__)
         package, _, name = check.__module__.rpartition(".")
         group = package.rpartition(".")[2]
         if group not in GROUPS:

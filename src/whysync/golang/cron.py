@@ -14,7 +14,6 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import IntEnum
 from functools import lru_cache
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -89,6 +88,8 @@ def time_zone(name: str) -> tzinfo | None:
     """The zone of an IANA name; `None` if it is unknown. Mirrors Go's `LoadLocation`."""
     if name in ("", "UTC"):
         return UTC
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):

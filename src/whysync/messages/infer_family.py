@@ -12,6 +12,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from whysync.lazy_pattern import lazy_pattern
 from whysync.messages.failed_step import EVENT_FAMILIES, Family
 from whysync.messages.failure import Unknown
 from whysync.messages.network import is_to_argocd
@@ -539,7 +540,7 @@ def _signature(context: Context) -> _Sign | None:
 
 # --- codes
 
-_STATUS = re.compile(
+_STATUS = lazy_pattern(
     r"(?i:(?:status|code|http(?:/\d(?:\.\d)?)?|error|response)\W{1,3}(?P<code>[45]\d\d)\b)"
     r"|\b(?P<named>[45]\d\d):? (?i:unauthorized|forbidden|not found|proxy authentication|request timeout|"
     r"too many requests|internal server|bad gateway|service (?:temporarily )?unavailable|gateway time)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, cached_property
 from itertools import compress
 from typing import TypeAlias, cast
 
@@ -81,12 +81,13 @@ def compiled(regex: str) -> re.Pattern[str]:
 class Table:
     """Patterns in order of precedence, with their hints next to them."""
 
-    __slots__ = ("folded_hints", "hints", "patterns")
-
     def __init__(self, *patterns: Pattern) -> None:
         self.patterns = patterns
         self.hints = tuple(pattern.hint for pattern in patterns)
-        self.folded_hints = tuple(map(fold, self.hints))
+
+    @cached_property
+    def folded_hints(self) -> tuple[str, ...]:
+        return tuple(map(fold, self.hints))
 
 
 def first_answer(table: Table, context: Context) -> tuple[Failure, ...]:

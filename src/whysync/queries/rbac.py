@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whysync.diagnosis.symptom import SymptomKind
@@ -80,6 +79,8 @@ def role_name(user: str, *granted: str) -> str:
     full = _NOT_IN_A_NAME.sub("-", "-".join(words).lower()).strip("-.")
     if len(full) <= _MAX_NAME:
         return full
+    from hashlib import sha256
+
     return f"{full[:_MAX_NAME].rstrip('-.')}-{sha256(full.encode()).hexdigest()[:8]}"
 
 

@@ -1,17 +1,8 @@
-"""`diagnose` in every output format."""
+"""`diagnose` in every output format; only the module of the chosen one is loaded."""
 
 from __future__ import annotations
 
 from whysync.diagnosis.report import Report
-from whysync.reports import (
-    diagnose_html,
-    diagnose_json,
-    diagnose_markdown,
-    diagnose_short,
-    diagnose_text,
-    list_view,
-)
-from whysync.reports.json_yaml import as_json, as_yaml
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal
 
@@ -31,18 +22,34 @@ def render(
     """
     match format:
         case "json":
+            from whysync.reports import diagnose_json
+            from whysync.reports.json_yaml import as_json
+
             return as_json(diagnose_json.report_v1(report))
         case "yaml":
+            from whysync.reports import diagnose_json
+            from whysync.reports.json_yaml import as_yaml
+
             return as_yaml(diagnose_json.report_v1(report))
         case "markdown":
+            from whysync.reports import diagnose_markdown
+
             return diagnose_markdown.render(report, fleet=fleet)
         case "short":
+            from whysync.reports import diagnose_short
+
             return diagnose_short.render(report, fleet=fleet)
         case "html":
+            from whysync.reports import diagnose_html
+
             return diagnose_html.render(report, fleet=fleet)
         case "name":
+            from whysync.reports import list_view
+
             return list_view.names(report)
         case _:
+            from whysync.reports import diagnose_text
+
             return diagnose_text.render(
                 report,
                 terminal,

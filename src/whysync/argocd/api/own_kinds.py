@@ -7,7 +7,6 @@ without descriptions. None of the three schemas has a default.
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import cast
 
 import msgspec
@@ -21,6 +20,8 @@ VERSION = "v1alpha1"
 @cache
 def own_definitions() -> dict[str, Object]:
     """The CRDs by kind."""
+    from importlib.resources import files
+
     data = files("whysync.argocd.api").joinpath("own_kinds.json").read_bytes()
     tables = cast("dict[str, dict[str, Object]]", msgspec.json.decode(data))
     shared = tables["shared"]

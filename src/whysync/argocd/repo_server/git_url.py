@@ -13,7 +13,8 @@ from urllib.parse import quote, unquote
 # not compiled at import time: most runs do not need them
 _SSH = r"(ssh://)?[^/:]*?@[^@]+"
 _SCHEME = r"(?s)([a-z][a-z0-9+.-]*):(.*)"
-_HOST = r"""[a-z0-9\-_.~!$&'()*+,;=:\[\]<>"%\x80-\U0010ffff]*"""
+# what must not be in it: a class with all that may be takes milliseconds to compile
+_HOST = r"[^\x00-\x20#/?@A-Z\\^`{|}\x7f]*"
 _PORT = r":[0-9]*"
 _BAD_ESCAPE = r"%(?![0-9a-f]{2})"
 _PATH_AS_WRITTEN = r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*"

@@ -5,7 +5,6 @@ These are readings, not proofs: a finding that rests on them says so by its conf
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,28 +15,29 @@ from whysync.kubernetes.api.pointer import index_of, join, resolve, split, withi
 from whysync.kubernetes.api.ref import Ref, group_of
 from whysync.kubernetes.schema import Field, kinds, type_of
 from whysync.kubernetes.schema.defaults import with_defaults
+from whysync.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
     from whysync.diagnosis.drift import Drift
 
 _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod"})
-_DIGEST = re.compile(r"@sha256:[0-9a-f]{6,}")
-_STAMP = re.compile(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
-_HEX = re.compile(r"[0-9a-f]{32,}")
+_DIGEST = lazy_pattern(r"@sha256:[0-9a-f]{6,}")
+_STAMP = lazy_pattern(r"\d{10,13}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+_HEX = lazy_pattern(r"[0-9a-f]{32,}")
 _OWN_SECRET = "argocd-secret"  # Argo CD's API server keeps its signing key and the first password in it
 _CONVERSION = "/spec/conversion"
 _CONVERSION_CLIENT = "/spec/conversion/webhook/clientConfig"
 # Annotations that ask a webhook for a mutation; those of Vault's webhook name the server to read from.
-_RESOLVES = re.compile(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
+_RESOLVES = lazy_pattern(r"/[\w-]*(?:mutat|inject)[\w-]*$|/vault-(?:addr|path|role)$")
 _RELOADER = ("STAKATER_", "reloader.stakater.com/last-reloaded", "reloader.stakater.com~1last-reloaded")
 _TIME = (
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?|"
     r"\w{3},? \d\d? \w{3} \d{4} \d\d:\d\d:\d\d|\w{3} \w{3} +\d\d? \d\d:\d\d:\d\d|"
     r"(?<!\d)1\d{9}(?:\d{3})?(?!\d)"
 )
-_TOKEN = re.compile(rf"(<masked \d{{1,9}}>|{_TIME}|[A-Za-z0-9+/=_-]{{16,}})")
-_INSTANT = re.compile(_TIME)
+_TOKEN = lazy_pattern(rf"(<masked \d{{1,9}}>|{_TIME}|[A-Za-z0-9+/=_-]{{16,}})")
+_INSTANT = lazy_pattern(_TIME)
 _GENERATED_KEYS = ("checksum/", "rollme", "timestamp", "random", "deploy-id", "build-id", "date")
 
 _PLAIN_SOURCES = frozenset({"Directory"})  # Kustomize may inflate a chart that generates values
@@ -54,7 +54,7 @@ _RECORDING = (
     "volume.beta.kubernetes.io",
     "volume.kubernetes.io",
 )
-_RECORD = re.compile(
+_RECORD = lazy_pattern(
     r"(?i)status|revision|generation|observed|(^|[-.])last([-.]|[A-Z]|$)|hash|checksum|uid$|[-.]id$|time$|"
     r"timestamp|instance$|managed-by|version|snapshot|leader|bound|[-.]at$|[a-z]At$|job-name"
 )
@@ -68,7 +68,7 @@ _OF_PLATFORMS = (
     "openshift.io/sa.scc.",
     "rollout.argoproj.io/",
 )
-_OWN_RECORD = re.compile(r"/(?:status|revision|observed-?[gG]eneration|last-[a-z-]+)$")
+_OWN_RECORD = lazy_pattern(r"/(?:status|revision|observed-?[gG]eneration|last-[a-z-]+)$")
 _UNSET: tuple[Json, ...] = (None, "", [], {}, 0, False)
 
 # Addresses and ports that the API server allocates, and fields that follow from them.

@@ -9,22 +9,23 @@ from typing import Final
 
 from whysync.facts.masking.secret_names import Secrecy, is_literal, is_password, secrecy_of
 from whysync.facts.masking.values import has_generated_part, is_generated, is_reference, looks_secret
+from whysync.lazy_pattern import lazy_pattern
 
-_LETTER_AND_MORE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
+_LETTER_AND_MORE = lazy_pattern(r"(?=.*[A-Za-z])(?=.*[0-9!@#$%^&*+=~?])")
 # name=value, name: value, name:value, name := value, "name": "value"; quotes have backslashes in nested JSON.
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_pattern(
     r"(?P<dashes>(?<![A-Za-z0-9_.-])-{0,2})(?P<name>[A-Za-z_][A-Za-z0-9_./-]{0,100}+)(?P<close>\\{0,15}[\"'])?\]?"
     r"(?P<sep>[ \t]{0,4}+(?::=|=>|=(?!=)|:(?!//))[ \t]{0,4}+)(?P<open>\\{0,15}[\"'`])?"
 )
-_BARE = re.compile(r"[^\s\"'<>,;&|`]+")
-_BARE_IN_STRUCT = re.compile(r"[^\s\"'<>,;&|`}\])]+")
+_BARE = lazy_pattern(r"[^\s\"'<>,;&|`]+")
+_BARE_IN_STRUCT = lazy_pattern(r"[^\s\"'<>,;&|`}\])]+")
 _MAX_VALUE: Final = 2_000
-_IN_LIST = re.compile(r"[\[,]\s{0,4}(?P<open>\\{0,15}[\"'])")
-_ELEMENT = re.compile(
+_IN_LIST = lazy_pattern(r"[\[,]\s{0,4}(?P<open>\\{0,15}[\"'])")
+_ELEMENT = lazy_pattern(
     r"<(?P<tag>[A-Za-z_][\w:.-]{0,80}+)(?P<attributes>(?:\s{1,200}+[\w:.-]{1,80}+\s?=\s?"
     r"(?:\"[^\"<>]{0,2000}+\"|'[^'<>]{0,2000}+')){0,40}+)\s{0,20}+(?P<end>/?)>"
 )
-_ATTRIBUTE = re.compile(r"(?P<lead>(?P<name>[\w:.-]+)\s?=\s?[\"'])(?P<value>[^\"'<>]*)")
+_ATTRIBUTE = lazy_pattern(r"(?P<lead>(?P<name>[\w:.-]+)\s?=\s?[\"'])(?P<value>[^\"'<>]*)")
 _NAMING_ATTRIBUTES: Final = frozenset(("key", "name", "id", "property"))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from whysync.facts.masking.secret_names import Secrecy, secrecy_of
 from whysync.facts.masking.values import is_literal_value, is_reference, looks_secret
+from whysync.lazy_pattern import lazy_pattern
 
 # Short flags that take a password, by program.
 _MONGO: Final = dict.fromkeys(("mongo", "mongosh", "mongodump", "mongorestore", "mongoexport"), "p")
@@ -56,9 +56,9 @@ _FLAGS: Final[dict[str, str]] = {
 }
 _USER_AND_PASSWORD: Final = frozenset(("-u", "--user", "--basic-auth", "--proxy-user"))
 _PROGRAMS: Final = sorted({*_FLAGS, *_LOGIN, "vault", "login"}, key=len, reverse=True)
-_PROGRAM = re.compile(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
-_END = re.compile(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
-_ARGUMENT = re.compile(r"[\"']?((?![,:\[\]{}]+(?:[\s\"'`]|$))[^\s\"'`]+)")
+_PROGRAM = lazy_pattern(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
+_END = lazy_pattern(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
+_ARGUMENT = lazy_pattern(r"[\"']?((?![,:\[\]{}]+(?:[\s\"'`]|$))[^\s\"'`]+)")
 _MAX_LENGTH: Final = 2_000
 
 

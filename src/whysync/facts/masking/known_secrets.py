@@ -14,17 +14,18 @@ from typing import Final
 from urllib.parse import quote
 
 from whysync.facts.masking.values import is_generated
+from whysync.lazy_pattern import lazy_pattern
 
 SHORTEST: Final = 8
 _LONG_WORD: Final = 20
 _LONG_NUMBER: Final = 16
 _WINDOW: Final = 1 << 16
-_SEPARATORS = re.compile(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
+_SEPARATORS = lazy_pattern(r"[\s:/@?&=,;.\"'{}()\[\]|<>]+")
 # Words, numbers, and names of cloud regions, which are common in Secrets: us-east-1, eu-central-1b.
-_PLAIN = re.compile(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
-_NUMBERS = re.compile(r"[0-9.,:+TZ/ _-]+")
+_PLAIN = lazy_pattern(r"[A-Za-z]+|[0-9]+|[a-z]{2}-(?:[a-z]+-){1,2}[0-9][a-z]?")
+_NUMBERS = lazy_pattern(r"[0-9.,:+TZ/ _-]+")
 # A message about a variable by its index: a known value is masked however short it is.
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"(?P<lead>\.value: (?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")(?P<value>[^\"\\]+)"
 )
 

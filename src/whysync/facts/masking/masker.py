@@ -28,15 +28,16 @@ from whysync.facts.masking.values import split_literal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.lazy_pattern import lazy_pattern
 
-_KIND = re.compile(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
-_START = re.compile(r"\s*(?:[{\[]|---|- |(?:apiVersion|kind|metadata|type|data|stringData):)")
+_KIND = lazy_pattern(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
+_START = lazy_pattern(r"\s*(?:[{\[]|---|- |(?:apiVersion|kind|metadata|type|data|stringData):)")
 _LARGEST: Final = 2 << 20  # more than an API server accepts; a long log is not a manifest
 # `"data": {…}`, in JSON, in JSON inside a text, in YAML's flow style
-_BRACES = re.compile(
+_BRACES = lazy_pattern(
     r"(?P<lead>\b(?:data|stringData)\\*[\"']?\s{0,4}:\s{0,4}\{)(?P<body>[^{}]*[^{}\s][^{}]*)"
 )
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"^(?P<lead>(?P<indent>[ \t]*)(?:- )?[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n)"
     r"(?P<body>(?:(?P=indent)[ \t]+\S[^\n]*\n?|[ \t]*\r?\n)+)",
     re.MULTILINE,

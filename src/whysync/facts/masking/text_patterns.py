@@ -10,6 +10,7 @@ from whysync.facts.masking import assignments, commands, tokens
 from whysync.facts.masking.masks import is_mask
 from whysync.facts.masking.secret_names import Secrecy, is_literal, is_password, secrecy_of, secrecy_of_path
 from whysync.facts.masking.values import is_generated, is_literal_value, is_reference, looks_secret
+from whysync.lazy_pattern import lazy_pattern
 
 Mark = Callable[[str], str]
 
@@ -24,49 +25,49 @@ _SYNTAX = re.compile(
     r"@|-(?<=[\"' ]-)[upaw]|-user|login |unknown anchor|iteral value|\.value: |/webhook"
     r"|\.slack(?<=hooks\.slack)|\.office(?<=webhook\.office)"
 )
-_URL = re.compile(
+_URL = lazy_pattern(
     r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"
     r"(?P<value>[^\s/\"'<>]+(?=@[^\s@])"
     # A slash or a blank in the password, but not `host:8080/path` and not a sentence.
     r"|(?!\d{1,5}(?:[/\s\"',?#]|$))[^\s\"'<>]{0,80}[/ ][^\"'<>\n@]{0,80}(?=@[A-Za-z0-9][\w.-]*(?::\d|/)))"
 )
-_URL_TOKEN = re.compile(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
+_URL_TOKEN = lazy_pattern(r"(?P<lead>https?://)(?P<value>(?=[^\s@/]*\d)[A-Za-z0-9_.~%-]{16,})(?=@)")
 # GitHub accepts a token as the user with one of these as the password.
 _FORMAL_PASSWORDS: Final = frozenset(("x-oauth-basic", "x-oauth", "oauth", "x", "api_token", ""))
-_URL_USER_TOKEN = re.compile(
+_URL_USER_TOKEN = lazy_pattern(
     r"(?P<lead>https?://)(?P<value>[^\s/:@\"'<>]{4,}):(?=(?:x-oauth-basic|x-oauth|)@)"
 )
-_QUERY = re.compile(
+_QUERY = lazy_pattern(
     r"(?P<lead>[?&;](?:access_token|private_token|auth_token|token|api_?key|key|password|passwd|secret"
     r"|client_secret|sig|signature|X-Amz-(?:Signature|Security-Token|Credential))=)(?P<value>[^\s&;#\"'<>]+)",
     re.IGNORECASE,
 )
 # URLs that are secret themselves.
-_WEBHOOK = re.compile(
+_WEBHOOK = lazy_pattern(
     r"(?P<lead>https://(?:hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/"
     r"|(?:[a-z]+\.)?discord(?:app)?\.com/api/webhooks/\d+/|[a-z0-9-]+\.webhook\.office\.com/))"
     r"(?P<value>[^\s\"'<>]+)"
 )
 # user:password@tcp(host:3306)/db and user:password@host:5432/db, without a scheme.
-_DSN = re.compile(
+_DSN = lazy_pattern(
     r"(?P<lead>(?<![\w/@.:%+-])[\w.+-]{1,64}+:)(?P<value>[^\s@\"'<>()/]{1,200}+)"
     r"(?=@(?:(?:tcp|udp|unix)\(|(?!sha\d)[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|\b)))"
 )
-_BEARER = re.compile(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
+_BEARER = lazy_pattern(r"(?P<lead>[Bb]earer\s{1,4})(?P<value>(?=\S*\d)[A-Za-z0-9._~+/=-]{8,})")
 # Everything that follows is a credential: a header with its scheme, or a header that is one.
-_HEADER = re.compile(
+_HEADER = lazy_pattern(
     r"(?P<lead>(?i:authorization)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?(?i:basic|bearer|token|digest|negotiate)\s{1,4})"
     r"(?P<value>[^\s\"'\\<>,]{4,})"
 )
-_KEY_HEADER = re.compile(
+_KEY_HEADER = lazy_pattern(
     r"(?P<lead>(?i:x-api-key|x-auth-token|x-vault-token|private-token)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}"
     r"\\{0,7}[\"']?)(?P<value>[^\s\"'\\<>,]{4,})"
 )
-_COOKIES = re.compile(
+_COOKIES = lazy_pattern(
     r"(?P<lead>(?i:(?:set-)?cookie)\\{0,7}[\"']?\s{0,4}[:=]\s{0,4}\[?\\{0,7}[\"']?)"
     r"(?P<value>(?:[^\r\n\"'\\<>,]|<masked \d{1,9}>){4,4000}+)"
 )
-_COOKIE = re.compile(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]++)=)?+)(?P<value><masked \d{1,9}>|[^;\s]++)")
+_COOKIE = lazy_pattern(r"(?P<lead>(?:^|;)\s*(?:(?P<name>[^=;\s]++)=)?+)(?P<value><masked \d{1,9}>|[^;\s]++)")
 _COOKIE_ATTRIBUTES: Final = frozenset(
     ("path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version")
 )
@@ -75,7 +76,7 @@ _WORDS_AFTER_A_FLAG = (
     r"|provided|given|set|has|have|with|without|but|if|when|can|may|will|needs|expects|takes|does|missing|value|on|as|by|at"
     r"|instead|before|after|via|the|a|an|it|you|please)\b"
 )
-_FLAG = re.compile(
+_FLAG = lazy_pattern(
     r"(?P<lead>(?:^|(?<=[\s\"'`=(\[]))--?(?P<name>[A-Za-z][A-Za-z0-9-]{1,60}+)(?P<sep>\s{1,4}|=)[\"']?)"
     rf"(?P<value>(?!-|\$|<masked |{_WORDS_AFTER_A_FLAG}"
     r"|\*{1,20}+(?:[\s`]|$))"  # Argo CD writes asterisks there itself
@@ -96,23 +97,23 @@ _PASSWORD_FLAGS: Final = frozenset(
         "pass",
     ]
 )
-_FROM_LITERAL = re.compile(r"(?P<lead>--from-literal[= ][\"']?[\w.-]{1,253}=[\"']?)(?P<value>[^\s\"'<>]+)")
-_USER = re.compile(
+_FROM_LITERAL = lazy_pattern(r"(?P<lead>--from-literal[= ][\"']?[\w.-]{1,253}=[\"']?)(?P<value>[^\s\"'<>]+)")
+_USER = lazy_pattern(
     r"(?P<lead>\s(?:-u|--user|--basic-auth|--proxy-user)[ =][\"']?[^\s:\"']{1,200}:)"
     r"(?P<value>(?!\d+\b|//)[^\s\"';|&<>=-][^\s\"';|&<>]*)"
 )
-_PASS = re.compile(r"(?P<lead>(?<![\w-])-?-?pass(?:in|out|wd)?[ =:]pass:)(?P<value>[^\s\"'<>]+)")
+_PASS = lazy_pattern(r"(?P<lead>(?<![\w-])-?-?pass(?:in|out|wd)?[ =:]pass:)(?P<value>[^\s\"'<>]+)")
 # Reported for a field: `spec.password: Invalid value: "x"`.
-_INVALID = re.compile(
+_INVALID = lazy_pattern(
     r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): "
     r"(?:Invalid|Unsupported|Duplicate) value: \\{0,7}\")"
     r"(?P<value>(?:[^\"\\]|\\[^\"])+)"
 )
-_INVALID_NUMBER = re.compile(
+_INVALID_NUMBER = lazy_pattern(
     r"(?P<lead>(?<![\w.\[\]/-])(?P<path>[\w.\[\]/-]{1,200}+): Invalid value: )(?P<value>\d[\d.]*)(?=[:,\s]|$)"
 )
 # `ValidationError(Secret.data.password): invalid type …: got "x"`, `at '/auth/password': 'x' does not match`.
-_REFUSED = re.compile(
+_REFUSED = lazy_pattern(
     r"(?P<lead>(?:ValidationError\((?P<path>[\w.\[\]/-]{1,200}+)\):[^\n]{0,300}?\bgot "
     r"|at '(?P<pointer>/[^'\s]{1,200}+)': )"
     r"\\{0,7}(?P<quote>[\"']))(?P<value>[^\"'\\\n]{1,2000}+)"
@@ -120,29 +121,29 @@ _REFUSED = re.compile(
 _TYPES: Final = frozenset(
     ("string", "integer", "number", "boolean", "array", "map", "object", "null", "float")
 )
-_NAME = re.compile(r"[A-Za-z_][\w.-]*+")
+_NAME = lazy_pattern(r"[A-Za-z_][\w.-]*+")
 # `DB_PASSWORD has literal value 'x'`.
-_LITERAL = re.compile(
+_LITERAL = lazy_pattern(
     r"(?P<lead>(?<![A-Za-z0-9_.-])[A-Za-z_][\w.-]{1,80}+[\"'`]?[^\n\"'`;]{1,40}?\b(?:value|set to)[ :=]{1,3}"
     r"\\{0,7}(?P<quote>[\"'`]))(?P<value>[^\"'`\\\n]{1,2000}+)"
 )
 # Go's JSON decoder quotes the text around an error.
-_CONTEXT = re.compile(
+_CONTEXT = lazy_pattern(
     r"(?P<lead>error found in #\d+ byte of \.\.\.\|)(?P<value>.{0,500}?)"
     r"(?P<next>\|\.\.\., bigger context \.\.\.\|)(?P<more>.{0,2000}?)(?=\|\.\.\.|\Z)",
     re.DOTALL,
 )
-_KEY = re.compile(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
+_KEY = lazy_pattern(r"(?<!\\)(\"[\w./-]{1,253}\")\s*:")
 # A password that starts with an asterisk, which YAML parses as an alias.
-_ANCHOR = re.compile(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
-_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
+_ANCHOR = lazy_pattern(r"(?P<lead>unknown anchor ')(?P<value>(?![A-Za-z_-]+')[^']+)(?=')")
+_MIXED = lazy_pattern(r"(?=.*[A-Za-z])(?=.*[0-9])(?=.*[A-Z!@#$%^&*+=~?])")
 # In running text a password may also be `password x` and `password is x`, a token `token x`.
-_STATED = re.compile(
+_STATED = lazy_pattern(
     r"(?P<lead>\b(?<!nexpected )(?i:password|passwd|passphrase|pwd|token)(?: is| was)? {1,2}[\"'(]?)"
     r"(?P<value>[^\s\"'<>,;/()]{8,})"
 )
 # A line of a configuration file: `password: x`, `password = x`.
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"^(?P<lead>[ \t]*+(?:- |export )?[\"']?"
     r"(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[\"']?[ \t]*+[:=][ \t]*+[\"']?)"
     r"(?P<value>[^\s\"'|>{\[&*!#][^\r\n\"']*)",
@@ -150,7 +151,7 @@ _LINE = re.compile(
 )
 
 # `requirepass x`, in files that have no separator.
-_DIRECTIVE = re.compile(
+_DIRECTIVE = lazy_pattern(
     r"^(?P<lead>[ \t]*+(?P<name>[A-Za-z][A-Za-z0-9_.-]{1,60}+)[ \t]++[\"']?)"
     r"(?P<value>[^\s\"'=:]++)(?=[\"']?[ \t]*+$)",
     re.MULTILINE,

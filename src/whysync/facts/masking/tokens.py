@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from whysync.lazy_pattern import lazy_pattern
+
 # A part of each format, in lower case, for a first look at a text.
 SUSPECT: Final = re.compile(
     r"-----begin|eyj|gh[opsur]_|github_pat_|gl[a-z]{2,6}-|glsa_|a[ks]ia|xox|xapp-|aiza|k_live_|k_test_|sk-|npm_|_v1_"
     r"|hv[sbr]\.|sg\.|ya29\.|dckr_|pypi-|age-secret|shp(?:at|ca|pa|ss)_|at[abc]t|lin_api_|dapi|gocspx-|sq0|whsec_"
     r"|pmak-|nrak-|hf_|key-|atlasv1|\$apr1\$|\$2[aby]\$|\$[156y]\$|\$argon2"
 )
-PRIVATE_KEY: Final = re.compile(
+PRIVATE_KEY: Final = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:.*?-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|.*\Z)",
     re.DOTALL,
 )
-TOKEN: Final = re.compile(
+TOKEN: Final = lazy_pattern(
     r"(?<![A-Za-z0-9_])(?:"
     r"gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"
     r"|gl(?:pat|dt|rt|rtr|ptt|ft|soat|imt|agent|cbt|ffct|oas)-[A-Za-z0-9_.-]{15,}|glsa_[A-Za-z0-9_]{20,}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_REFERENCE = re.compile(
+from whysync.lazy_pattern import lazy_pattern
+
+_REFERENCE = lazy_pattern(
     r"\$\{[^}]*\}|\$\{\{[^}]*\}\}|\$\([^)]*\)|\{\{.*\}\}|<path:[^>]*>|<[A-Za-z][\w .-]*>|ref\+\w+:.*|vault:.*"
     r"|\$\w[\w.:-]*:[\w.-]+|\$[A-Za-z]+(?:[.-][A-Za-z]+)+|\$[A-Z_]+",
     re.DOTALL,
@@ -13,11 +15,11 @@ _REFERENCE = re.compile(
 _NO_VALUE: Final = frozenset(
     ("", "true", "false", "null", "none", "nil", "~", "yes", "no", "on", "off", "<nil>")
 )
-_NAMELIKE = re.compile(r"[A-Za-z][A-Za-z_./-]*|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?")
-_SEGMENTS = re.compile(r"[^A-Za-z0-9]+")
+_NAMELIKE = lazy_pattern(r"[A-Za-z][A-Za-z_./-]*|[a-z0-9](?:[-a-z0-9./]*[a-z0-9])?")
+_SEGMENTS = lazy_pattern(r"[^A-Za-z0-9]+")
 # Runs of one kind of character: a generated value has many short ones, words have few long ones.
-_RUN = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-z]++|[A-Z]|[0-9]++")
-_PLAIN = re.compile(
+_RUN = lazy_pattern(r"[A-Z]++(?![a-z])|[A-Z]?[a-z]++|[A-Z]|[0-9]++")
+_PLAIN = lazy_pattern(
     r"[a-z][a-z0-9+.-]{0,30}://[^\s@]*"  # an address without credentials
     r"|(?:[./~]|[A-Za-z]:\\)\S*"  # a path
     r"|[\d.,:+TZ/_-]+[A-Za-z%]{0,3}"  # a number, a quantity, a time, an address

@@ -7,7 +7,24 @@ with code 422.
 
 from __future__ import annotations
 
+from whysync.json_tree import Object
 from whysync.kubernetes.validation.field_error import FieldProblem, Kind
-from whysync.kubernetes.validation.kinds import problems_on_create, problems_on_update
 
 __all__ = ["FieldProblem", "Kind", "problems_on_create", "problems_on_update"]
+
+
+# The checks of all kinds are 25 modules: most users of this package need only one, such as `selectors`.
+
+
+def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
+    """Problems of a new object, whose defaults are already set."""
+    from whysync.kubernetes.validation import kinds
+
+    return kinds.problems_on_create(obj)
+
+
+def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
+    """Problems of a change from the stored object `old` to `new`."""
+    from whysync.kubernetes.validation import kinds
+
+    return kinds.problems_on_update(old, new)

@@ -10,7 +10,6 @@ that are printed as in the API, without their empty fields.
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +57,8 @@ def difference(old: Json, new: Json) -> str:
     """
     old_lines, new_lines = (go_json(tree, indent=1).splitlines(keepends=True) for tree in (old, new))
     old_lines[-1], new_lines[-1] = old_lines[-1] + "\n", new_lines[-1] + "\n"
+    import difflib
+
     lines = difflib.unified_diff(old_lines, new_lines, n=3)
     return "".join(line for line in lines if not line.startswith(("--- ", "+++ ")))
 
