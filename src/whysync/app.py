@@ -17,7 +17,7 @@ from whysync.diagnosis.runner import diagnose as diagnose_case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NoSource, NotFound
 from whysync.facts.bundle.limits import BundleLimits
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.fixes.generated_app import for_generated_app
 from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_deleting import not_while_deleting
@@ -102,10 +102,24 @@ def _both(source: FactSource, progress: Progress | None, *, everything: bool = F
     assert source.server is not None
     assert source.kube is not None
     masker, selection = Masker(), _selection(source)
-    argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
     unrefreshed = replace(selection, refresh="", local="")
+    try:
+        argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
+    except NotFound as hidden:
+        return _hidden_from_argocd(hidden, source.kube, replace(selection, refresh=""), progress)
     cluster = read_kubernetes(source.kube, unrefreshed, progress, everything=everything, masker=masker)
     return combine(argocd, cluster)
+
+
+def _hidden_from_argocd(
+    hidden: NotFound, kube: KubeAccess, selection: Selection, progress: Progress | None
+) -> Snapshot:
+    """The facts of the cluster about Applications that Argo CD does not show; an error if it has none."""
+    from whysync.facts.kubernetes_api import read_kubernetes
+
+    cluster = read_kubernetes(kube, selection, progress)
+    gap = Gap(kind=GapKind.FORBIDDEN, what="Argo CD's API", why=hidden.what, how_to_get=hidden.next)
+    return replace(cluster, gaps=(gap, *cluster.gaps))
 
 
 def collect(source: FactSource, target: Target, *, progress: Progress | None = None) -> CollectedCounts:

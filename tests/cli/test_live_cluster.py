@@ -87,6 +87,19 @@ def test_a_server_and_a_kubeconfig_are_both_asked(
     assert "panic" in result.out
 
 
+def test_an_app_that_argo_cd_does_not_show_is_read_from_the_cluster(whysync: Whysync, cluster: str) -> None:
+    """It may be in a namespace that Argo CD does not watch, or hidden from the account."""
+    core = ("--core", "--kubeconfig", cluster, "--argocd-namespace", "argocd")
+    with ArgoCD(of_lab("quota")) as argocd:
+        alone = whysync("argocd/my-api-service", *at(argocd))
+        both = whysync("argocd/my-api-service", *at(argocd), *core)
+        neither = whysync("argocd/unknown", *at(argocd), *core)
+    assert alone.code == 2
+    assert (both.code, "panic" in both.out) == (1, True), both.err
+    assert "Argo CD does not show an Application 'argocd/my-api-service'" in both.out
+    assert neither.code == 2
+
+
 def test_a_cluster_cannot_be_asked_to_refresh(whysync: Whysync, cluster: str) -> None:
     result = whysync("list", "--kubeconfig", cluster, "--refresh")
     assert result.code == 2
