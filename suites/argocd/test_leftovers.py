@@ -1,4 +1,4 @@
-"""Nothing stays behind when a run is killed: no process, and no folder after the next run."""
+"""A killed run leaves no process, and no folder after the next run; nothing is reachable from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from tools.real_argocd.programs import Programs
-from tools.real_argocd.running import remove_leftovers
+from tools.real_argocd.running import RealArgoCD, remove_leftovers
 
 _RUN = """
 import time
@@ -57,3 +57,11 @@ def _processes_in(home: Path) -> list[str]:
             except OSError:  # it ended, or belongs to another user
                 continue
     return names
+
+
+def test_nothing_can_be_reached_from_outside(argocd: RealArgoCD) -> None:
+    """The application controller serves its metrics on all interfaces: there must be only loopback."""
+    lines = Path("/proc/thread-self/net/dev").read_text(encoding="utf-8").splitlines()[2:]
+    interfaces = {line.partition(":")[0].strip() for line in lines}
+    assert argocd.is_isolated or os.geteuid() != 0
+    assert not argocd.is_isolated or interfaces == {"lo"}

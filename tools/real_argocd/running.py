@@ -1,4 +1,6 @@
-"""A real Argo CD with a cluster of its own, for the duration of a `with` block; all of it on loopback.
+"""A real Argo CD with a cluster of its own, for the duration of a `with` block.
+
+All of it listens on loopback, and has a network of its own where the user may create one.
 
 etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kwok as the kubelet of all nodes, Redis, a Git
 host, and Argo CD's repo-server, application controller and API server. Each is a child process that the
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 from tools.real_argocd.git_host import GitHost
+from tools.real_argocd.network import private_network
 from tools.real_argocd.programs import ARGOCD_VERSION, Programs
 from tools.real_argocd.standing import create_namespace_and_settings, install_definitions, install_nodes
 from tools.real_cluster.binaries import NotAvailable
@@ -34,6 +37,10 @@ from whysync.kubernetes.apiserver.protocol import Request
 NAMESPACE: Final = "argocd"
 _PREFIX: Final = "whysync-argocd-"
 _START_SECONDS: Final = 180
+CONTROLLER_VARIABLES: Final = {
+    "controller.sync.timeout.seconds": "ARGOCD_APPLICATION_CONTROLLER_SYNC_TIMEOUT"
+}
+"""Variables that the application controller reads settings of argocd-cmd-params-cm from, when it starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +62,11 @@ class RealArgoCD:
         self.address = ""
         """Host and port of Argo CD's API server, which speaks plain HTTP."""
         self.token = ""
+        self.is_isolated = False
+        """Is it in a network namespace that has only loopback?"""
         self._controller: Child | None = None
-        self._start_controller: Callable[[], Child] | None = None
+        self._controller_settings: Mapping[str, str] = {}
+        self._start_controller: Callable[[Mapping[str, str]], Child] | None = None
 
     @property
     def version(self) -> str:
@@ -70,11 +80,17 @@ class RealArgoCD:
             self._controller.stop()
             self._controller = None
 
-    def start_controller(self) -> None:
+    def start_controller(self, settings: Mapping[str, str] | None = None) -> None:
+        """Start it if it does not run, with settings of argocd-cmd-params-cm; restart it if they changed."""
+        settings = settings or {}
+        if settings != self._controller_settings:
+            self.stop_controller()
         if self._controller is None and self._start_controller is not None:
-            self._controller = self._start_controller()
+            variables = {CONTROLLER_VARIABLES[key]: value for key, value in settings.items()}
+            self._controller = self._start_controller(variables)
+            self._controller_settings = settings
 
-    def starts_controller_with(self, start: Callable[[], Child]) -> None:
+    def starts_controller_with(self, start: Callable[[Mapping[str, str]], Child]) -> None:
         self._start_controller = start
 
     def environment(self) -> dict[str, str]:
@@ -91,12 +107,18 @@ class RealArgoCD:
         }
 
     def run(
-        self, command: Sequence[str], *, stdin: str = "", cwd: Path | None = None, seconds: float = 120
+        self,
+        command: Sequence[str],
+        *,
+        stdin: str = "",
+        cwd: Path | None = None,
+        seconds: float = 120,
+        variables: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run a command as a user of this Argo CD would."""
         return subprocess.run(
             command,
-            env={**os.environ, **self.environment()},
+            env={**os.environ, **self.environment(), **(variables or {})},
             input=stdin,
             cwd=cwd or self.home,
             capture_output=True,
@@ -115,11 +137,16 @@ def real_argocd(programs: Programs, timing: Timing | None = None) -> Generator[R
         tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder,
         contextlib.ExitStack() as stack,
     ):
+        is_isolated = stack.enter_context(private_network())
         home = Path(folder)
-        kubernetes = stack.enter_context(api_server(programs.cluster, home))
+        # The API server finds the Pods behind a Service by itself, as in clusters whose control plane has no
+        # kube-proxy: a webhook without Pods is reported as such.
+        routing = ["--enable-aggregator-routing=true"]
+        kubernetes = stack.enter_context(api_server(programs.cluster, home, routing))
         kubeconfig = _kubeconfig(home, kubernetes)
         git = stack.enter_context(GitHost(home / "git", programs.openssl).running())
         argocd = RealArgoCD(programs, home, kubernetes, git, kubeconfig)
+        argocd.is_isolated = is_isolated
         _programs_on_path(programs, home)
         install_definitions(kubernetes.client, programs.definitions)
         create_namespace_and_settings(kubernetes.client)
@@ -223,12 +250,12 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
     )  # fmt: skip
     stack.callback(repo_server.stop)
 
-    def controller() -> Child:
+    def controller(variables: Mapping[str, str]) -> Child:
         return component(
             "application-controller", *of_kubernetes, *of_peers, "--metrics-port", str(metrics),
             "--app-resync", str(timing.resync), "--app-resync-jitter", "0",
             "--self-heal-timeout-seconds", str(timing.self_heal),
-            "--self-heal-backoff-cap-seconds", str(timing.self_heal),
+            "--self-heal-backoff-cap-seconds", str(timing.self_heal), extra=variables,
         )  # fmt: skip
 
     argocd.starts_controller_with(controller)

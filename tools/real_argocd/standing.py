@@ -76,6 +76,15 @@ def install_nodes(client: ApiServerClient) -> None:
         assert answer.ok, (answer.code, answer.body)
 
 
+def set_kubelet_port(client: ApiServerClient, port: int) -> None:
+    """The port on loopback where the API server asks for the logs of Pods."""
+    body: Object = {"status": {"daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}}
+    for number in range(1, NODES + 1):
+        path = f"/api/v1/nodes/node-{number}/status"
+        answer = client.send(Request(verb="merge-patch", path=path, body=body))
+        assert answer.ok, (answer.code, answer.body)
+
+
 def objects_in(file: Path) -> list[Object]:
     content = file.read_text(encoding="utf-8")
     bodies = (document.body for document in yaml.documents(content) if isinstance(document, yaml.Document))
