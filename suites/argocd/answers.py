@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Final, cast
@@ -14,7 +15,10 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.lab.bundle import write_bundle
 
 SOURCES: Final = ("server", "core", "core and files", "server and core", "collected")
-_LONGEST: Final = 180.0
+_LONGEST: Final = 300.0
+_PYTHONPATH: Final = os.pathsep.join(
+    filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")))
+)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +29,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     fix_kind: str = ""
     fix_title: str = ""
     proof: str = ""
+    why: str = ""
+    """Why the fix is not proven."""
 
     def __str__(self) -> str:
         return f"{self.cause}, sync {self.safety}"
@@ -45,14 +51,16 @@ class Answers:
         bundle = self._folder / "lab"
         if not bundle.exists():
             write_bundle(self._play.model.snapshot(), bundle)
-        return self._diagnosed(app, ["--bundle", str(bundle)])
+        return self._diagnosed(app, ["--bundle", str(bundle)], later=False)
 
     def of(self, source: str, app: str) -> Answer:
         if source != "collected":
             return self._diagnosed(app, self.flags(source))
         bundle = self._folder / "collected.tar.gz"
-        if not bundle.exists():
-            self.whysync(["collect", *self.flags("server and core"), "-o", str(bundle)], exits=(0, 3))
+        bundle.unlink(missing_ok=True)
+        self.whysync(
+            ["collect", *self.flags("server and core"), "-o", str(bundle)], exits=(0, 3), later=False
+        )
         return self._diagnosed(app, ["--bundle", str(bundle)])
 
     def flags(self, source: str) -> list[str]:
@@ -66,15 +74,18 @@ class Answers:
             "server and core": [*server, *core],
         }[source]
 
-    def whysync(self, arguments: list[str], *, exits: tuple[int, ...]) -> str:
-        command = [sys.executable, "-m", "whysync", *arguments]
-        done = self._argocd.run(command, seconds=_LONGEST)
+    def whysync(self, arguments: list[str], *, exits: tuple[int, ...], later: bool = True) -> str:
+        """Run it, unless told otherwise as late after the last step as in the scenario."""
+        seconds, compared = self._play.seconds_to_add, self._play.model_compared_seconds_ago
+        module = ["suites.argocd.later", str(seconds), str(compared)] if later and seconds else ["whysync"]
+        command = [sys.executable, "-m", *module, *arguments]
+        done = self._argocd.run(command, seconds=_LONGEST, variables={"PYTHONPATH": _PYTHONPATH})
         if done.returncode not in exits:
             raise NoAnswer(f"whysync {arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
-    def _diagnosed(self, app: str, flags: list[str]) -> Answer:
-        output = self.whysync(["diagnose", app, *flags, "-o", "json"], exits=(0, 1, 3))
+    def _diagnosed(self, app: str, flags: list[str], *, later: bool = True) -> Answer:
+        output = self.whysync(["diagnose", app, *flags, "-o", "json"], exits=(0, 1, 3), later=later)
         report = cast(Object, json.loads(output))
         body = fields(items(report.get("apps"))[0])
         finding = next(iter(items(body.get("findings"))), None)
@@ -85,4 +96,5 @@ class Answers:
             fix_kind=text(dig(fix, "kind")),
             fix_title=text(dig(fix, "title")),
             proof=text(dig(fix, "proof", "status")),
+            why=text(dig(fix, "proof", "why")),
         )

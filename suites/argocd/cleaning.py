@@ -41,6 +41,11 @@ class Cleaner:
                 for body in self._listed(kind):
                     if text(dig(body, "metadata", "name")) != "default" or kind.kind != "AppProject":
                         self._remove(kind, body)
+        secrets = self._client.send(Request(verb="list", path="/api/v1/namespaces/argocd/secrets")).body or {}
+        for secret in map(fields, items(secrets.get("items"))):
+            if dig(secret, "metadata", "labels", "argocd.argoproj.io/secret-type"):
+                name = text(dig(secret, "metadata", "name"))
+                self._client.send(Request(verb="delete", path=f"/api/v1/namespaces/argocd/secrets/{name}"))
         for name in SETTINGS:
             path = f"/api/v1/namespaces/argocd/configmaps/{name}"
             current = self._client.send(Request(verb="get", path=path)).body or {}

@@ -1,13 +1,24 @@
-"""What a run has compared, counted for each scenario."""
+"""What a run has compared, counted for each scenario.
+
+Tests record parts of a row as a property of their report: scenarios are played by several processes, and all
+reports reach the one that prints the table.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, cast
+
+import msgspec
+import pytest
+
+PROPERTY: Final = "figures"
 
 
-@dataclass(slots=True, kw_only=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario; `fix` is empty if no proven fix was applied."""
 
     scenario: str
@@ -22,11 +33,21 @@ class Row:
 
 @dataclass(slots=True, kw_only=True)
 class Figures:
-    rows: dict[str, Row] = field(default_factory=dict[str, Row])
-    unplayed: dict[str, str] = field(default_factory=dict[str, str])
+    """A plugin of pytest that collects the rows; `results` is a file that gets a line per report."""
 
-    def row(self, scenario: str) -> Row:
-        return self.rows.setdefault(scenario, Row(scenario=scenario))
+    results: Path | None = None
+    rows: dict[str, Row] = field(default_factory=dict[str, Row])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        parts = [cast(dict[str, Any], value) for name, value in report.user_properties if name == PROPERTY]
+        for part in parts:
+            row = msgspec.convert(part, Row)
+            before = self.rows.get(row.scenario, row)
+            self.rows[row.scenario] = msgspec.structs.replace(before, **part)
+        if self.results is not None and (report.when == "call" or not report.passed):
+            line = {"test": report.nodeid, "outcome": report.outcome, "figures": parts}
+            with self.results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**line, "problem": report.longreprtext}) + "\n")
 
     def lines(self) -> Iterator[str]:
         rows = sorted(self.rows.values(), key=lambda row: row.scenario)
@@ -46,5 +67,3 @@ class Figures:
         yield f"{len(rows)} scenarios played, {equal_values}"
         asked, equal = sum(row.sources for row in rows), sum(row.sources_equal for row in rows)
         yield f"{equal} of {asked} live answers equal to the lab's; proven fixes: {holds} hold, {fails} fail"
-        for scenario, why in sorted(self.unplayed.items()):
-            yield f"not played: {scenario}: {why}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,19 @@ def known_differences() -> tuple[Known, ...]:
 def known(at: str, problem: str) -> Known | None:
     """The entry that explains a difference; `at` is the scenario, or `scenario/source` of an answer."""
     return next((entry for entry in known_differences() if entry.covers(at, problem)), None)
+
+
+def stale(at: str, problems: Iterable[str]) -> list[str]:
+    """Entries that name this place, not only by a pattern, but none of its differences."""
+    found = {entry.id for entry in (known(at, problem) for problem in problems) if entry is not None}
+    return [entry.id for entry in known_differences() if at in entry.where and entry.id not in found]
+
+
+def unexplained(at: str, problems: Iterable[str]) -> list[str]:
+    """Differences at this place that no entry explains, and entries that explain none of them."""
+    given = list(problems)
+    outdated = [f"{entry} does not differ any more: remove it from known.toml" for entry in stale(at, given)]
+    return [problem for problem in given if known(at, problem) is None] + outdated
 
 
 _HEADING = """\

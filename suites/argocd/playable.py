@@ -5,7 +5,9 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from suites.argocd.stages import why_not_scripted
+from tools.real_argocd.running import CONTROLLER_VARIABLES
 from whysync.json_tree import dig, fields, items, text
+from whysync.lab import library
 from whysync.lab.scenario import (
     ChangeApiServer,
     ChangeRendering,
@@ -16,6 +18,17 @@ from whysync.lab.scenario import (
 )
 
 
+def playable() -> list[str]:
+    """Scenarios of the lab that real components can play."""
+    return [name for name in library.names() if not why_not(library.built_in(name))]
+
+
+def unplayable() -> dict[str, str]:
+    """The other scenarios of the lab, each with the reason."""
+    reasons = {name: why_not(library.built_in(name)) for name in library.names()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
 def why_not(scenario: Scenario) -> str:
     """Why real components cannot play the scenario; empty if they can."""
     setup = scenario.cluster
@@ -24,13 +37,13 @@ def why_not(scenario: Scenario) -> str:
     acts = [step.act for step in scenario.happens]
     unscripted = [why for why in map(why_not_scripted, setup.behavior.pods) if why]
     reasons = (
-        (setup.server, "it has a second cluster"),
+        (_deploys_to_another_cluster(scenario), "it deploys to a second cluster"),
         (setup.behavior.metrics, "it has autoscalers, which need a metrics API"),
         (setup.behavior.slow, "it slows controllers of Kubernetes down"),
         (unscripted, f"its Pods need what no stage of kwok does: {'; '.join(unscripted)}"),
         (
-            any(webhook.service or webhook.unreachable for webhook in setup.webhooks),
-            "its webhook is behind a Service, which would be dialled outside loopback",
+            any(webhook.unreachable for webhook in setup.webhooks),
+            "it scripts the error of a webhook",
         ),
         (setup.nodes != 3, "it has another number of nodes"),
         (
@@ -49,12 +62,8 @@ def why_not(scenario: Scenario) -> str:
             "its repository is not reached by HTTPS",
         ),
         (scenario.argocd.objects, "it has credentials, which the Git host does not check"),
-        (scenario.argocd.settings.get("argocd-cmd-params-cm"), "it starts Argo CD with other flags"),
+        (_unknown_parameters(scenario), "it starts Argo CD with other flags"),
         (_needs_the_date(scenario), "its sync windows depend on the date"),
-        (
-            _names_unserved_namespace(scenario),
-            "its Application is in a namespace that Argo CD does not watch",
-        ),
     )
     return next((reason for holds, reason in reasons if holds), "")
 
@@ -63,5 +72,14 @@ def _needs_the_date(scenario: Scenario) -> bool:
     return any(items(fields(project.get("spec")).get("syncWindows")) for project in scenario.projects)
 
 
-def _names_unserved_namespace(scenario: Scenario) -> bool:
-    return any(text(dig(app, "metadata", "namespace")) != "argocd" for app in scenario.applications)
+def _deploys_to_another_cluster(scenario: Scenario) -> bool:
+    setup = scenario.cluster
+    destinations = [fields(dig(app, "spec", "destination")) for app in scenario.applications]
+    return bool(setup.server) and any(
+        text(target.get("server")) == setup.server or text(target.get("name")) == setup.name
+        for target in destinations
+    )
+
+
+def _unknown_parameters(scenario: Scenario) -> bool:
+    return bool(scenario.argocd.settings.get("argocd-cmd-params-cm", {}).keys() - CONTROLLER_VARIABLES.keys())

@@ -11,7 +11,7 @@ import json
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import timedelta
 from itertools import zip_longest
 from pathlib import Path
@@ -19,17 +19,22 @@ from typing import Final
 
 import msgspec
 
+from suites.argocd.kubelet import SimulatedKubelet
 from suites.argocd.outside import Act, Cloud, RealWriter, acting
-from suites.argocd.stages import stages_of
+from suites.argocd.pod_logs import log_server
+from suites.argocd.stages import is_simulated, stages_of
 from suites.argocd.states import AppState, state_of
 from suites.argocd.webhooks import webhook_server
 from tools.real_argocd.running import RealArgoCD
+from tools.real_argocd.standing import set_kubelet_port
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request, ServedKind, kind_of
+from whysync.kubernetes.controllers.conditions import parse_time
 from whysync.lab.player import ScenarioRun
 from whysync.lab.scenario import (
     ChangeController,
     ChangeSettings,
+    ClusterSetup,
     DeleteBranch,
     Push,
     Run,
@@ -72,6 +77,7 @@ class RealPlay:
         self.argocd, self.scenario, self._is_known = argocd, scenario, is_known
         self.model = ScenarioRun(scenario)
         self.compared = 0
+        self._last_step = time.monotonic()
         self._client = argocd.kubernetes.client
         self._kinds: Sequence[ServedKind] = ()
 
@@ -80,19 +86,26 @@ class RealPlay:
         """Play to the end, and yield the differences while writers, webhooks and Pods keep acting."""
         home, openssl = self.argocd.home, self.argocd.programs.openssl
         setup = self.scenario.cluster
-        with webhook_server(setup.webhooks, home, openssl) as configurations:
+        server, pods = self.argocd.kubernetes, setup.behavior.pods
+        with (
+            webhook_server(setup.webhooks, home, openssl) as configurations,
+            log_server(pods, server, home, openssl) as kubelet_port,
+        ):
+            set_kubelet_port(self._client, kubelet_port)
             self._create_repositories()
             self._create_cluster(configurations)
             self._create_argocd_objects()
-            server = self.argocd.kubernetes
             acts: list[Act] = [Cloud(setup.behavior, server)]
             acts += [RealWriter(writer, server) for writer in setup.writers]
+            if simulated := tuple(filter(is_simulated, pods)):
+                acts.append(SimulatedKubelet(simulated, server))
             with acting(acts):
                 steps = sorted(self.scenario.happens, key=lambda step: step.at)
                 for step, following in zip_longest(steps, (step.at for step in steps[1:])):
                     self._model_until(step.at - 0.001)
                     self.wait_until(self._summaries_agree, BETWEEN_STEPS)
                     self._do(step)
+                    self._last_step = time.monotonic()
                     if (following or self.scenario.ends) - step.at >= _POLLED_SECONDS:
                         self._refresh_all()
                 self._model_until(self.scenario.ends)
@@ -104,6 +117,36 @@ class RealPlay:
         """The Application that the scenario is about."""
         expected = self.scenario.expects[0].app if self.scenario.expects else ""
         return next(name for name in self._names() if not expected or name.endswith(f"/{expected}"))
+
+    @property
+    def _controller_settings(self) -> Mapping[str, str]:
+        return self.scenario.argocd.settings.get("argocd-cmd-params-cm", {})
+
+    @property
+    def seconds_to_add(self) -> float:
+        """How much later the end of the scenario is after its last step than now.
+
+        Writers act until the end: what they did is as old in both.
+        """
+        if self.scenario.cluster.writers:
+            return 0.0
+        last = max((step.at for step in self.scenario.happens), default=0.0)
+        return max(0.0, self.scenario.ends - last - (time.monotonic() - self._last_step))
+
+    @property
+    def model_compared_seconds_ago(self) -> float:
+        """How long ago the model's Argo CD compared the Application last."""
+        status = fields((self.model.applications.get(self.app) or {}).get("status"))
+        compared = parse_time(text(status.get("reconciledAt")))
+        return (self.model.now - compared).total_seconds() if compared is not None else 0.0
+
+    @property
+    def expected_proof(self) -> str:
+        """Status of the proof of the first fix that the scenario expects for this Application."""
+        expected = next(
+            (item.fix for item in self.scenario.expects if self.app.endswith(f"/{item.app}")), None
+        )
+        return expected.proof if expected is not None else ""
 
     @property
     def manifests(self) -> Path:
@@ -153,14 +196,15 @@ class RealPlay:
         return all(real[name].summary == state.summary for name, state in model.items())
 
     def _steadily_equal(self) -> bool:
-        if not self._is_equal():
+        if not self.is_equal():
             return False
         if self.scenario.cluster.writers:
             return True  # the state alternates: Argo CD and the writer undo each other
         time.sleep(_STEADY_SECONDS)
-        return self._is_equal()
+        return self.is_equal()
 
-    def _is_equal(self) -> bool:
+    def is_equal(self) -> bool:
+        """Does Argo CD report what the model reports, except for known differences?"""
         return all(self._is_known(difference) for difference in self.differences())
 
     def _model_until(self, seconds: float) -> None:
@@ -195,6 +239,9 @@ class RealPlay:
     def _create_argocd_objects(self) -> None:
         for name, data in self.scenario.argocd.settings.items():
             self._change_settings(name, data)
+        self.argocd.start_controller(self._controller_settings)
+        if self.scenario.cluster.server:
+            self._create(_cluster_secret(self.scenario.cluster))
         for project in self.scenario.projects:
             if dig(project, "metadata", "name") == "default":
                 path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects/default"
@@ -262,7 +309,7 @@ class RealPlay:
                 if change.stopped:
                     self.argocd.stop_controller()
                 else:
-                    self.argocd.start_controller()
+                    self.argocd.start_controller(self._controller_settings)
             case _:
                 raise CannotPlay(f"{type(step.act).__name__} is not played for real")
 
@@ -312,6 +359,20 @@ class RealPlay:
 def _is_custom(words: list[str]) -> bool:
     kind = words[2].partition("/")[0].lower()
     return kind in ("application", "appproject", "applications", "appprojects") or "." in kind
+
+
+def _cluster_secret(setup: ClusterSetup) -> Object:
+    """A cluster that Argo CD knows, but to which no Application of the scenario deploys."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": f"cluster-{setup.name}",
+            "namespace": "argocd",
+            "labels": {"argocd.argoproj.io/secret-type": "cluster"},
+        },
+        "stringData": {"name": setup.name, "server": setup.server, "config": "{}"},
+    }
 
 
 def _namespace(name: str) -> Request:

@@ -19,18 +19,32 @@ from whysync.lab.player import ScenarioRun, play
 from whysync.lab.scenario import Commit, Push, Scenario
 
 PROGRESS_SECONDS: Final = 20
+JOB_SECONDS: Final = 15
+SYNC_TIMEOUT_SECONDS: Final = 20
+_PARAMETERS: Final = "argocd-cmd-params-cm"
+_SYNC_TIMEOUT: Final = "controller.sync.timeout.seconds"
 _RETRY: Final[Object] = {"limit": 1, "backoff": {"duration": "1s", "factor": 1, "maxDuration": "1s"}}
 
 
 def shortened(scenario: Scenario, version: str) -> Scenario:
     """The scenario with this version of Argo CD; shortened where its end depends on a deadline."""
     scenario = replace(scenario, argocd=replace(scenario.argocd, version=version))
+    scenario = _with_short_timeout(scenario)
     run = play(scenario)
-    if _waits_for_progress(run):
+    if _exceeds_a_deadline(run):
         scenario = _with_short_deadlines(scenario)
     if any("retried " in message for message in _messages(run)):
         scenario = replace(scenario, applications=tuple(map(_with_one_retry, scenario.applications)))
     return scenario
+
+
+def _with_short_timeout(scenario: Scenario) -> Scenario:
+    settings = scenario.argocd.settings
+    parameters = settings.get(_PARAMETERS, {})
+    if _SYNC_TIMEOUT not in parameters:
+        return scenario
+    changed = {**settings, _PARAMETERS: {**parameters, _SYNC_TIMEOUT: str(SYNC_TIMEOUT_SECONDS)}}
+    return replace(scenario, argocd=replace(scenario.argocd, settings=changed))
 
 
 def _messages(run: ScenarioRun) -> Iterator[str]:
@@ -38,12 +52,13 @@ def _messages(run: ScenarioRun) -> Iterator[str]:
         yield state_of(application).values["operation message"]
 
 
-def _waits_for_progress(run: ScenarioRun) -> bool:
-    """Is there a Deployment that has exceeded its progress deadline at the end?"""
-    for _, deployment in run.api_server.store.within(("apps", "deployments")):
-        for condition in items(dig(deployment, "status", "conditions")):
-            if dig(condition, "reason") == "ProgressDeadlineExceeded":
-                return True
+def _exceeds_a_deadline(run: ScenarioRun) -> bool:
+    """Is there a Deployment or a Job that has exceeded its deadline at the end?"""
+    for kind in (("apps", "deployments"), ("batch", "jobs")):
+        for _, obj in run.api_server.store.within(kind):
+            for condition in items(dig(obj, "status", "conditions")):
+                if dig(condition, "reason") in ("ProgressDeadlineExceeded", "DeadlineExceeded"):
+                    return True
     return False
 
 
@@ -74,13 +89,24 @@ def _short_commit(commit: Commit) -> Commit:
 def _short_file(content: str) -> str:
     for number, document in enumerate(list(yaml.documents(content))):
         body: Json = document.body if isinstance(document, yaml.Document) else None
-        if not isinstance(body, dict) or text(body.get("kind")) != "Deployment":
-            continue
-        if "progressDeadlineSeconds" not in fields(body.get("spec")):
-            after = copy_object(body)
-            fields(after["spec"])["progressDeadlineSeconds"] = PROGRESS_SECONDS
+        after = _short_object(body) if isinstance(body, dict) else None
+        if after is not None:
             try:
                 content = rewritten(content, number, after)
             except Uneditable:
                 continue
     return content
+
+
+def _short_object(body: Object) -> Object | None:
+    """The object with a short deadline; nothing if it has none to shorten."""
+    after = copy_object(body)
+    spec = fields(after.get("spec"))
+    match text(body.get("kind")):
+        case "Deployment" if "progressDeadlineSeconds" not in spec:
+            spec["progressDeadlineSeconds"] = PROGRESS_SECONDS
+        case "Job" if "activeDeadlineSeconds" in spec:
+            spec["activeDeadlineSeconds"] = JOB_SECONDS
+        case _:
+            return None
+    return after

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,6 +11,7 @@ from whysync.json_tree import Json, Object
 from whysync.kubernetes.controllers.behavior import PodBehavior
 
 _WEIGHT: Final = 10
+_NEVER_SECONDS: Final = 36_000
 _PARTS: Final = """\
 {{ $now := Now }}
 conditions:
@@ -40,28 +41,35 @@ _NOT_READY: Final = (
 
 
 def why_not_scripted(behavior: PodBehavior) -> str:
-    """Why no stage can be written for this behavior; empty if one can."""
-    plain = PodBehavior()
+    """Why Pods cannot behave like this on the real cluster; empty if they can."""
     unsupported = {
-        "calls": behavior.calls,
         "times": behavior.times is not None,
-        "serves": behavior.serves,
-        "listens_after": behavior.up_seconds,
-        "memory": behavior.memory,
-        "image_user": behavior.image_user,
-        "alive_for": behavior.live_seconds is not None,
         "unschedulable": behavior.unschedulable,
-        "a container": behavior.container != plain.container,
         "pull: slow": behavior.pull == "slow",
     }
     return ", ".join(name for name, used in unsupported.items() if used)
+
+
+def is_simulated(behavior: PodBehavior) -> bool:
+    """Does the model's kubelet decide the status of these Pods, because no stage can?"""
+    return bool(
+        behavior.calls
+        or behavior.serves
+        or behavior.up_seconds
+        or behavior.memory
+        or behavior.image_user
+        or behavior.live_seconds is not None
+        or behavior.container != PodBehavior().container
+    )
 
 
 def stages_of(scenario: str, behaviors: tuple[PodBehavior, ...]) -> Iterator[Object]:
     for number, behavior in enumerate(behaviors):
         name = f"{scenario}-{number}"
         selector = _selector(behavior)
-        if behavior.pull:
+        if is_simulated(behavior):
+            yield _stage(f"{name}-simulated", selector, [], None, seconds=_NEVER_SECONDS)
+        elif behavior.pull:
             yield _stage(f"{name}-pull", selector, _not_started(), _pull_fails(behavior))
         elif behavior.runs_seconds is not None and behavior.exit_code:
             yield _stage(f"{name}-start", selector, _not_started(), _runs(ready=False))
@@ -75,7 +83,7 @@ def stages_of(scenario: str, behaviors: tuple[PodBehavior, ...]) -> Iterator[Obj
         elif behavior.ready_seconds is None:
             yield _stage(f"{name}-start", selector, _not_started(), _runs(ready=False))
             # It keeps running: nothing may complete it, as the stage for Jobs would.
-            yield _stage(f"{name}-stays", selector, _phase("Running"), None, seconds=36_000)
+            yield _stage(f"{name}-stays", selector, _phase("Running"), None, seconds=_NEVER_SECONDS)
 
 
 def _exits(name: str, selector: list[Json], behavior: PodBehavior) -> Iterator[Object]:
@@ -167,7 +175,8 @@ def _selector(behavior: PodBehavior) -> list[Json]:
     )
     for path, glob in tests:
         if glob != "*":
-            pattern = fnmatch.translate(glob).removeprefix("(?s:").removesuffix(r")\Z")
+            # Not `fnmatch.translate`: it uses lookaheads, which Go's regular expressions do not have.
+            pattern = ".*".join(re.escape(part) for part in glob.split("*"))
             key = f"{path} | test({json.dumps(f'^{pattern}$')}) | tostring"
             selector.append({"key": key, "operator": "In", "values": ["true"]})
     for label, value in behavior.labels.items():

@@ -13,6 +13,7 @@ from whysync.json_tree import Object, dig, fields, items, text
 _NORMALIZED: Final = (
     (re.compile(r"/(?:dev/shm|tmp)/\S*?\d{4,}(?=[\"\s:]|$)"), "/dev/shm/*"),
     (re.compile(r"\b[0-9a-f]{40}\b"), "COMMIT"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"), "TIME"),
     (re.compile(r"(?<=sync-)1\d{9}\b|(?<=presync-)1\d{9}\b"), "SECONDS"),
 )

@@ -1,4 +1,4 @@
-"""Admission webhooks of a scenario as a server on loopback, never behind a Service."""
+"""Admission webhooks of a scenario as a server on loopback."""
 
 from __future__ import annotations
 
@@ -43,15 +43,19 @@ def webhook_server(webhooks: tuple[Webhook, ...], home: Path, openssl: Path) -> 
     thread.start()
     try:
         trust = base64.b64encode(certificate.read_bytes()).decode()
-        yield [_with_url(body, server.port, trust) for body in configurations_of(webhooks)]
+        behind_service = {webhook.name for webhook in webhooks if webhook.service}
+        yield [_with_url(body, server.port, trust, behind_service) for body in configurations_of(webhooks)]
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _with_url(configuration: Object, port: int, trust: str) -> Object:
+def _with_url(configuration: Object, port: int, trust: str, behind_service: set[str]) -> Object:
+    """Webhooks that the scenario puts behind a Service stay there: its Pods do not run."""
     for webhook in map(fields, items(configuration["webhooks"])):
+        if text(webhook.get("name")) in behind_service:
+            continue
         url = f"https://127.0.0.1:{port}/{text(webhook.get('name'))}"
         webhook["clientConfig"] = {"url": url, "caBundle": trust}
     return configuration

@@ -1,0 +1,32 @@
+"""The list of known differences is current: an entry names a place, and fails if it does not occur there."""
+
+from __future__ import annotations
+
+from suites.argocd.answers import SOURCES
+from suites.argocd.known import known_differences, stale, unexplained
+from suites.argocd.playable import playable, unplayable
+
+_PARTS = ("", *(f"/{source}" for source in SOURCES), "/fix")
+
+
+def test_each_entry_names_a_place_that_is_compared() -> None:
+    places = {f"{scenario}{part}" for scenario in playable() for part in _PARTS}
+    for entry in known_differences():
+        named = {place for place in entry.where if "*" not in place}
+        assert named, f"{entry.id} names no scenario in which it occurs"
+        assert named <= places, f"{entry.id} names {sorted(named - places)}, which nothing compares"
+
+
+def test_an_entry_that_does_not_differ_any_more_is_a_problem() -> None:
+    difference = "argocd/cart: health\n    real:  Missing\n    model: Healthy"
+    assert stale("deleted-by-hand", [difference]) == []
+    assert stale("deleted-by-hand", []) == ["health-of-missing-objects"]
+    assert unexplained("deleted-by-hand", [difference]) == []
+    assert (
+        len(unexplained("deleted-by-hand", ["argocd/cart: sync\n    real:  Synced\n    model: Unknown"])) == 2
+    )
+
+
+def test_most_scenarios_can_be_played() -> None:
+    assert len(playable()) >= 100
+    assert all(unplayable().values())
