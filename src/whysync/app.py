@@ -29,10 +29,15 @@ if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.facts.collect import CollectedCounts, Collection, Target
     from whysync.facts.kubernetes_api.access import KubeAccess
     from whysync.facts.selection import Selection
+    from whysync.plan.checkout import Checkout
+    from whysync.plan.plan import AppPlan, Plan, Run
+    from whysync.plan.try_fix import Trial
     from whysync.queries.possible_causes import TextAnswer
 
 MOST_PROVEN = 10
 """Fixes are simulated for at most this many apps with findings at once."""
+_MOST_CAUSES = 3
+"""Causes that a plan names for each cluster on which an app would fail."""
 _NO_DEADLINE = Deadline()
 _OUT_OF_TIME = "not simulated: --timeout was exceeded"
 Progress = Callable[[str, int], None]
@@ -337,3 +342,84 @@ def explained_text(text: str) -> TextAnswer:
         return diagnose((case,), prove=False).apps[0]
 
     return possible_causes(Masker().masked_text(text), diagnosed)
+
+
+class PlanScope(msgspec.Struct, frozen=True, kw_only=True):
+    """What to plan: paths are relative to the checkout; without any of them, all apps."""
+
+    path: str = ""
+    name: str = ""
+    file: str = ""
+    only_on_empty_cluster: bool = False
+
+
+def plan(
+    checkout: Checkout,
+    scope: PlanScope,
+    *,
+    source: FactSource | None = None,
+    live: Snapshot | None = None,
+    prove: bool = True,
+    deadline: Deadline = _NO_DEADLINE,
+) -> tuple[Plan, Report]:
+    """What the head of a checkout would change, and the diagnosis of the apps that would fail.
+
+    `live` are the Applications of `source`, to plan on the live cluster too.
+    """
+    from whysync.plan.planner import plan as planned
+
+    trials: dict[tuple[str, str], Trial] = {}
+    plan = planned(
+        checkout,
+        path=scope.path,
+        name=scope.name,
+        file=scope.file,
+        live=live,
+        closely=(lambda names: detailed_snapshot(source, names)) if source and not source.bundles else None,
+        on_base=not scope.only_on_empty_cluster,
+        trials=trials,
+    )
+    report = _plan_diagnosed(plan, trials, prove=prove, deadline=deadline)
+    return replace(plan, apps=tuple(map(_with_all_causes, plan.apps))), report
+
+
+def _plan_diagnosed(
+    plan: Plan, trials: dict[tuple[str, str], Trial], *, prove: bool, deadline: Deadline
+) -> Report:
+    """The diagnosis of the apps that would fail."""
+    from whysync.plan.simulations import case_in
+    from whysync.plan.try_fix import with_trials
+
+    cases = [
+        case_in(run.snapshot, app.name)
+        for app in plan.apps
+        if (run := app.decisive) is not None and not run.passed and run.snapshot is not None
+    ]
+    report = diagnose(cases, prove=prove, deadline=deadline)
+    if not prove or len(report.apps) > MOST_PROVEN:
+        return report
+    keys = {id(run.snapshot): app.key for app in plan.apps if (run := app.decisive) is not None}
+    apps = tuple(with_trials(app, trials.get(keys[id(app.case.index.snapshot)])) for app in report.apps)
+    return replace(report, apps=apps)
+
+
+def _with_all_causes(app: AppPlan) -> AppPlan:
+    """The plan with the causes for each cluster on which the app would fail."""
+    if sum(not run.passed for run in app.runs) < 2:
+        return app
+    runs = (run if run is app.decisive else _with_causes(run, app.name) for run in app.runs)
+    return replace(app, runs=tuple(runs))
+
+
+def _with_causes(run: Run, name: str) -> Run:
+    from whysync.plan.simulations import case_in
+
+    if run.passed or run.snapshot is None:
+        return run
+    (report,) = diagnose([case_in(run.snapshot, name)], prove=False).apps
+    roots = [
+        finding.verdict
+        for finding in report.findings
+        if not finding.caused_by and finding.severity.weight > 0
+    ]
+    return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from whysync.cli.exits import Exit
 from whysync.cli.output_flags import add_output_files_flag, add_proof_flags, show, targets
 from whysync.cli.source_flags import add_source_flags
-from whysync.deadline import Deadline
 from whysync.errors import NotFound, UsageError, WhysyncError
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal
@@ -19,12 +18,8 @@ from whysync.reports.terminal import Terminal
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync import app
     from whysync.diagnosis.report import Report
-    from whysync.facts.snapshot import Snapshot
     from whysync.plan.checkout import Checkout
-    from whysync.plan.plan import AppPlan, Plan, Run
-    from whysync.plan.try_fix import Trial
-
-_MOST_CAUSES = 3
+    from whysync.plan.plan import Plan
 
 _VERDICTS = ("fail", "delete", "unknown")
 FORMATS = ("text", "wide", "json", "markdown", "html", "svg", "junit", "github")
@@ -73,8 +68,6 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from msgspec.structs import replace
-
     from whysync import app
     from whysync.argocd.repo_server.git import GitFailed
     from whysync.cli.sources import with_progress
@@ -88,19 +81,23 @@ def run(options: argparse.Namespace) -> int:
     )
     if live is not None and not live.applications:
         raise _no_apps(options)
-    trials: dict[tuple[str, str], Trial] = {}
     gc.disable()  # the simulation creates few cycles, and the process ends soon
     try:
         with _opened(options) as checkout:
-            plan = _planned(checkout, options, source, live, trials)
+            plan, report = app.plan(
+                checkout,
+                _scope(checkout, options),
+                source=source,
+                live=live,
+                prove=not options.no_proof,
+                deadline=options.deadline,
+            )
     except GitFailed as problem:
         raise WhysyncError(
             what=f"git failed: {problem.message}", why=problem.complaint, next="check the repository"
         ) from problem
     finally:
         gc.enable()
-    report = _diagnosed(plan, trials, prove=not options.no_proof, deadline=options.deadline)
-    plan = replace(plan, apps=tuple(_with_all_causes(app) for app in plan.apps))
     show(outputs, lambda format, terminal: _rendered(plan, report, format, terminal), options.terminal)
     return Exit.OK if options.exit_zero else _exit(plan, options.fail_on_verdict)
 
@@ -139,15 +136,9 @@ def _opened(options: argparse.Namespace) -> Checkout:
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
 
 
-def _planned(
-    checkout: Checkout,
-    options: argparse.Namespace,
-    source: app.FactSource | None,
-    live: Snapshot | None,
-    trials: dict[tuple[str, str], Trial],
-) -> Plan:
+def _scope(checkout: Checkout, options: argparse.Namespace) -> app.PlanScope:
+    """What to plan: a path, a file with an Application, or the name of an app."""
     from whysync import app
-    from whysync.plan.planner import plan as planned
 
     target: str = options.what
     is_path = bool(target) and (Path(target).exists() or (checkout.head.tree.root / target).exists())
@@ -161,17 +152,8 @@ def _planned(
         )
     if is_path and (checkout.head.tree.root / path).is_file() and not file:
         file, path = path, ""
-    return planned(
-        checkout,
-        path=path,
-        name="" if is_path else target,
-        file=file,
-        live=live,
-        closely=(lambda names: app.detailed_snapshot(source, names))
-        if source and not source.bundles
-        else None,
-        on_base=not options.empty,
-        trials=trials,
+    return app.PlanScope(
+        path=path, name="" if is_path else target, file=file, only_on_empty_cluster=options.empty
     )
 
 
@@ -191,56 +173,6 @@ def _relative(path: str, checkout: Checkout) -> str:
             next="pass a path inside of it",
         )
     return "" if relative == "." else relative
-
-
-def _diagnosed(
-    plan: Plan, trials: dict[tuple[str, str], Trial], *, prove: bool, deadline: Deadline
-) -> Report:
-    """The diagnosis of the apps that would fail."""
-    from msgspec.structs import replace
-
-    from whysync import app
-    from whysync.plan.simulations import case_in
-    from whysync.plan.try_fix import with_trials
-
-    cases = [
-        case_in(run.snapshot, app.name)
-        for app in plan.apps
-        if (run := app.decisive) is not None and not run.passed and run.snapshot is not None
-    ]
-    report = app.diagnose(cases, prove=prove, deadline=deadline)
-    if not prove or len(report.apps) > app.MOST_PROVEN:
-        return report
-    keys = {id(run.snapshot): app.key for app in plan.apps if (run := app.decisive) is not None}
-    apps = tuple(with_trials(app, trials.get(keys[id(app.case.index.snapshot)])) for app in report.apps)
-    return replace(report, apps=apps)
-
-
-def _with_all_causes(app: AppPlan) -> AppPlan:
-    """The plan with the causes for each cluster on which the app would fail."""
-    from msgspec.structs import replace
-
-    if sum(not run.passed for run in app.runs) < 2:
-        return app
-    runs = (run if run is app.decisive else _with_causes(run, app.name) for run in app.runs)
-    return replace(app, runs=tuple(runs))
-
-
-def _with_causes(run: Run, name: str) -> Run:
-    from msgspec.structs import replace
-
-    from whysync import app
-    from whysync.plan.simulations import case_in
-
-    if run.passed or run.snapshot is None:
-        return run
-    (report,) = app.diagnose([case_in(run.snapshot, name)], prove=False).apps
-    roots = [
-        finding.verdict
-        for finding in report.findings
-        if not finding.caused_by and finding.severity.weight > 0
-    ]
-    return replace(run, message="; ".join(roots[:_MOST_CAUSES])) if roots else run
 
 
 def _rendered(plan: Plan, report: Report, format: str, terminal: Terminal) -> Safe:
