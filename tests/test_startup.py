@@ -67,6 +67,7 @@ def test_only_the_chosen_verb_is_loaded() -> None:
 def test_a_diagnosis_loads_no_sandbox_and_no_archives() -> None:
     loaded = imported_by("diagnose", "--bundle", str(EXAMPLE))
     assert "whysync.app" in loaded
+    assert not loaded & {"mcp", "pydantic", "starlette", "uvicorn", "whysync.mcp"}
     assert not loaded & {"lupa", "jq", "zipfile", "tarfile", "multiprocessing", "asyncio", "http.client"}
     live = ("httpx2", "ssl", "whysync.facts.argocd_api", "whysync.facts.kubernetes_api", "whysync.facts.http")
     assert not {name for name in loaded if name.startswith((*live, "whysync.facts.collect"))}

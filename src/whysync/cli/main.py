@@ -22,6 +22,7 @@ VERBS = {
     "alerts": "print Prometheus rules for Argo CD, with runbooks",
     "audit": "report risks: other writers, missing health checks, hooks, deletion",
     "wait": "wait until apps are Synced and Healthy; explain why if they are not",
+    "mcp": "serve diagnoses to AI assistants over the Model Context Protocol",
     "completion": "print a shell completion script",
 }
 """Each verb is the module of its name in this package."""

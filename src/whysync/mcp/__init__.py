@@ -1,0 +1,1 @@
+"""`whysync mcp`: the answers of whysync as tools of the Model Context Protocol. Every tool only reads."""
