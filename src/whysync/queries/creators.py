@@ -9,14 +9,16 @@ import msgspec
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER, TrackingId
+from whysync.diagnosis.drift.mechanism import OWN_INSTANCE
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.json_tree import fields, items, text
-from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.field_writers import WriterKind
 from whysync.kubernetes.field_writers.ownership import ManagedFieldsIndex
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
-from whysync.queries.sync_options import keeps_from_pruning
+from whysync.queries.producers import creates_object
+from whysync.queries.sync_options import has_option, keeps_from_pruning
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -65,18 +67,72 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` if nothing shows that another program created it: then Argo CD may have."""
     live = case.live_of(row.key)
     if live is None:
-        return _by_name(case, row) or _comes_back(case, live)
+        return _by_name(case, row) or _from_custom_resource(case, row) or _comes_back(case, live)
     if was_applied(live):
         return None
     marks = (_owner(live), _secret(live), _copied(live), _release(live), _manager(live), _mark(live))
     known = next((mark for mark in marks if mark is not None), None) or _by_name(case, row)
-    return known or _comes_back(case, live)
+    return known or _from_custom_resource(case, row) or _not_applied(case, live) or _comes_back(case, live)
 
 
 def was_applied(live: Manifest) -> bool:
     """Was the live object applied by Argo CD, or from a file?"""
     ledger = ManagedFieldsIndex(live.body)
     return LAST_APPLIED in live.annotations or any(w.kind is WriterKind.ARGOCD for w in ledger.managers)
+
+
+def _from_custom_resource(case: Case, row: ResourceRow) -> Creator | None:
+    """A custom resource of the app from which a controller creates an object of this kind and name."""
+    for candidate in case.app.status.resources:
+        if candidate.requires_pruning or candidate.namespace != row.namespace:
+            continue
+        known = case.live_of(candidate.key) or case.desired_of(candidate.key)
+        if creates_object(known or _bare(candidate), row.kind, row.name):
+            return Creator(
+                reason=f"the controller of {candidate.kind} {candidate.name} creates it",
+                evidence=(case.cited_row(candidate, says="the custom resource that it is created from"),),
+                certain=known is not None,
+            )
+    return None
+
+
+def _bare(row: ResourceRow) -> Manifest:
+    """What the row alone tells of the object: its kind and its name."""
+    ref = row.ref
+    return Manifest(
+        {
+            "apiVersion": f"{ref.group}/{ref.version}" if ref.group else ref.version,
+            "kind": ref.kind,
+            "metadata": {"name": ref.name, "namespace": ref.namespace or ""},
+        },
+        role=Role.LIVE,
+    )
+
+
+def _not_applied(case: Case, live: Manifest) -> Creator | None:
+    """It has the app's tracking label, but not the annotation that a client-side apply writes.
+
+    `Replace=true` and server-side apply do not write it. A tracking id that names the object itself is
+    written only by Argo CD.
+    """
+    labels = (case.argocd.instance_label_pointer, OWN_INSTANCE)
+    pointer = next((label for label in labels if live.at(label) == case.app.name), "")
+    if not pointer or not case.may_track_by_label or TRACKING_ID in live.annotations:
+        return None
+    options = ("ServerSideApply=true", "Replace=true")
+    if any(case.has_sync_option(option) or has_option(live, option) for option in options):
+        return None
+    elsewhere = live.ref.namespace not in ("", case.destination_namespace)
+    return Creator(
+        reason="it has the app's tracking label, but not the last-applied annotation of a sync: "
+        + (
+            f"another release or app of that name is in namespace {live.ref.namespace}"
+            if elsewhere
+            else "a controller copied the label from an object of the app"
+        ),
+        evidence=(cite(live, pointer, says="why Argo CD counts it to an app"),),
+        certain=False,
+    )
 
 
 def _comes_back(case: Case, live: Manifest | None) -> Creator | None:
@@ -108,6 +164,8 @@ def _by_name(case: Case, row: ResourceRow) -> Creator | None:
                     reason=f"StatefulSet {candidate.name} creates it from its volumeClaimTemplates",
                     evidence=(case.cited_row(candidate, says="the claim is named after it"),),
                 )
+        if _ORDINAL.search(row.name):
+            return Creator(reason="its name is that of a StatefulSet's claim", certain=False)
     if row.kind == "Pod" and _ORDINAL.search(row.name):
         return Creator(reason="its name is that of a StatefulSet's Pod", certain=False)
     if row.name.isdecimal() or _SUFFIX.search(row.name[-6:]):

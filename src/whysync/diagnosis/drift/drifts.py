@@ -313,11 +313,15 @@ def _is_set_by_server(difference: Difference) -> bool:
 
 
 def _is_empty_and_only_live(difference: Difference) -> bool:
-    """Is it an empty map or list that only the live object has and that the API server does not set?"""
+    """Is it an empty map or list, or a null, that only the live object has?
+
+    Go writes a time without a value as null: `creationTimestamp` of a template, which is no field that the
+    API server sets.
+    """
     set_by_server = any(pointers.within(difference.pointer, server) for server in SERVER_FIELDS)
     return (
         isinstance(difference.desired_value, Missing)
-        and difference.live_value in ({}, [])
+        and difference.live_value in (None, {}, [])
         and not set_by_server
     )
 

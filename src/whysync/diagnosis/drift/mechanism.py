@@ -205,7 +205,7 @@ def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.MERGED
     if drift.only_live and parts[:1] == ("metadata",) and drift.live_value in ({}, []):
         return Mechanism.SAME_VALUE
-    if drift.only_live and isinstance(drift.live_value, dict) and _holds_only_null(drift.live_value):
+    if drift.only_live and _holds_only_null(drift.live_value):
         return Mechanism.SAME_VALUE
     if drift.only_live or _is_lost_entry(case, drift, parts):
         return None
@@ -230,7 +230,7 @@ def _is_word_of_schema(parts: tuple[str, ...]) -> bool:
     return parts[:1] == ("spec",) and _FREE_TEXT.isdisjoint(parts)
 
 
-def _holds_only_null(value: Json) -> bool:
+def _holds_only_null(value: Json | Missing) -> bool:
     """`{metadata: {creationTimestamp: null}}`: a Go program wrote a struct without content."""
     if isinstance(value, dict):
         return bool(value) and all(_holds_only_null(below) for below in value.values())

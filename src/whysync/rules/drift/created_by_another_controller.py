@@ -9,8 +9,10 @@ again, in a loop.
 ## How whysync knows
 The resource requires pruning, nothing shows that Argo CD applied the object, and the object names its
 creator: an owner reference, managedFields, or a label or annotation with a claim, owner or origin.
-Otherwise its kind or name may show it: a volume claim of a StatefulSet, a generated name. If only labels or
-names show it, the finding also states the other possible explanation.
+Otherwise its kind or name may show it: a volume claim of a StatefulSet, a generated name, the Secret of a
+custom resource of the app. A client-side sync writes the last-applied annotation: an object that has only
+the app's tracking label was labeled by someone else, or belongs to a release of the same name. If only labels
+or names show it, the finding also states the other possible explanation.
 
 ## Fix
 Exclude kinds that only controllers create, such as CiliumIdentity, in `resource.exclusions` (Argo CD 3 does
@@ -24,6 +26,7 @@ If Argo CD applied the object, it was removed from Git and has not been pruned.
 """
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
@@ -31,7 +34,7 @@ from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, ru
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing
-from whysync.queries.commands import argocd_namespace, comment, kubectl, on_object, with_comment
+from whysync.queries.commands import argocd_namespace, comment, kubectl, named, on_object, with_comment
 from whysync.queries.creators import Creator, creator_of
 from whysync.queries.drift import annotation_tracking
 
@@ -57,7 +60,7 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
     for row in case.app.status.resources:
         creator = creator_of(case, row) if SymptomId.extra(row.key) in case.symptom_ids else None
         if creator is not None:
-            excluded = (row.group, row.kind) in _ONLY_BY_CONTROLLERS
+            excluded = _only_by_controllers(row)
             groups.setdefault((creator.reason, creator.certain, excluded), []).append((row, creator))
     for created in groups.values():
         yield _finding(case, created)
@@ -89,6 +92,7 @@ def _finding(case: Case, created: Sequence[tuple[ResourceRow, Creator]]) -> Find
         ),
         fixes=(
             *_exclude_kind(case, first),
+            *(() if creator.certain or _only_by_controllers(first) else (_check_history(first),)),
             Fix.run(
                 *(on_object("annotate", row.ref, NO_PRUNE, IGNORE) for row in rows[:_MOST]),
                 title=f"Exclude {'them' if several else 'it'} from pruning and from the sync status,"
@@ -102,6 +106,20 @@ def _finding(case: Case, created: Sequence[tuple[ResourceRow, Creator]]) -> Find
                 else ()
             ),
         ),
+    )
+
+
+def _only_by_controllers(row: ResourceRow) -> bool:
+    return (row.group, row.kind) in _ONLY_BY_CONTROLLERS
+
+
+def _check_history(row: ResourceRow) -> Fix:
+    """The command that decides between the two readings of an uncertain creator."""
+    search = f"git log --oneline -G {quote(named(row.name))}"
+    return Fix.run(
+        with_comment(search, "a commit that removed it? Then prune it instead"),
+        with_comment(on_object("get", row.ref, "-o", "yaml"), "its labels and owner: who created it?"),
+        title="Check first whether Git ever declared it",
     )
 
 
@@ -129,7 +147,7 @@ def _tracking_evidence(case: Case, row: ResourceRow, mark: str) -> Iterator[Evid
 
 def _exclude_kind(case: Case, row: ResourceRow) -> Iterator[Fix]:
     """Objects of these kinds come back under another name, so a rule for one object is of no use."""
-    if (row.group, row.kind) not in _ONLY_BY_CONTROLLERS:
+    if not _only_by_controllers(row):
         return
     edit = kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case))
     yield Fix.run(

@@ -34,7 +34,7 @@ from whysync.diagnosis import (
 from whysync.diagnosis.drift.equivalent_values import Equivalence, equivalence_of, reordered_list_of
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.json_tree import Missing
-from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values
+from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values, server_side_diff
 
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -49,18 +49,22 @@ def equivalent_value(case: Case) -> Iterator[Finding]:
             confidence=_confidence(case, drifts, equivalence),
             verdict=f"Git and the cluster have equivalent values for {names} of {first.ref}:"
             f" {_how(first, equivalence or Equivalence.EMPTY)}",
-            fixes=(
-                Fix.change(
-                    first.ref,
-                    *live_values(drifts),
-                    title="Write it in Git as the cluster stores it",
-                ),
-            ),
+            fixes=tuple(_fixes(case, drifts)),
         )
+
+
+def _fixes(case: Case, drifts: tuple[Drift, ...]) -> Iterator[Fix]:
+    if all(drift.only_live and drift.live_value is None for drift in drifts):
+        yield server_side_diff(case)  # a null in Git is a request to remove the field
+        return
+    title = "Write it in Git as the cluster stores it"
+    yield Fix.change(drifts[0].ref, *live_values(drifts), title=title)
 
 
 def _how(drift: Drift, equivalence: Equivalence) -> str:
     """The API server stores a custom resource as it was sent: a webhook or controller drops the value."""
+    if drift.only_live:
+        return "an empty value that the cluster adds and that means the same as none"
     if is_builtin(drift.ref) or not drift.only_git:
         return str(equivalence)
     match equivalence:

@@ -14,7 +14,8 @@ IgnoreExtraneous` on the live object, so that it does not count for the sync sta
 
 ## When it is something else
 A controller that copies tracking labels or annotations can create objects that look like part of the app but
-were never in Git. If all resources require pruning, the source rendered no manifests. `Prune=false` on the
+were never in Git. Another Argo CD with an app of the same name, in the same cluster, tracks its objects with
+the same ids. If all resources require pruning, the source rendered no manifests. `Prune=false` on the
 object prevents pruning: prune-blocked.
 """
 
@@ -22,13 +23,15 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.tracking.method import TRACKING_ID, TrackingId
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
+from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
-from whysync.queries.commands import named, on_object, refresh, sync, with_comment
+from whysync.queries.commands import comment, kubectl, named, on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking
@@ -97,6 +100,9 @@ def pending_prune(case: Case) -> Iterator[Finding]:
 
 def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     """The other explanation, if nothing shows that Argo CD applied the objects."""
+    if _name_themselves(case, rows):
+        them = "it" if len(rows) == 1 else "them"
+        return f"; or another Argo CD has an app {case.app.name} that deploys {them}"
     objects = [case.live_of(row.key) for _, row in rows]
     if not case.may_track_by_label or all(live is not None and was_applied(live) for live in objects):
         return ""
@@ -105,9 +111,28 @@ def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     return "; or they were never in Git: a controller that copies tracking labels created them"
 
 
+def _name_themselves(case: Case, rows: list[tuple[int, ResourceRow]]) -> bool:
+    """Only an Argo CD, this one or another, writes tracking ids that name their own objects."""
+    objects = [case.live_of(row.key) for _, row in rows]
+    ids = [TrackingId.parse(text(live.annotations.get(TRACKING_ID))) if live else None for live in objects]
+    return all(id and live and id.describes(live.body) for id, live in zip(ids, objects, strict=True))
+
+
 def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Fix]:
     """A tracking id names its object, so a copy of it does not make another object part of the app."""
     if not _alternative(case, rows):
+        return
+    if _name_themselves(case, rows):
+        same_name = f"metadata.name={case.app.name}"
+        yield Fix.run(
+            with_comment(
+                kubectl("get", "applications.argoproj.io", "-A", "--field-selector", same_name),
+                "in each cluster with an Argo CD: is there another app of this name?",
+            ),
+            comment("then rename one of the apps, or set another installationID in the argocd-cm of each"),
+            title="If another Argo CD has an app of the same name: tell the two apart",
+            risk="a renamed app is a new one: delete the old one without cascade",
+        )
         return
     show = on_object("get", rows[0][1].ref, "-o", "yaml")
     yield annotation_tracking(
