@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from whysync.argocd.hooks import DeletePolicy, SyncPhase, delete_policies
 from whysync.diagnosis import Case, Evidence, Fact, Fix, Set, cite
 from whysync.diagnosis.owning_resource import owning_row, row_named, symptoms_about
+from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import Object
@@ -33,6 +34,7 @@ from whysync.queries.sync_position import (
     phase_and_wave,
     wave_of,
 )
+from whysync.queries.waiting_on import follows_health, is_running
 
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
 HOOK = "/metadata/annotations/argocd.argoproj.io~1hook"
@@ -256,7 +258,7 @@ def absence_text(case: Case, absence: Absence) -> str:
         return f"{subject}{missing}, which the last sync pruned because it is no longer in Git"
     if source is None:
         undeclared = ", and this Application does not declare it" if case.has(Fact.DESIRED) else ""
-        return f"{subject}{missing}, which does not exist{undeclared}"
+        return f"{subject}{missing}, which does not exist{undeclared}{_may_be_created(case)}"
     created_from = "" if source.ref.kind == need.kind else f" created from {source.ref},"
     if absence.late and user is not None:
         applied, needed = phase_and_wave(source), phase_and_wave(user)
@@ -268,6 +270,14 @@ def absence_text(case: Case, absence: Absence) -> str:
         f"{subject}{missing},{created_from} which is declared in Git"
         f" ({phase_and_wave(source)}) but not in the cluster yet"
     )
+
+
+def _may_be_created(case: Case) -> str:
+    """A PostSync hook runs only after everything is healthy, also if that needs what the hook creates."""
+    hooks = follows_health(case) if is_running(case) else ()
+    if not hooks:
+        return ""
+    return f"; if the PostSync hook {listed(hooks)} creates it, neither can continue"
 
 
 def absence_evidence(absence: Absence) -> tuple[Evidence, ...]:

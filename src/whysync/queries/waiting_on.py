@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from whysync.argocd.api.application import ResourceResult
+from whysync.argocd.api.application import HealthCode, ResourceResult, SyncCode
+from whysync.argocd.hooks import SyncPhase
 from whysync.argocd.sync.messages import TASKS_RUNNING
 from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited, Waiting
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_namespaced
+from whysync.queries.sync_position import first_phase, is_hook
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -26,17 +28,22 @@ if TYPE_CHECKING:
 SILENT: Final = ("", TASKS_RUNNING)
 """Messages of a running operation that do not name what it waits for."""
 LONG = timedelta(minutes=10)
+_AWAITED = (HealthCode.PROGRESSING, HealthCode.DEGRADED)
 _SLOWER = 3
 
 
 class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
-    """`ref` is the object that the message names; `others` counts the rest; `age` is the operation's age."""
+    """`ref` is the object that the message names; `others` counts the rest; `age` is the operation's age.
+
+    `reported` is false if the operation has no message: then the rows and the order of the sync tell it.
+    """
 
     what: Awaited
     ref: Ref
     others: int
     age: timedelta | None
     slowest_sync: timedelta | None
+    reported: bool = True
 
     @property
     def is_long(self) -> bool:
@@ -55,7 +62,8 @@ def is_running(case: Case) -> bool:
 
 
 def wait_of(case: Case) -> AwaitedObject | None:
-    """From the operation's message; without one, a hook that has started and not finished."""
+    """From the operation's message; without one, a hook that has started and not finished, or an unhealthy
+    resource that something else comes after."""
     operation = case.operation
     if operation is None or not is_running(case):
         return None
@@ -73,7 +81,38 @@ def wait_of(case: Case) -> AwaitedObject | None:
         return AwaitedObject(
             what=Awaited.HOOK, ref=hook.ref, others=0, age=age, slowest_sync=slowest_sync(case)
         )
-    return None
+    return _unreported(case, operation.message, age)
+
+
+def _unreported(case: Case, message: str, age: timedelta | None) -> AwaitedObject | None:
+    """A sync waits for the health of what it applied only if a later wave or phase follows."""
+    if message not in SILENT or not is_too_long(age, slowest_sync(case)) or not follows_health(case):
+        return None
+    unhealthy = [
+        row.ref
+        for row in case.app.status.resources
+        if row.health is not None and row.health.status in _AWAITED and row.status == SyncCode.SYNCED
+    ]
+    if not unhealthy:
+        return None
+    return AwaitedObject(
+        what=Awaited.HEALTH,
+        ref=unhealthy[0],
+        others=len(unhealthy) - 1,
+        age=age,
+        slowest_sync=slowest_sync(case),
+        reported=False,
+    )
+
+
+def follows_health(case: Case) -> tuple[Ref, ...]:
+    """PostSync hooks of this sync that have not run: they start when everything before is healthy."""
+    started = {result.key for result in case.results}
+    return tuple(
+        manifest.ref
+        for manifest in case.desired
+        if is_hook(manifest) and first_phase(manifest) is SyncPhase.POST_SYNC and manifest.key not in started
+    )
 
 
 def awaited_hook(case: Case) -> Ref | None:

@@ -7,10 +7,12 @@ without a limit.
 
 ## How whysync knows
 The operation waits for the resource's health, or failed because of it; and the resource is Degraded or
-Suspended, its Pods cannot start, or the operation has been waiting for more than ten minutes.
+Suspended, its Pods cannot start, or the operation has been waiting for more than ten minutes. An operation
+without a message waits for the health of what it applied if a PostSync hook has not run yet.
 
 ## Fix
-The problem of that resource is the cause: fix it. Another sync does not help before.
+The problem of that resource is the cause: fix it. Another sync does not help before. If the resource needs
+what a PostSync hook does (a migration, a Secret), run that hook in the Sync phase, in an earlier wave.
 
 ## When it is something else
 It was only just applied: wave-in-progress. A kind without a health check: no-health-check.
@@ -21,7 +23,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.diagnosis.sentences import and_more, counted, one_line
+from whysync.diagnosis.sentences import and_more, counted, listed, one_line
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
@@ -29,7 +31,7 @@ from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import comment, on_object, sync, terminate
 from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import AwaitedObject, is_hook_result, wait_of
+from whysync.queries.waiting_on import AwaitedObject, follows_health, is_hook_result, wait_of
 
 
 @rule(cause="wave-stalled", since="0.1")
@@ -41,15 +43,13 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
     stuck = why_stuck(case, wait)
     if stuck is None:
         return
-    others = and_more(wait.others)
     yield Finding(
         about=wait.ref,
         explains=(OPERATION, *(() if stuck.certain else _unhealthy_without_reason(case, wait.ref))),
         because=tuple(_unhealthy(case, wait.ref)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
-        verdict=f"the sync has been waiting for {age_text(wait.age)} for {wait.ref}{others} to become"
-        f" healthy: {stuck.reason}{_not_applied(case)}",
+        verdict=_verdict(case, wait, stuck),
         root=stuck.reason if stuck.certain else None,
         evidence=tuple(_evidence(case, wait, stuck)),
         fixes=(
@@ -57,6 +57,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
                 on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
                 title=f"Get {wait.ref} healthy: the sync continues then by itself",
             ),
+            *_hooks_first(case),
             Fix.run(
                 comment("push the fix, then"),
                 terminate(case),
@@ -65,6 +66,42 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
             ),
         ),
     )
+
+
+def _verdict(case: Case, wait: AwaitedObject, stuck: StuckWait) -> str:
+    age, awaited = age_text(wait.age), f"{wait.ref}{and_more(wait.others)} to become healthy"
+    if wait.reported:
+        return (
+            f"the sync has been waiting for {age} for {awaited}: {stuck.reason}{_not_applied(case)}"
+            f"{_hooks_after(case)}"
+        )
+    return (
+        f"the sync has been running for {age}, most likely waiting for {awaited}{_hooks_after(case)}"
+        f"{_not_applied(case)}"
+    )
+
+
+def _hooks_after(case: Case) -> str:
+    """If the resource needs what such a hook does, neither can continue."""
+    hooks = follows_health(case)
+    if not hooks:
+        return ""
+    runs = "runs" if len(hooks) == 1 else "run"
+    return (
+        f"; {listed(hooks)} (PostSync) {runs} only after that: if it needs what the hook does, neither can"
+        " continue"
+    )
+
+
+def _hooks_first(case: Case) -> Iterator[Fix]:
+    for hook in follows_health(case)[:1]:
+        yield Fix.run(
+            comment(f"on {hook} in Git, set argocd.argoproj.io/hook: Sync and a sync-wave before it"),
+            comment("push it, then"),
+            terminate(case),
+            title=f"If it needs what {hook} does: run the hook before it, in the Sync phase",
+            risk="the hook then runs before the new version is live",
+        )
 
 
 def _failed(case: Case) -> Iterator[Finding]:
@@ -119,7 +156,8 @@ def _out_of_sync_count(case: Case) -> int:
 
 
 def _evidence(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Evidence]:
-    yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
+    if wait.reported:
+        yield cite(case.application, "/status/operationState/message", says="what the operation waits for")
     yield cite(case.application, "/status/operationState/startedAt", says="when it started")
     for index, row in enumerate(case.app.status.resources):
         if row.key == wait.ref.key and row.health is not None and row.health.status != HealthCode.HEALTHY:

@@ -8,7 +8,8 @@ default since Argo CD 3) the same happens if a second Argo CD, or a tool that re
 `argocd.argoproj.io/tracking-id`.
 
 ## How whysync knows
-The tracking label or annotation differs, and its live value does not name another known Application.
+The tracking label or annotation differs, and its live value does not name another known Application. Or the
+resource is Synced, and its tracking annotation nevertheless names another app.
 
 ## Fix
 If it is only missing, sync once. If another tool keeps writing the label, use annotation tracking
@@ -23,12 +24,15 @@ If the live value names another Application that declares the object, two apps s
 from collections.abc import Iterator
 from shlex import quote
 
-from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, rule
+from whysync.argocd.api.application import SyncCode
+from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER, TrackingId
+from whysync.diagnosis import Case, Confidence, Drift, Finding, Fix, Mechanism, Severity, cite, rule
 from whysync.diagnosis.drift.mechanism import OWN_INSTANCE
 from whysync.diagnosis.symptom import SymptomId
+from whysync.json_tree import text
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.messages.patterns.operations import SharedResource
-from whysync.queries.commands import kubectl, sync
+from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import is_label_of_a_tool, other_app_of
@@ -36,6 +40,7 @@ from whysync.queries.tracking import is_label_of_a_tool, other_app_of
 
 @rule(cause="tracking-conflict", since="0.1")
 def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
+    yield from _of_synced_resources(case)
     for drift in case.drifts_by(Mechanism.TRACKING):
         if other_app_of(case, drift):
             continue  # another Application declares it: shared_resource
@@ -46,6 +51,39 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if drift.writer else Confidence.MEDIUM,
             verdict=_verdict(case, drift),
             fixes=tuple(_fixes(case, drift)),
+        )
+
+
+def _of_synced_resources(case: Case) -> Iterator[Finding]:
+    """Argo CD's diff does not show a tracking id that still names another app."""
+    for row in case.app.status.resources:
+        live, desired = case.live_of(row.key), case.desired_of(row.key)
+        if row.status != SyncCode.SYNCED or live is None or desired is None:
+            continue
+        found, wanted = (TrackingId.parse(text(m.annotations.get(TRACKING_ID))) for m in (live, desired))
+        if found is None or wanted is None or found.app == wanted.app or not found.describes(live.body):
+            continue
+        mark = f"{TRACKING_ID}={text(desired.annotations.get(TRACKING_ID))}"
+        yield Finding(
+            about=row.ref,
+            field=TRACKING_ID_POINTER,
+            explains=(),
+            severity=Severity.INFO,
+            confidence=Confidence.MEDIUM,
+            verdict=f"{row.ref} is Synced, but its tracking annotation names app {found.app} instead of"
+            f" {wanted.app}: deleting or pruning {found.app} can delete it",
+            evidence=(
+                cite(live, TRACKING_ID_POINTER, says="the app that tracks it"),
+                cite(desired, TRACKING_ID_POINTER, says="the app that declares it"),
+            ),
+            fixes=(
+                Fix.run(
+                    with_comment(f"argocd app resources {quote(found.app)}", "is it still a resource of it?"),
+                    with_comment(on_object("annotate", row.ref, mark, "--overwrite"), "if it is not"),
+                    title=f"If {found.app} no longer declares it: write the tracking id of {wanted.app}",
+                    risk=f"if {found.app} still declares it, the two apps overwrite each other",
+                ),
+            ),
         )
 
 

@@ -7,7 +7,8 @@ forever. The app never becomes Healthy, although nothing is broken.
 
 ## How whysync knows
 The row is Progressing long after the sync, and the live object has no status. Without the live object: the
-message of the row is the one that Argo CD's check has for an object without a status. Objects that were
+message of the row is the one that Argo CD's check has for an object without a status. A
+HorizontalPodAutoscaler is Progressing while it has no conditions. Objects that were
 created from it, such as the Secret of a SealedSecret, show that its controller works nevertheless.
 
 ## Fix
@@ -27,11 +28,11 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import Object, integer
+from whysync.json_tree import Missing, Object, integer, items
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import lacks_status
-from whysync.queries.commands import comment, on_object
+from whysync.queries.commands import comment, kubectl, on_object, with_comment
 
 _STATUS_SETTINGS = {
     ("bitnami.com", "SealedSecret"): (
@@ -42,6 +43,8 @@ _STATUS_SETTINGS = {
 _OTHER_VERSION = "its controller is most likely older or newer than the check"
 _SUMMARIES = ("conditions", "health", "phase", "state", "status")
 IGNORE = "/metadata/annotations/argocd.argoproj.io~1ignore-healthcheck"
+AUTOSCALER = "HorizontalPodAutoscaler"
+AUTOSCALER_CONDITIONS = "/metadata/annotations/autoscaling.alpha.kubernetes.io~1conditions"
 
 
 @rule(cause="health-quirk", since="0.1")
@@ -57,7 +60,11 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             yield _without_object(case, row)
         if live is None or live.meta.get("deletionTimestamp"):
             continue  # an object is Progressing while it is being deleted
-        if is_builtin(row.ref) or (live.status and not _is_unread(case, live)):
+        if is_builtin(row.ref):
+            if row.kind == AUTOSCALER and not _has_conditions(live):
+                yield _autoscaler_without_conditions(case, row, live)
+            continue
+        if live.status and not _is_unread(case, live):
             continue
         owned = case.owned_by(row.ref)
         declared = case.desired_of(row.key)
@@ -95,6 +102,37 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                 _status_writer(row.ref, works=bool(owned)),
             ),
         )
+
+
+def _has_conditions(autoscaler: Manifest) -> bool:
+    """Version v1 of an autoscaler has its conditions in an annotation, later versions in the status."""
+    annotated = not isinstance(autoscaler.at(AUTOSCALER_CONDITIONS), Missing)
+    return annotated or bool(items(autoscaler.status.get("conditions")))
+
+
+def _autoscaler_without_conditions(case: Case, row: ResourceRow, live: Manifest) -> Finding:
+    return Finding(
+        about=row.ref,
+        explains=(SymptomId.unhealthy(row.key),),
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} is Progressing because it has no conditions, which Argo CD waits for: the"
+        " controller of autoscalers has not processed it, or this API version does not have them",
+        evidence=(
+            case.cited_row(row, says="Argo CD waits for conditions"),
+            cite(live, "/apiVersion", says="the version in which it was read"),
+            cite(live, "/status", says="without conditions"),
+        ),
+        fixes=(
+            Fix.run(
+                with_comment(
+                    kubectl("get", "hpa.v2.autoscaling", row.name, "-o", "yaml", namespace=row.namespace),
+                    "status.conditions: none there either? Its events show why",
+                ),
+                on_object("describe", row.ref),
+                title="Look at it in version v2; if it has conditions there, declare autoscaling/v2 in Git",
+            ),
+        ),
+    )
 
 
 def _status_writer(ref: Ref, *, works: bool) -> Fix:

@@ -10,7 +10,9 @@ Healthy.)
 Argo CD reports the health Suspended; a field of the object shows what was set, and its managedFields who set
 it. Or the object is Progressing, and one of its conditions reports that it waits for an approval: an
 operator's Subscription with `installPlanApproval: Manual`. Older releases report a suspended Job, or a
-Rollout at a pause step, as Progressing: `spec.suspend` or `status.pauseConditions` shows the pause.
+Rollout at a pause step, as Progressing: `spec.suspend` or `status.pauseConditions` shows the pause. An object
+of an operator (a virtual machine, a database) that its spec turns off and whose status reports that it is off
+is Progressing or Degraded if its health check knows only the running state.
 
 ## Fix
 If the pause is no longer needed: promote, resume or unsuspend it. If Git declares the pause, change Git.
@@ -18,6 +20,8 @@ If the pause is no longer needed: promote, resume or unsuspend it. If Git declar
 ## When it is something else
 Progressing means that work is in progress; Degraded means a failure.
 """
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator
@@ -28,15 +32,49 @@ from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, ru
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.json_tree import Missing, fields, integer, items, text
+from whysync.json_tree import Json, Missing, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.field_writers import WriterKind, writer_of
-from whysync.queries.commands import on_object, sync
+from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
+from whysync.queries.commands import comment, on_object, sync
 from whysync.queries.waiting_on import SILENT
 
 PAUSES = "/status/pauseConditions"
 SWITCHES = ("/spec/paused", "/spec/suspend", PAUSES, "/status/phase")
 IN_GIT = ("/spec/paused", "/spec/suspend")
+# Where operators sum up the state of an object, and the words for one that is off.
+_STATES = ("printableStatus", "phase", "state", "status")
+_STOPPED = frozenset(
+    {
+        "stopped",
+        "halted",
+        "paused",
+        "suspended",
+        "hibernated",
+        "shutdown",
+        "sleeping",
+        "idle",
+        "off",
+        "disabled",
+    }
+)
+# Fields with which specs turn an object off, and their values for that. `Manual` leaves it to a person.
+_OFF = (
+    ("/spec/runStrategy", ("halted", "manual")),
+    ("/spec/running", ("false",)),
+    ("/spec/suspend", ("true",)),
+    ("/spec/suspended", ("true",)),
+    ("/spec/pause", ("true",)),
+    ("/spec/paused", ("true",)),
+    ("/spec/stop", ("true", "yes")),
+    ("/spec/stopped", ("true",)),
+    ("/spec/shutdown", ("true",)),
+    ("/spec/enabled", ("false",)),
+    ("/spec/replicas", ("0",)),
+    ("/spec/size", ("0",)),
+    ("/spec/desiredState", ("stopped", "off", "paused", "suspended")),
+    ("/spec/state", ("stopped", "off", "paused", "suspended")),
+    ("/metadata/annotations/cnpg.io~1hibernation", ("on",)),
+)
 _APPROVAL = re.compile(
     r"(?i)(?:requires?|needs?|awaiting|waiting ?for|pending|manual)[ -]?(?:manual[ -]?)?approval"
     r"|approval[ -]?(?:pending|required|needed)"
@@ -67,6 +105,8 @@ def suspended(case: Case) -> Iterator[Finding]:
         symptom = SymptomId.unhealthy(row.key)
         if code == "Progressing":
             yield from _awaiting_approval(case, row)
+        if code in ("Progressing", "Degraded"):
+            yield from _stopped(case, row, code)
         live, declared = case.live_of(row.key), case.desired_of(row.key)
         paused = code == "Progressing" and live is not None and _is_paused(live)
         if code != "Suspended" and not paused:
@@ -129,6 +169,61 @@ def _awaiting_approval(case: Case, row: ResourceRow) -> Iterator[Finding]:
             fixes=tuple(_approvals(row)),
         )
         return
+
+
+def _stopped(case: Case, row: ResourceRow, code: str) -> Iterator[Finding]:
+    """It is off because its spec says so, and the health check knows only the running state as Healthy."""
+    live = case.live_of(row.key)
+    if live is None or _is_paused(live):
+        return
+    state = next((name for name in _STATES if text(live.status.get(name)).lower() in _STOPPED), "")
+    switch = next((pointer for pointer, off in _OFF if _word(live.at(pointer)) in off), "")
+    if not state or not switch:
+        return
+    value = text(live.at(switch)) or _word(live.at(switch))
+    yield Finding(
+        about=row.ref,
+        field=switch,
+        explains=(SymptomId.unhealthy(row.key),),
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        verdict=f"{row.ref} is {text(live.status.get(state))}, as {switch} ({value}) allows, and Argo CD"
+        f" reports that as {code}",
+        writer=_other_writer(live, switch),
+        evidence=(
+            case.cited_health(row, code),
+            cite(live, switch, says="the field that stops it"),
+            cite(live, f"/status/{state}", says="its state"),
+        ),
+        fixes=(
+            Fix.run(
+                comment(
+                    f"if it should run, change {switch} in Git or start it with the tool of its operator"
+                ),
+                on_object("describe", row.ref),
+                title="Start it, if it should run",
+            ),
+            Fix.run(
+                comment(f"let resource.customizations.health.{row.group}_{row.kind} in argocd-cm answer"),
+                comment("Suspended for that state, and test it with"),
+                "whysync health OBJECT.yaml --settings argocd-cm.yaml",
+                title="If it is meant to be off: let the health check report that state as Suspended",
+                risk="a health check applies to all objects of the kind",
+            ),
+        ),
+    )
+
+
+def _other_writer(live: Manifest, pointer: str) -> Writer | None:
+    writer = writer_of(live.body, pointer)
+    return None if writer is None or writer.kind is WriterKind.ARGOCD else writer
+
+
+def _word(value: Json | Missing) -> str:
+    """A switch as text: operators use booleans, words and numbers."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value).lower() if isinstance(value, str | int) else ""
 
 
 def _approvals(row: ResourceRow) -> Iterator[Fix]:
