@@ -14,9 +14,9 @@ IgnoreExtraneous` on the live object, so that it does not count for the sync sta
 
 ## When it is something else
 A controller that copies tracking labels or annotations can create objects that look like part of the app but
-were never in Git. Another Argo CD with an app of the same name, in the same cluster, tracks its objects with
-the same ids. If all resources require pruning, the source rendered no manifests. `Prune=false` on the
-object prevents pruning: prune-blocked.
+were never in Git. Another Argo CD with an app of the same name tracks its objects with the same ids: possible
+if this app has no sync history. If all resources require pruning, the source rendered no manifests.
+`Prune=false` on the object prevents pruning: prune-blocked.
 """
 
 from collections.abc import Iterator
@@ -100,9 +100,11 @@ def pending_prune(case: Case) -> Iterator[Finding]:
 
 def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     """The other explanation, if nothing shows that Argo CD applied the objects."""
-    if _name_themselves(case, rows):
+    if _may_be_of_another_argocd(case, rows):
         them = "it" if len(rows) == 1 else "them"
-        return f"; or another Argo CD has an app {case.app.name} that deploys {them}"
+        return (
+            f"; or another Argo CD has an app {case.app.name} that deploys {them}: this one was never synced"
+        )
     objects = [case.live_of(row.key) for _, row in rows]
     if not case.may_track_by_label or all(live is not None and was_applied(live) for live in objects):
         return ""
@@ -111,8 +113,10 @@ def _alternative(case: Case, rows: list[tuple[int, ResourceRow]]) -> str:
     return "; or they were never in Git: a controller that copies tracking labels created them"
 
 
-def _name_themselves(case: Case, rows: list[tuple[int, ResourceRow]]) -> bool:
-    """Only an Argo CD, this one or another, writes tracking ids that name their own objects."""
+def _may_be_of_another_argocd(case: Case, rows: list[tuple[int, ResourceRow]]) -> bool:
+    """Only an Argo CD writes tracking ids that name their own objects, and this app was never synced."""
+    if case.app.status.history or case.operation is not None:
+        return False
     objects = [case.live_of(row.key) for _, row in rows]
     ids = [TrackingId.parse(text(live.annotations.get(TRACKING_ID))) if live else None for live in objects]
     return all(id and live and id.describes(live.body) for id, live in zip(ids, objects, strict=True))
@@ -122,7 +126,7 @@ def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator
     """A tracking id names its object, so a copy of it does not make another object part of the app."""
     if not _alternative(case, rows):
         return
-    if _name_themselves(case, rows):
+    if _may_be_of_another_argocd(case, rows):
         same_name = f"metadata.name={case.app.name}"
         yield Fix.run(
             with_comment(
