@@ -31,7 +31,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     fix: str = ""
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Figures:
     """A plugin of pytest that collects the rows; `results` is a file that gets a line per report."""
 

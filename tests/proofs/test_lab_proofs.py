@@ -11,6 +11,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.json_tree import copy_object, dig, fields, items
 from whysync.lab.library import built_in, names
 from whysync.lab.player import play
 
@@ -87,4 +88,19 @@ def test_a_webhook_whose_configuration_was_not_read_is_not_taken_for_removed() -
     (report,) = app.diagnose(app.cases(SnapshotIndex(unread))).apps
     assert report.first is not None
     assert report.first.cause == "webhook-down"
+    assert {fix.proof.status for fix in report.first.fixes} & {ProofStatus.PROVEN} == set()
+
+
+def test_a_sync_that_exceeded_its_timeout_is_not_proven_to_take_less_time() -> None:
+    """As Argo CD 3.2 reports it: the hook that still ran was deleted, and counts as succeeded."""
+    snapshot = play(built_in("sync-timeout")).snapshot()
+    body = copy_object(snapshot.applications[0].body)
+    for result in map(fields, items(dig(body, "status", "operationState", "syncResult", "resources"))):
+        if result.get("message") == "Terminated":
+            result |= {"message": "Deleted", "hookPhase": "Succeeded", "status": ""}
+    applications = (snapshot.applications[0].with_body(body),)
+    older = msgspec.structs.replace(snapshot, applications=applications)
+    (report,) = app.diagnose(app.cases(SnapshotIndex(older))).apps
+    assert report.first is not None
+    assert (report.first.cause, "was still running" in report.first.verdict) == ("sync-timeout", True)
     assert {fix.proof.status for fix in report.first.fixes} & {ProofStatus.PROVEN} == set()

@@ -20,6 +20,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.controllers.behavior import Behavior, LogLine, Metric, PodBehavior
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import ContainerConfigInvalid, DeadlineExceeded, PullProblem, pull_problem
+from whysync.queries.hook_runs import ended_with_its_sync
 
 _TEMPLATE_LABELS: Final = ("pod-template-hash", "controller-revision-hash")
 _JOB_LABELS: Final = ("batch.kubernetes.io/job-name", "job-name")
@@ -36,7 +37,6 @@ _MAX_LOG_LINES: Final = 20
 _FOREVER: Final = 1e9
 _LONG_JOB: Final = 600.0
 """A Job that has run for longer than this is assumed never to finish."""
-_SYNC_TERMINATED: Final = "Terminated"
 _EXTRA_TIME: Final = 1.5
 """An interrupted Job is assumed to need this multiple of the time it had."""
 _STARTUP_TIME: Final = 120.0
@@ -344,7 +344,7 @@ def _images(job: Manifest) -> list[str]:
 
 def was_interrupted(result: ResourceResult) -> bool:
     """Was a hook interrupted by its deadline or with its sync? How long it needs is unknown."""
-    return bool(result.hook_type) and (_exceeded_deadline(result) or result.message == _SYNC_TERMINATED)
+    return ended_with_its_sync(result) or (bool(result.hook_type) and _exceeded_deadline(result))
 
 
 def _exceeded_deadline(result: ResourceResult) -> bool:
@@ -357,7 +357,7 @@ def _interrupted_after(case: Case, result: ResourceResult, job: Manifest) -> flo
         live_job = case.live_of(job.key) or job  # the deadline in Git may have changed since
         return float(integer(live_job.spec.get("activeDeadlineSeconds"))) or None
     operation = case.operation
-    if result.message != _SYNC_TERMINATED or operation is None:
+    if not ended_with_its_sync(result) or operation is None:
         return None
     if operation.started_at is None or operation.finished_at is None:
         return None

@@ -9,7 +9,7 @@ from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, FixKind
-from whysync.diagnosis.symptom import SymptomId, SymptomKind
+from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Ref
@@ -17,6 +17,7 @@ from whysync.proofs.apply_fix import changes_application
 from whysync.proofs.observations import SymptomIds, is_unready, observable_symptoms, unobserved_images
 from whysync.proofs.pod_behavior import was_interrupted
 from whysync.proofs.simulated_case import SimulatedCase
+from whysync.queries.hook_runs import was_terminated_by_timeout
 from whysync.queries.previous_revision import previous_revision_of
 
 _POD_BEHAVIOR: Final = re.compile("/containers/|/securitycontext/")
@@ -52,7 +53,11 @@ def _unknown_durations(finding: Finding, fix: Fix, case: Case) -> list[str]:
         for result in case.results
         if was_interrupted(result) and SymptomId.result(result.key) in finding.explains
     )
-    return [f"how long {ref} needs" for ref in interrupted if fix.commands][:1]
+    if not fix.commands:
+        return []
+    needed = [f"how long {ref} needs" for ref in interrupted][:1]
+    timed_out = OPERATION in finding.explains and was_terminated_by_timeout(case)
+    return needed or (["how long the sync needs"] if timed_out else [])
 
 
 def unobserved_start(world: SimulatedCase) -> str:

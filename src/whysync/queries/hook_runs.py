@@ -69,6 +69,14 @@ def was_never_created(result: ResourceResult) -> bool:
     return any(isinstance(failure, _REFUSALS) for failure in understand(result.message).failures)
 
 
+def ended_with_its_sync(result: ResourceResult) -> bool:
+    """Was the hook deleted while it ran, because its sync was terminated?
+
+    Argo CD 3.6 reports that it failed and was `Terminated`, 3.2 that it succeeded and was `Deleted`.
+    """
+    return bool(result.hook_type) and result.message in ("Terminated", "Deleted")
+
+
 def was_terminated_by_timeout(case: Case) -> bool:
     return any(report.failure.by_timeout for report in case.failures(OperationTerminated))
 

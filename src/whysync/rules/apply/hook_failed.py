@@ -35,6 +35,7 @@ from whysync.queries.hook_runs import (
     DEADLINE_POINTER,
     RUN_TO_COMPLETION,
     end_evidence,
+    ended_with_its_sync,
     fix_of_missing_workloads,
     fixes_of_failed_run,
     how_it_ended,
@@ -48,7 +49,6 @@ from whysync.queries.sync_position import delete_before_next_run, is_deleted_bef
 from whysync.queries.waiting_on import is_hook_result
 
 POLICY = "/metadata/annotations/argocd.argoproj.io~1hook-delete-policy"
-ENDED = "Terminated"
 
 
 @rule(cause="hook-failed", since="0.1")
@@ -59,7 +59,7 @@ def hook_failed(case: Case) -> Iterator[Finding]:
         failed = result.hook_phase in FAILED_PHASES and result.status != "SyncFailed"
         if not failed or not is_hook_result(case, result) or was_never_created(result):
             continue
-        if result.message == ENDED and was_terminated_by_timeout(case):
+        if ended_with_its_sync(result) and was_terminated_by_timeout(case):
             continue  # it did not fail: the whole sync was terminated
         ref = result.ref
         root_cause = log_root_cause(logs_below(case, ref))

@@ -42,10 +42,10 @@ from whysync.queries.commands import (
     with_comment,
 )
 from whysync.queries.group_failures import grouped
+from whysync.queries.hook_runs import ended_with_its_sync
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import SILENT, is_running, is_too_long, slowest_sync, wait_of
 
-ENDED = "Terminated"
 PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"
 DEFAULT_TIMEOUT = 3600
@@ -65,7 +65,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
         ended = operation.finished_at if operation else None
         took = ended - started if started and ended else case.age(started)
         unhealthy = tuple(s for s in case.symptoms if s.kind is SymptomKind.UNHEALTHY and s.ref is not None)
-        hooks = [(i, result) for i, result in enumerate(case.results) if result.message == ENDED]
+        hooks = [(i, result) for i, result in enumerate(case.results) if ended_with_its_sync(result)]
         waited_for = f"; {unhealthy[0].text}" if unhealthy else ""
         if hooks:
             waited_for = f"; {hooks[0][1].hook_type} hook {hooks[0][1].ref} was still running"
