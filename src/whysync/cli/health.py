@@ -133,16 +133,8 @@ def _objects(snapshot: Snapshot) -> Iterator[Manifest]:
 def _settings(path: str | None, snapshot: Snapshot) -> Settings:
     """Settings from `--settings`, else from an argocd-cm in the input, else Argo CD's defaults."""
     from whysync.argocd.settings import Settings
-    from whysync.facts.bundle import read_bundle
 
-    source = read_bundle([path]) if path else snapshot
-    config_map = _named("argocd-cm", source)
-    if path and config_map is None:
-        raise NotFound(
-            what=f"argocd-cm not found in {path}",
-            why="it has no ConfigMap of that name",
-            next="pass the output of kubectl -n argocd get configmap argocd-cm -o yaml",
-        )
+    config_map = config_map_in(path) if path else _named("argocd-cm", snapshot)
     settings = Settings.from_config_maps(config_map, None)
     problem = settings.comparison_problem
     if problem is not None:
@@ -152,6 +144,20 @@ def _settings(path: str | None, snapshot: Snapshot) -> Settings:
             next="correct it; until then Argo CD reports every app as Unknown",
         )
     return settings
+
+
+def config_map_in(path: str) -> Object:
+    """The argocd-cm of a file. Raises `NotFound`."""
+    from whysync.facts.bundle import read_bundle
+
+    config_map = _named("argocd-cm", read_bundle([path]))
+    if config_map is None:
+        raise NotFound(
+            what=f"argocd-cm not found in {path}",
+            why="it has no ConfigMap of that name",
+            next="pass the output of kubectl -n argocd get configmap argocd-cm -o yaml",
+        )
+    return config_map
 
 
 def _named(name: str, snapshot: Snapshot) -> Object | None:

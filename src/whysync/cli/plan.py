@@ -47,6 +47,21 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     )
     verb.add_argument("--empty", action="store_true", help="only on an empty cluster")
     verb.add_argument("--network", action="store_true", help="allow fetching charts and other repositories")
+    verb.add_argument(
+        "--clusters",
+        metavar="FILE",
+        default="",
+        help="clusters of Argo CD for clusters generators: cluster Secrets, or argocd cluster list -o json",
+    )
+    verb.add_argument(
+        "--generator-values",
+        metavar="FILE",
+        default="",
+        help="recorded answers for scmProvider, pullRequest, plugin and clusterDecisionResource generators",
+    )
+    verb.add_argument(
+        "--settings", metavar="FILE", default="", help="argocd-cm, for kustomize.buildOptions and similar"
+    )
     add_proof_flags(verb)
     verb.add_argument(
         "--fail-on-verdict",
@@ -84,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
     gc.disable()  # the simulation creates few cycles, and the process ends soon
     try:
         with _opened(options) as checkout:
+            _add_files(checkout, options)
             plan, report = app.plan(
                 checkout,
                 _scope(checkout, options),
@@ -134,6 +150,19 @@ def _opened(options: argparse.Namespace) -> Checkout:
     path = next((path for path in (options.what, options.app) if path and Path(path).exists()), ".")
     folder = path if Path(path).is_dir() else str(Path(path).parent)
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
+
+
+def _add_files(checkout: Checkout, options: argparse.Namespace) -> None:
+    """The files of `--clusters`, `--generator-values` and `--settings`."""
+    from whysync.cli.health import config_map_in
+    from whysync.plan.generator_inputs import GeneratorFiles, clusters_in, recorded_in
+
+    checkout.generator_files = GeneratorFiles(
+        clusters=clusters_in(options.clusters) if options.clusters else None,
+        recorded=recorded_in(options.generator_values) if options.generator_values else {},
+    )
+    if options.settings:
+        checkout.argocd_cm = config_map_in(options.settings)
 
 
 def _scope(checkout: Checkout, options: argparse.Namespace) -> app.PlanScope:

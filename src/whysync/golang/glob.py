@@ -1,9 +1,10 @@
-"""Globs in the three dialects that Argo CD uses, matched in time linear in the text.
+"""Globs in the four dialects that Argo CD uses, matched in time linear in the text.
 
 - gobwas/glob 0.2.3 (`glob_match`), used nearly everywhere: `*` and `?` stop at the separators (by default
   there are none), `**` never does, `[abc]`, `[!abc]`, `[a-z]` (a list or one range, not both) and `{a,b}`.
 - Go's `filepath.Match` (`path_match`), used for the kind lists of projects: `/` separates, `[^a-z0-9]` works,
   braces are plain text.
+- Git's pathspecs (`pathspec_match`), used by the files of git generators.
 - doublestar (`name_matcher`), used for one name in the path of a values file: as `filepath.Match`, with
   `[!a-z]` and `{a,b}`. `**` stands for folders; the caller walks them.
 
@@ -58,6 +59,17 @@ def path_match(pattern: str, text: str) -> bool:
     """Mirrors Go's `filepath.Match` on Unix, where its callers take an error for no match."""
     try:
         return _compiled(pattern, _PATH).accepts(text)
+    except BadPattern:
+        return False
+
+
+def pathspec_match(pattern: str, path: str) -> bool:
+    """Mirrors `git ls-files -- PATTERN`: `*` also matches `/`, and a folder matches what is below it."""
+    pattern = pattern.removeprefix("./")
+    if pattern in ("", ".") or path == pattern or path.startswith(f"{pattern.rstrip('/')}/"):
+        return True
+    try:
+        return _compiled(pattern, _PATHSPEC).accepts(path)
     except BadPattern:
         return False
 
@@ -261,3 +273,4 @@ def _range_end(pattern: str, at: int) -> tuple[str, int]:
 
 _PATH: Final = _Dialect(separators="/", read_class=_path_class, braces=False, strict=True)
 _DOUBLESTAR: Final = _Dialect(separators="/", read_class=_doublestar_class, braces=True, strict=True)
+_PATHSPEC: Final = _Dialect(separators="", read_class=_doublestar_class, braces=False, strict=True)

@@ -20,6 +20,7 @@ from whysync.argocd.repo_server.render.options import with_settings
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.errors import NotFound, UsageError
 from whysync.json_tree import Object, fields, items, text
+from whysync.plan.generator_inputs import GeneratorFiles
 
 _MAINS: Final = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 
@@ -41,6 +42,8 @@ class Checkout(msgspec.Struct, kw_only=True):
     argocd_namespace: str = "argocd"
     argocd_cm: Object | None = None
     """Argo CD's settings, some of which are options of Helm and Kustomize; `None` if unknown."""
+    generator_files: GeneratorFiles = GeneratorFiles()
+    _foreign: GitSources | None = msgspec.field(default=None)
     _changed: frozenset[str] | None = msgspec.field(default=None)
     _failed: dict[bytes, RepoProblem] = msgspec.field(default_factory=dict[bytes, RepoProblem])
 
@@ -64,6 +67,13 @@ class Checkout(msgspec.Struct, kw_only=True):
         # A checkout without an origin may belong to any repository: its folders decide.
         path = text(source.get("path")).strip("/") or "."
         return any(_inside(side.tree.root, path) for side in (self.head, self.base))
+
+    def foreign_tree(self, url: str, revision: str) -> Tree:
+        """The files of another repository, which is fetched only with `--network`. Raises `RepoProblem`."""
+        if self._foreign is None:
+            self._foreign = GitSources(options=RenderOptions(network=self.network))
+        source: Object = {"repoURL": url}
+        return self._foreign.tree(source, self._foreign.resolve(source, revision))
 
     def sources(self, applications: list[Object], side: Side) -> GitSources:
         """The renderer of these Applications, with this side for every branch of this repository."""
@@ -92,6 +102,8 @@ class Checkout(msgspec.Struct, kw_only=True):
         return sources
 
     def close(self) -> None:
+        if self._foreign is not None:
+            self._foreign.close()
         self.base.tree.close()
         self.head.tree.close()
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from whysync.argocd.app_controller.deletion.finalizers import Finalizers
+from whysync.argocd.application_sets.errors import NotExpanded
+from whysync.argocd.application_sets.expand import expanded
+from whysync.argocd.application_sets.inputs import RegisteredCluster
 from whysync.argocd.repo_server.git.tree import walk
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
+from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.json_tree import Object, dig, fields, text
 from whysync.kubernetes.api.ref import group_of
-from whysync.plan.application_sets import NotExpanded, expanded
 from whysync.plan.checkout import Checkout, Side, sources_of
+from whysync.plan.generator_inputs import secret_clusters
 
 _MAX_BYTES: Final = 5 << 20
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
@@ -65,15 +70,14 @@ def apps_in(
     apps: dict[tuple[str, str], FoundApp] = {}
     bodies: dict[str, list[Object]] = {}
     root = side.tree.root
+    inputs = SideInputs(checkout, side)
     paths = [root / only] if only else list(walk(root))
     for path in paths:
         if path.suffix not in (".yaml", ".yml", ".json") or path.is_symlink() or not path.is_file():
             continue
         file = str(path.relative_to(root))
-        for body in _objects(path):
-            for application in (
-                _of_set(body, checkout, side, file, not_expanded) if _is_set(body) else (body,)
-            ):
+        for body in _objects(path, b"Application", b"argoproj.io"):
+            for application in _of_set(body, inputs, file, not_expanded) if _is_set(body) else (body,):
                 if is_application(application) and text(dig(application, "metadata", "name")):
                     app = FoundApp(body=placed(application), file=file)
                     found = bodies.setdefault(app.name, [])
@@ -87,12 +91,50 @@ def _is_set(body: Object) -> bool:
     return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
+class SideInputs:
+    """The inputs of generators on one side of a checkout; a `GeneratorInputs`."""
+
+    def __init__(self, checkout: Checkout, side: Side) -> None:
+        self._checkout = checkout
+        self._side = side
+        self._clusters: tuple[RegisteredCluster, ...] | None = None
+
+    def folder_of(self, options: Object) -> Path:
+        if self._checkout.contains_source({**options, "path": ""}):
+            return self._side.tree.root
+        try:
+            url, revision = text(options.get("repoURL")), text(options.get("revision"))
+            return self._checkout.foreign_tree(url, revision).root
+        except RepoProblem as problem:
+            raise NotExpanded(f"its git generator reads another repository: {problem.message}") from problem
+
+    def clusters(self) -> list[RegisteredCluster]:
+        if self._clusters is None:
+            registered = self._checkout.generator_files.clusters
+            self._clusters = secret_clusters(_secrets(self._side)) if registered is None else registered
+        if not self._clusters and self._checkout.generator_files.clusters is None:
+            raise NotExpanded(
+                "its clusters generator needs the clusters of Argo CD, and the repository has no cluster"
+                " Secrets: give them with --clusters FILE"
+            )
+        return list(self._clusters)
+
+    def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:
+        return self._checkout.generator_files.answer(application_set, kind, number)
+
+
+def _secrets(side: Side) -> Iterator[Object]:
+    for path in walk(side.tree.root):
+        if path.suffix in (".yaml", ".yml", ".json") and not path.is_symlink() and path.is_file():
+            yield from _objects(path, b"argocd.argoproj.io/secret-type")
+
+
 def _of_set(
-    body: Object, checkout: Checkout, side: Side, file: str, not_expanded: list[NotExpandedSet] | None
+    body: Object, inputs: SideInputs, file: str, not_expanded: list[NotExpandedSet] | None
 ) -> list[Object]:
     try:
-        return expanded(body, side.tree.root, checkout.contains_source)
-    except (NotExpanded, RecursionError) as problem:
+        return expanded(body, inputs)
+    except NotExpanded as problem:
         if not_expanded is not None:
             not_expanded.append(NotExpandedSet(file, str(problem)))
         return []
@@ -108,11 +150,12 @@ def placed(body: Object) -> Object:
     }
 
 
-def _objects(path: Path) -> list[Object]:
+def _objects(path: Path, *marks: bytes) -> list[Object]:
+    """The objects of a file that contains these texts."""
     if path.stat().st_size > _MAX_BYTES:
         return []
     data = path.read_bytes()
-    if b"Application" not in data or b"argoproj.io" not in data:
+    if any(mark not in data for mark in marks):
         return []
     objects: list[Object] = []
     # Chart templates are not YAML: only the documents before the first invalid one count.

@@ -33,6 +33,7 @@ from whysync.plan.find_applications import (
     placed,
     qualified,
 )
+from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.secrets import with_shape
@@ -88,10 +89,15 @@ def plan(
     ]
     if live is not None:
         settings = (setting.body for setting in live.settings if setting.ref.name == "argocd-cm")
-        checkout.argocd_cm = next(settings, None)
+        checkout.argocd_cm = checkout.argocd_cm or next(settings, None)
+        registered = secret_clusters(setting.body for setting in live.settings)
+        if registered and checkout.generator_files.clusters is None:
+            checkout.generator_files = replace(checkout.generator_files, clusters=registered)
     not_expanded: list[NotExpandedSet] = []
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
-    in_base = apps_in(checkout, checkout.base, only=file)
+    not_expanded_before: list[NotExpandedSet] = []
+    in_base = apps_in(checkout, checkout.base, only=file, not_expanded=not_expanded_before)
+    not_expanded += _only_before(not_expanded_before, not_expanded)
     checkout.argocd_namespace = _argocd_namespace(live, in_head)
     old_of = _counterparts(in_base, in_head)
     removed = _removed(in_base, in_head, old_of, not_expanded)
@@ -180,6 +186,16 @@ def _removed(
     unclear = {application_set.file for application_set in not_expanded}
     return [
         app for app in in_base if app.key not in kept and app.file not in unclear and app.body not in bodies
+    ]
+
+
+def _only_before(before: list[NotExpandedSet], after: list[NotExpandedSet]) -> list[NotExpandedSet]:
+    """Sets of the base that are not expanded there: which Applications the head removes is not known."""
+    known = {application_set.file for application_set in after}
+    return [
+        NotExpandedSet(application_set.file, f"at the base, {application_set.why}")
+        for application_set in before
+        if application_set.file not in known
     ]
 
 

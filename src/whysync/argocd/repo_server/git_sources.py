@@ -125,6 +125,13 @@ class GitSources:
         self._rendered[key] = result
         return result
 
+    def tree(self, source: Object, commit: str) -> Tree:
+        """The files of a source; closed with this object. Raises `RepoProblem`."""
+        try:
+            return self._tree(source, commit)
+        except (GitFailed, RevisionUnknown, RenderProblem, SourceError) as problem:
+            raise _as_repo_problem(problem) from problem
+
     def add_tree(self, url: str, commit: str, tree: Tree) -> None:
         """Adds files under a commit name of `commit_override`; the caller closes the tree."""
         self._added_trees[repository_key(url), commit] = tree
