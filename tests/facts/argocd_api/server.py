@@ -35,6 +35,7 @@ QUICK = replace(STEADY, connect_seconds=2, idle_seconds=0.3, try_seconds=0.5, ca
 
 
 class Fault(StrEnum):
+    REJECTED = "400"
     UNAUTHENTICATED = "401"
     FORBIDDEN = "403"
     MISSING = "404"
@@ -54,6 +55,7 @@ class Fault(StrEnum):
 
 
 _SAID = {
+    "400": (3, 'app is not allowed in project "web", or the project does not exist'),
     "401": (16, "invalid session: token is expired"),
     "403": (7, "permission denied"),
     "404": (5, "not found"),

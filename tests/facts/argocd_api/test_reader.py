@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.facts.argocd_api.scenes import application, live, obj, of, of_lab, project, shop
-from tests.facts.argocd_api.server import TOKEN, ArgoCD
+from tests.facts.argocd_api.server import TOKEN, ArgoCD, Fault
 from whysync.errors import NotFound
 from whysync.facts.argocd_api import read_argocd
 from whysync.facts.http.errors import NotAuthenticated
@@ -177,6 +177,17 @@ class TestWhichApplications:
         with ArgoCD(of(application("shop"), projects=())) as argocd:
             snapshot = read_argocd(argocd.server(), EVERYTHING)
         assert [gap.what for gap in snapshot.gaps] == ["AppProject default"]
+
+    @pytest.mark.parametrize("name", ["shop", "argocd/shop"])
+    def test_an_app_whose_project_does_not_exist_is_read_from_the_list(self, name: str) -> None:
+        """Argo CD answers 400 to every request about it, but lists it."""
+        with ArgoCD(of(application("shop"), application("web"), projects=())) as argocd:
+            argocd.fault("/applications/shop", Fault.REJECTED)
+            snapshot = read_argocd(argocd.server(), Selection(names=(name,)))
+            with pytest.raises(NotFound):
+                read_argocd(argocd.server(), Selection(names=("argocd/unknown",)))
+        assert names(snapshot) == ["argocd/shop"]
+        assert any("or the project does not exist" in gap.why for gap in snapshot.gaps)
 
 
 class TestGettingIn:

@@ -17,7 +17,7 @@ from whysync.facts.argocd_api.port_forward import forwarded
 from whysync.facts.argocd_api.responses import AppId, id_of, listed, typed
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.argocd_api.settings import cluster_secrets, config_map
-from whysync.facts.http.errors import Forbidden, Missing
+from whysync.facts.http.errors import Forbidden, Missing, Rejected
 from whysync.facts.http.progress import report_waiting
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
@@ -139,17 +139,19 @@ async def _named(api: Api, name: str, selection: Selection) -> list[Object]:
     """An Application by name: in the given namespace, in Argo CD's own, or in any other."""
     space, _, bare = name.rpartition("/")
     spaces = (space,) if space else selection.app_namespaces or ("",)
-    denied: Forbidden | Missing | None = None
+    denied: Forbidden | Missing | Rejected | None = None
     bodies: list[Object] = []
     for namespace in spaces:
         try:
             response = await api.application(AppId(namespace=namespace, name=bare))
             bodies.append(typed(response, "Application"))
-        except (Forbidden, Missing) as problem:
+        except (Forbidden, Missing, Rejected) as problem:
             denied = problem
-    if not bodies and not space:
-        # Argo CD searches in its own namespace only, except for lists.
-        bodies = listed(await api.applications(Selection(), name=bare), "Application")
+    if not bodies and (not space or isinstance(denied, Rejected)):
+        # Lists include what a request for one Application does not return: those in other namespaces, and
+        # those whose project does not exist or does not permit them (HTTP 400).
+        response = await api.applications(Selection(), namespace=space, name=bare)
+        bodies = listed(response, "Application")
     if bodies or denied is None:
         return bodies
     raise NotFound(
