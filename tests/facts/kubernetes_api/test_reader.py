@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.facts.argocd_api.scenes import of_lab
 from tests.facts.kubernetes_api.fake_api import FakeApi, base64_of
 from tests.facts.kubernetes_api.reading import read, serving
 from tests.facts.kubernetes_api.world import LAST_APPLIED, LOGS, application, deployment, row, thing, world
+from tests.facts.test_three_sources import Cluster
 from whysync.app import cases, diagnose
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NotFound, UsageError
 from whysync.facts.http.errors import Forbidden
+from whysync.facts.kubernetes_api.read_live import is_bound
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, dig, fields
@@ -334,3 +337,30 @@ def test_a_local_folder_of_plain_yaml_is_the_desired_state(tmp_path: Path) -> No
     assert desired.ref.namespace == "shop"
     assert desired.annotations["argocd.argoproj.io/tracking-id"] == "web:apps/Deployment:shop/web"
     assert "part of web.yaml" in gaps(snapshot)
+
+
+def test_the_rights_of_a_refused_account_are_read() -> None:
+    other = thing("rbac.authorization.k8s.io/v1", "ClusterRole", "of-others")
+    cluster = Cluster(of_lab("cluster-rbac"))
+    cluster.objects.append(other)
+    read_kinds = {(obj.ref.kind, obj.ref.name) for obj in read(cluster).live}
+    assert {("RoleBinding", "argocd-deployer"), ("ClusterRole", "admin")} <= read_kinds
+    assert ("ClusterRole", "of-others") not in read_kinds
+    unrefused = {obj.ref.kind for obj in read(Cluster(of_lab("crash-loop"))).live}
+    assert "RoleBinding" not in unrefused
+
+
+@pytest.mark.parametrize(
+    ("subject", "binds"),
+    [
+        ({"kind": "ServiceAccount", "name": "deployer", "namespace": "shop"}, True),
+        ({"kind": "ServiceAccount", "name": "deployer", "namespace": "other"}, False),
+        ({"kind": "User", "name": "system:serviceaccount:shop:deployer"}, True),
+        ({"kind": "Group", "name": "system:serviceaccounts:shop"}, True),
+        ({"kind": "Group", "name": "system:serviceaccounts:sho"}, False),
+        ({"kind": "Group", "name": "system:authenticated"}, True),
+        ({"kind": "Group", "name": "admins"}, False),
+    ],
+)
+def test_a_binding_of_the_refused_account_or_of_a_group_that_it_is_in(subject: Object, binds: bool) -> None:
+    assert is_bound({"subjects": [subject]}, frozenset({"system:serviceaccount:shop:deployer"})) is binds

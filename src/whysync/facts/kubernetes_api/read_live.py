@@ -40,6 +40,11 @@ _CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _NOT_HELM = "type!=helm.sh/release.v1"
 
 
+_RBAC: Final = "rbac.authorization.k8s.io"
+_GROUPS_OF_ALL: Final = ("system:authenticated", "system:serviceaccounts")
+_REFUSED_ACCOUNT: Final = re.compile(r'User "([^"]{1,300})" cannot ')
+
+
 class Live(msgspec.Struct, frozen=True, kw_only=True):
     objects: tuple[Manifest, ...] = ()
     events: tuple[Manifest, ...] = ()
@@ -190,7 +195,32 @@ class _Reader:
         kinds = (self._api.kinds.find(*name) for name in requested)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
         more = [*await self._revisions(manifests), *await self._owners(manifests)]
-        return [*lists, *more, *await self._blocking_deletion(manifests)]
+        return [*lists, *more, *await self._blocking_deletion(manifests), *await self._rights()]
+
+    async def _rights(self) -> list[Manifest]:
+        """Roles and bindings of accounts that Kubernetes RBAC refused something."""
+        accounts = frozenset(_REFUSED_ACCOUNT.findall(self._scope.error_text))
+        if not accounts:
+            return []
+        queries: list[Query] = []
+        if kind := self._api.kinds.find(_RBAC, "ClusterRoleBinding"):
+            queries.append(Query(kind=kind))
+        if kind := self._api.kinds.find(_RBAC, "RoleBinding"):
+            namespaces = sorted(self._scope.namespaces)[:_MAX_NAMESPACES]
+            queries += [Query(kind=kind, namespace=namespace) for namespace in namespaces]
+        bindings = await self._all(
+            self._api.read(query, keep=lambda body: is_bound(body, accounts)) for query in queries
+        )
+        names = {
+            (role, "" if role == "ClusterRole" else binding.ref.namespace, text(reference.get("name")))
+            for binding in bindings
+            if (role := text((reference := fields(binding.body.get("roleRef"))).get("kind")))
+        }
+        kinds = ((self._api.kinds.find(_RBAC, role), space, name) for role, space, name in sorted(names))
+        roles = await asyncio.gather(
+            *(self._api.get(kind, space, name) for kind, space, name in kinds if kind)
+        )
+        return [*bindings, *(role for role in roles if role is not None)]
 
     async def _revisions(self, manifests: list[Manifest]) -> list[Manifest]:
         """Previous revisions of StatefulSets with an unfinished rollout: the template to roll back to."""
@@ -304,6 +334,20 @@ def _timestamp(event: Manifest) -> str:
     """As text: RFC 3339 in UTC sorts correctly."""
     body = event.body
     return text(body.get("lastTimestamp")) or text(body.get("eventTime")) or text(body.get("firstTimestamp"))
+
+
+def is_bound(binding: Object, accounts: frozenset[str]) -> bool:
+    """Does the binding give rights to one of the accounts, or to a group that all of them are in?"""
+    for subject in map(fields, items(binding.get("subjects"))):
+        kind, name, namespace = (text(subject.get(key)) for key in ("kind", "name", "namespace"))
+        account = f"system:serviceaccount:{namespace}:{name}" if kind == "ServiceAccount" else name
+        if account in accounts or (kind == "Group" and name in _GROUPS_OF_ALL):
+            return True
+        if kind == "Group" and name.startswith("system:serviceaccounts:"):
+            space = name.removeprefix("system:serviceaccounts:")
+            if any(account.startswith(f"system:serviceaccount:{space}:") for account in accounts):
+                return True
+    return False
 
 
 def _webhook_namespaces(manifests: Iterable[Manifest], error_text: str) -> frozenset[str]:
