@@ -66,7 +66,8 @@ class Answers:
     def flags(self, source: str) -> list[str]:
         server = ["--server", self._argocd.address, "--plaintext", "--auth-token", self._argocd.token]
         core = ["--core", "--kubeconfig", str(self._argocd.kubeconfig)]
-        files = ["--local", str(self._play.manifests)]
+        manifests = self._play.manifests
+        files = ["--local", str(manifests)] if manifests.exists() else []
         return {
             "server": server,
             "core": core,

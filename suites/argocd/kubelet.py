@@ -20,6 +20,7 @@ from whysync.kubernetes.controllers.behavior import Behavior, PodBehavior
 from whysync.kubernetes.controllers.controller_manager import ControllerManager, all_controllers
 from whysync.kubernetes.kubelet.container_behavior import ContainerBehavior
 from whysync.kubernetes.timeline import Timeline
+from whysync.lab.player import ScenarioRun
 
 _RUNS_FOR: Final = timedelta(minutes=10)
 _SECONDS_BETWEEN: Final = 2.0
@@ -30,14 +31,17 @@ _READ: Final = (
     "/api/v1/secrets",
     "/api/v1/nodes",
 )
+_LACKS_CONFIGURATION: Final = ("CreateContainerConfigError", "ContainerCreating")
 _TERMINAL: Final = ("Succeeded", "Failed")
 
 
 class SimulatedKubelet:
-    """Writes the status of the Pods that the behaviors match."""
+    """Writes the status of the Pods that the behaviors match, or of all Pods."""
 
-    def __init__(self, behaviors: tuple[PodBehavior, ...], server: ApiServer) -> None:
-        self._behaviors = behaviors
+    def __init__(
+        self, behaviors: tuple[PodBehavior, ...], server: ApiServer, *, all_pods: bool = False
+    ) -> None:
+        self._behaviors, self._all_pods = behaviors, all_pods
         self._client: ApiServerClient = server.another_client()
         self._due = 0.0
 
@@ -45,7 +49,7 @@ class SimulatedKubelet:
         if time.monotonic() < self._due:
             return
         for pod in listed(self._client, "/api/v1/pods"):
-            if self._is_scripted(pod):
+            if _runs(pod) and (self._all_pods or self._is_scripted(pod)):
                 self._write_status(pod)
         self._due = time.monotonic() + _SECONDS_BETWEEN
 
@@ -54,14 +58,9 @@ class SimulatedKubelet:
 
     def _is_scripted(self, pod: Object) -> bool:
         behavior = ContainerBehavior(self._behaviors)
-        return (
-            bool(dig(pod, "spec", "nodeName"))
-            and not dig(pod, "metadata", "deletionTimestamp")
-            and dig(pod, "status", "phase") not in _TERMINAL
-            and any(
-                behavior.is_scripted(pod, fields(container), "main")
-                for container in items(dig(pod, "spec", "containers"))
-            )
+        return any(
+            behavior.is_scripted(pod, fields(container), "main")
+            for container in items(dig(pod, "spec", "containers"))
         )
 
     def _write_status(self, pod: Object) -> None:
@@ -85,6 +84,24 @@ class SimulatedKubelet:
                 manager="kubelet",
             )
         )
+
+
+def lacks_configuration(run: ScenarioRun) -> bool:
+    """Is there a Pod at the end that waits for a Secret or a ConfigMap? kwok starts it without."""
+    return any(
+        dig(container, "state", "waiting", "reason") in _LACKS_CONFIGURATION
+        for _, pod in run.api_server.store.within(("", "pods"))
+        for container in items(dig(pod, "status", "containerStatuses"))
+    )
+
+
+def _runs(pod: Object) -> bool:
+    """Is the Pod on a node, and neither completed nor being deleted?"""
+    return (
+        bool(dig(pod, "spec", "nodeName"))
+        and not dig(pod, "metadata", "deletionTimestamp")
+        and dig(pod, "status", "phase") not in _TERMINAL
+    )
 
 
 def simulated(pod: Object, behaviors: tuple[PodBehavior, ...], client: ApiServerClient) -> ControllerManager:

@@ -19,7 +19,7 @@ from typing import Final
 
 import msgspec
 
-from suites.argocd.kubelet import SimulatedKubelet
+from suites.argocd.kubelet import SimulatedKubelet, lacks_configuration
 from suites.argocd.outside import Act, Cloud, RealWriter, acting
 from suites.argocd.pod_logs import log_server
 from suites.argocd.stages import is_simulated, stages_of
@@ -30,7 +30,7 @@ from tools.real_argocd.standing import set_kubelet_port
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.apiserver.protocol import Request, ServedKind, kind_of
 from whysync.kubernetes.controllers.conditions import parse_time
-from whysync.lab.player import ScenarioRun
+from whysync.lab.player import ScenarioRun, play
 from whysync.lab.scenario import (
     ChangeController,
     ChangeSettings,
@@ -42,8 +42,8 @@ from whysync.lab.scenario import (
     Step,
 )
 
-BETWEEN_STEPS: Final = 40.0
-AT_THE_END: Final = 60.0
+BETWEEN_STEPS: Final = 60.0
+AT_THE_END: Final = 120.0
 _POLLED_SECONDS: Final = 240.0
 """After that many seconds of the scenario, Argo CD has looked at Git by itself: here it is told to look."""
 _STEADY_SECONDS: Final = 2.0
@@ -76,6 +76,7 @@ class RealPlay:
     ) -> None:
         self.argocd, self.scenario, self._is_known = argocd, scenario, is_known
         self.model = ScenarioRun(scenario)
+        self._simulates_all = lacks_configuration(play(scenario))
         self.compared = 0
         self._last_step = time.monotonic()
         self._client = argocd.kubernetes.client
@@ -97,8 +98,9 @@ class RealPlay:
             self._create_argocd_objects()
             acts: list[Act] = [Cloud(setup.behavior, server)]
             acts += [RealWriter(writer, server) for writer in setup.writers]
-            if simulated := tuple(filter(is_simulated, pods)):
-                acts.append(SimulatedKubelet(simulated, server))
+            simulated = pods if self._simulates_all else tuple(filter(is_simulated, pods))
+            if simulated or self._simulates_all:
+                acts.append(SimulatedKubelet(simulated, server, all_pods=self._simulates_all))
             with acting(acts):
                 steps = sorted(self.scenario.happens, key=lambda step: step.at)
                 for step, following in zip_longest(steps, (step.at for step in steps[1:])):
@@ -232,7 +234,7 @@ class RealPlay:
             for name in used
             if name and name not in declared and not self._client.send(_namespace(name)).ok
         ]
-        stages = stages_of(self.scenario.name, setup.behavior.pods)
+        stages = stages_of(self.scenario.name, setup.behavior.pods, simulates_all=self._simulates_all)
         for obj in [*stages, *namespaces, *objects, *configurations]:
             self._create(obj)
 
@@ -348,6 +350,8 @@ class RealPlay:
             words += ["--patch", json.dumps(given[0] if given else {})]
         elif words[:3] == ["argocd", "app", "sync"]:
             words += ["--async"]  # the scenario decides what follows, not the command
+        elif words[:2] == ["kubectl", "delete"]:
+            words += ["--wait=false"]
         return self.argocd.run(words, stdin=stdin)
 
     def _change_settings(self, name: str, data: object) -> None:

@@ -63,7 +63,13 @@ def is_simulated(behavior: PodBehavior) -> bool:
     )
 
 
-def stages_of(scenario: str, behaviors: tuple[PodBehavior, ...]) -> Iterator[Object]:
+def stages_of(
+    scenario: str, behaviors: tuple[PodBehavior, ...], *, simulates_all: bool = False
+) -> Iterator[Object]:
+    """The stages for these behaviors; with `simulates_all`, one that keeps kwok from starting any Pod."""
+    if simulates_all:
+        yield _stage(f"{scenario}-simulated", [], [], None, seconds=_NEVER_SECONDS)
+        return
     for number, behavior in enumerate(behaviors):
         name = f"{scenario}-{number}"
         selector = _selector(behavior)
