@@ -15,6 +15,7 @@ from tests.argocd.compare.known import engine_markdown
 from tests.conformance.known import differences_markdown
 from whysync.cli.parser import parser
 from whysync.diagnosis.rule import GROUPS, AnyRule, registry
+from whysync.notifications.config import schema as config_schema
 from whysync.reports.diagnose_json import schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -24,10 +25,15 @@ def pages() -> dict[str, str]:
     contents = {f"rules/{id}.md": "\n".join(map(_rule, rules)) for id, rules in _by_id().items()}
     contents["rules/README.md"] = _index()
     contents["commands.md"] = _commands()
-    contents["report-v1.schema.json"] = msgspec.json.format(msgspec.json.encode(schema())).decode() + "\n"
+    contents["report-v1.schema.json"] = _json(schema())
+    contents["config-v1.schema.json"] = _json(config_schema())
     sections = (differences_markdown(), cluster_markdown(), argocd_markdown(), engine_markdown())
     contents["differences.md"] = "\n".join(sections)
     return contents
+
+
+def _json(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value)).decode() + "\n"
 
 
 def _by_id() -> dict[str, list[AnyRule]]:

@@ -1,0 +1,88 @@
+"""Routes: which channels a notice is sent to, and when, with quiet hours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, time, timedelta
+from fnmatch import fnmatchcase
+from zoneinfo import ZoneInfo
+
+from whysync.history.model import Incident, NewDelivery, Notice
+from whysync.notifications.config import DAYS, Match, Notifications, QuietHours, Route
+
+
+def deliveries_for(
+    settings: Notifications, notice: Notice, incident: Incident, severity: str
+) -> tuple[NewDelivery, ...]:
+    """One delivery per channel; the earliest if several routes lead to it."""
+    due: dict[str, datetime] = {}
+    for route in routes_for(settings, incident, severity):
+        if notice.kind not in route.events:
+            continue
+        at = due_at(route, notice.at, severity)
+        for channel in route.channels:
+            due[channel] = min(due.get(channel, at), at)
+    return tuple(NewDelivery(channel=channel, due_at=at) for channel, at in due.items())
+
+
+def routes_for(settings: Notifications, incident: Incident, severity: str) -> Iterator[Route]:
+    """The matching routes up to the first one without `continue`."""
+    for route in settings.routes:
+        if matches(route.match, incident, severity):
+            yield route
+            if not route.continue_:
+                return
+
+
+def matches(match: Match, incident: Incident, severity: str) -> bool:
+    wanted = (
+        (match.instance, incident.app.instance),
+        (match.project, incident.project),
+        (match.cause, incident.problem.cause),
+        (match.severity, severity),
+    )
+    if any(patterns and not _any(value, patterns) for patterns, value in wanted):
+        return False
+    return all(
+        name in incident.labels and fnmatchcase(incident.labels[name], pattern)
+        for name, pattern in match.labels.items()
+    )
+
+
+def _any(value: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(value, pattern) for pattern in patterns)
+
+
+def due_at(route: Route, at: datetime, severity: str) -> datetime:
+    """When to send: at once, or at the end of the quiet hours."""
+    quiet = route.quiet_hours
+    if quiet is None or severity in quiet.urgent:
+        return at
+    return end_of_quiet(quiet, at) or at
+
+
+def end_of_quiet(quiet: QuietHours, at: datetime) -> datetime | None:
+    """The end of the quiet hours that contain `at`; `None` if it is not quiet then.
+
+    Hours that end on the next morning belong to the day on which they begin.
+    """
+    zone = ZoneInfo(quiet.timezone)
+    local = at.astimezone(zone)
+    begins, ends = time.fromisoformat(quiet.from_), time.fromisoformat(quiet.to)
+    for day in (local.date() - timedelta(days=1), local.date()):
+        if DAYS[day.weekday()] not in quiet.days:
+            continue
+        start = datetime.combine(day, begins, zone)
+        end = datetime.combine(day if ends > begins else day + timedelta(days=1), ends, zone)
+        if start <= local < end:
+            return end.astimezone(at.tzinfo)
+    return None
+
+
+def is_over_before_sending(route: Route, incident: Incident, severity: str) -> bool:
+    """Did the incident open and close within the same quiet hours? Then nobody is told about it."""
+    quiet = route.quiet_hours
+    if quiet is None or severity in quiet.urgent or incident.closed_at is None:
+        return False
+    opened = end_of_quiet(quiet, incident.opened_at)
+    return opened is not None and opened == end_of_quiet(quiet, incident.closed_at)

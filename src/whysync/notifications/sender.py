@@ -1,0 +1,188 @@
+"""The sender: routes notices of the outbox to channels, sends what is due, and retries with backoff.
+
+A delivery is confirmed after the receiver accepted it. If the process is killed in between, it is sent again
+when its claim has expired, with the same `Idempotency-Key`: at least once, and never silently lost.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from whysync.errors import WhysyncError
+from whysync.history.history import History, IncidentFilter
+from whysync.history.model import Delivery, Incident, NewDelivery, Notice
+from whysync.notifications.channels import Request, request_for
+from whysync.notifications.config import Config
+from whysync.notifications.message import Message, message_of
+from whysync.notifications.routes import deliveries_for, is_over_before_sending, routes_for
+
+if TYPE_CHECKING:  # a server without channels does not load the HTTP client
+    import httpx2
+
+_logger = logging.getLogger(__name__)
+
+FIRST_PAUSE: Final = timedelta(seconds=5)
+LONGEST_PAUSE: Final = timedelta(minutes=30)
+GIVE_UP_AFTER: Final = timedelta(days=2)
+_MOST_OF_AN_OUTBREAK: Final = 10_000
+_VERBOSE_LOGGERS: Final = ("httpx2", "httpcore2")
+_TIMEOUT: Final = 10.0
+_REFUSED: Final = frozenset({400, 405, 410, 413, 415, 422})
+"""Statuses with which a receiver refuses the message itself: sending it again does not help."""
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    status: int
+    retry_after: str = ""
+
+
+class Transport(Protocol):
+    def __call__(self, request: Request, /) -> Response: ...
+
+
+class Undeliverable(Exception):
+    """The request could not be sent. The text names no URL, because URLs of channels are secrets."""
+
+
+class Sender:
+    def __init__(
+        self,
+        history: History,
+        config: Config,
+        *,
+        send: Transport | None = None,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._history = history
+        self._config = config
+        self._environ = environ
+        self._send = send or HttpTransport()
+        self._channels = {channel.name: channel for channel in config.notifications.channels}
+
+    def run(self, stop: threading.Event, *, every: float = 1.0) -> None:
+        """Send what is due until `stop` is set. A database that is away is tried again."""
+        while not stop.is_set():
+            try:
+                self.work(datetime.now(UTC))
+            except Exception as problem:  # the thread must survive whatever the database reports
+                _logger.warning("notifications are delayed: %s", type(problem).__name__)
+            stop.wait(every)
+
+    def work(self, now: datetime) -> int:
+        """Route new notices and send what is due; returns how many deliveries were accepted."""
+        outbox = self._history.outbox
+        for notice in outbox.unrouted():
+            outbox.route(notice, self._deliveries(notice), now)
+        return sum(self._deliver(delivery, now) for delivery in outbox.claim(now))
+
+    def _deliveries(self, notice: Notice) -> tuple[NewDelivery, ...]:
+        incident = self._history.incident(notice.incident)
+        if incident is None:  # deleted by the retention
+            return ()
+        return deliveries_for(self._config.notifications, notice, incident, self._severity(notice, incident))
+
+    def _severity(self, notice: Notice, incident: Incident) -> str:
+        outbreak = self._history.outbreak(notice.outbreak)
+        return outbreak.severity if outbreak is not None and outbreak.severity else incident.problem.severity
+
+    def _deliver(self, delivery: Delivery, now: datetime) -> bool:
+        outbox = self._history.outbox
+        channel = self._channels.get(delivery.channel)
+        message = self._message(delivery)
+        if channel is None or message is None:
+            outbox.give_up(delivery, "the channel or the incident no longer exists", now)
+            return False
+        if self._is_over(delivery, message):
+            outbox.give_up(delivery, "the incident was over before the end of the quiet hours", now)
+            return False
+        try:
+            response = self._send(request_for(channel, message, self._environ))
+        except (Undeliverable, WhysyncError) as problem:
+            self._retry(delivery, str(problem), now)
+            return False
+        if 200 <= response.status < 300:
+            outbox.delivered(delivery, now)
+            return True
+        if response.status in _REFUSED:
+            _logger.warning("channel %s refused a notification: HTTP %d", delivery.channel, response.status)
+            outbox.give_up(delivery, f"HTTP {response.status}", now)
+        else:
+            self._retry(delivery, f"HTTP {response.status}", now, response.retry_after)
+        return False
+
+    def _retry(self, delivery: Delivery, error: str, now: datetime, retry_after: str = "") -> None:
+        outbox = self._history.outbox
+        if now - delivery.notice.at > GIVE_UP_AFTER:
+            _logger.warning("channel %s: gave up after %d attempts", delivery.channel, delivery.attempts)
+            outbox.give_up(delivery, error, now)
+            return
+        _logger.info("channel %s: attempt %d failed: %s", delivery.channel, delivery.attempts, error)
+        outbox.failed(delivery, error, retry_at=now + pause_after(delivery.attempts, retry_after, now))
+
+    def _message(self, delivery: Delivery) -> Message | None:
+        notice = delivery.notice
+        incident = self._history.incident(notice.incident)
+        if incident is None:
+            return None
+        outbreak = self._history.outbreak(notice.outbreak)
+        oldest = incident
+        if outbreak is not None and outbreak.total_apps > 1:
+            wanted = IncidentFilter(outbreak=outbreak.id, limit=_MOST_OF_AN_OUTBREAK)
+            oldest = min(self._history.incidents(wanted), key=lambda each: each.id, default=incident)
+        link = self._config.link or ""
+        return message_of(notice, incident, outbreak, key=delivery.key, link=link, oldest=oldest)
+
+    def _is_over(self, delivery: Delivery, message: Message) -> bool:
+        routes = routes_for(self._config.notifications, message.incident, message.severity)
+        used = [route for route in routes if delivery.channel in route.channels]
+        return bool(used) and all(
+            is_over_before_sending(route, message.incident, message.severity) for route in used
+        )
+
+
+def pause_after(attempts: int, retry_after: str, now: datetime) -> timedelta:
+    """5 s, 10 s, 20 s … up to 30 minutes; longer if the receiver asks for it, at most for a day."""
+    pause = min(FIRST_PAUSE * 2 ** min(max(attempts, 1) - 1, 12), LONGEST_PAUSE)
+    return max(pause, min(_requested(retry_after, now), timedelta(days=1)))
+
+
+def _requested(retry_after: str, now: datetime) -> timedelta:
+    """The value of `Retry-After`: seconds or a date."""
+    if retry_after.isdecimal() and len(retry_after) < 9:
+        return timedelta(seconds=int(retry_after))
+    try:
+        return parsedate_to_datetime(retry_after) - now
+    except (TypeError, ValueError):
+        return timedelta(0)
+
+
+class HttpTransport:
+    """Sends with `httpx2`: no redirects, limits on time, and errors without the URL."""
+
+    def __init__(self) -> None:
+        self._client: httpx2.Client | None = None
+
+    def __call__(self, request: Request) -> Response:
+        import httpx2
+
+        if self._client is None:
+            for name in _VERBOSE_LOGGERS:  # they log URLs
+                logging.getLogger(name).setLevel(logging.WARNING)
+            self._client = httpx2.Client(timeout=_TIMEOUT, follow_redirects=False)
+        try:
+            with self._client.stream(
+                "POST", str(request.url), headers=request.headers, content=request.body
+            ) as response:
+                return Response(
+                    status=response.status_code, retry_after=response.headers.get("Retry-After", "")
+                )
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
+            raise Undeliverable(type(problem).__name__) from None
