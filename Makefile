@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-argocd test-argocd-full test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
+.PHONY: help demo demo-web test test-cluster test-argocd test-argocd-full test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -37,6 +37,13 @@ compiled: $(VENV)/.run
 
 demo: compiled ## four failures in the lab and their diagnosis; no cluster needed
 	@$(BIN)/python tools/demo.py
+
+$(VENV)/.serve: pyproject.toml $(VENV)/.run
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@touch $@
+
+demo-web: $(VENV)/.serve compiled ## make demo-web [SPEED=60]: incidents develop live on http://127.0.0.1:8400; no cluster needed
+	@$(BIN)/whysync serve --demo $(or $(SPEED),60)
 
 test: $(VENV)/.dev compiled ## all tests that need nothing but Python
 	@$(BIN)/python -m pytest -n 2 tests

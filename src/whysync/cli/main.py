@@ -23,6 +23,7 @@ VERBS = {
     "audit": "report risks: other writers, missing health checks, hooks, deletion",
     "wait": "wait until apps are Synced and Healthy; explain why if they are not",
     "mcp": "serve diagnoses to AI assistants over the Model Context Protocol",
+    "serve": "watch a fleet and show it on a web page, with history and metrics",
     "completion": "print a shell completion script",
 }
 """Each verb is the module of its name in this package."""

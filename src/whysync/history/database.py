@@ -51,6 +51,7 @@ class SqliteDatabase:
     """One connection for all threads; a lock keeps transactions apart."""
 
     def __init__(self, path: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+        self._path = path
         self._lock = threading.RLock()
         self._depth = 0
         if path != IN_MEMORY and not Path(path).absolute().parent.is_dir():
@@ -87,25 +88,34 @@ class SqliteDatabase:
             if self._depth:
                 yield
                 return
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._execute("BEGIN IMMEDIATE")
             self._depth += 1
             try:
                 yield
+                self._execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            else:
-                self._connection.execute("COMMIT")
             finally:
                 self._depth -= 1
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
         with self._lock:
-            return self._connection.execute(sql, values).fetchall()
+            return self._execute(sql, *values).fetchall()
 
     def run(self, sql: str, *values: Value) -> int:
         with self._lock:
-            return self._connection.execute(sql, values).rowcount
+            return self._execute(sql, *values).rowcount
+
+    def _execute(self, sql: str, *values: Value) -> sqlite3.Cursor:
+        """Errors of the database (a full disk, a lock) as errors of whysync."""
+        try:
+            return self._connection.execute(sql, values)
+        except sqlite3.Error as problem:
+            raise Unreadable(
+                what=f"{self._path} cannot be used", why=str(problem), next="free some space, or correct --db"
+            ) from problem
 
     def close(self) -> None:
         with self._lock:

@@ -36,6 +36,14 @@ class PicturePlace(msgspec.Struct, frozen=True, kw_only=True, order=True):
     ref: Ref
 
 
+class WaveProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """One wave of a sync: its objects, each with a mark (`good`, `bad`, `hourglass`, `dot`) and a name."""
+
+    phase: SyncPhase
+    number: int
+    objects: tuple[tuple[str, str], ...]
+
+
 _Key = tuple[int, Ref]
 """The index of a phase, and an object without version and namespace."""
 
@@ -115,20 +123,26 @@ class Progress:
 
     def waves(self, terminal: Terminal) -> Iterator[str]:
         """One line for each wave: phase, number, its objects with their marks."""
+        shown_phase: SyncPhase | None = None
+        for wave in self.wave_progress():
+            head = f"  {wave.phase if wave.phase is not shown_phase else '':<9}{wave.number:>3}  "
+            shown_phase = wave.phase
+            yield from _wrapped(head, list(wave.objects), terminal)
+
+    def wave_progress(self) -> Iterator[WaveProgress]:
+        """The waves in the order of the sync."""
         groups: dict[tuple[int, int], list[PicturePlace]] = {}
         for (phase, ref), wave in self._waves.items():
             position = PicturePlace(phase=phase, wave=wave, kind=hooks.kind_rank(ref.kind), ref=ref)
             groups.setdefault((phase, wave), []).append(position)
-        shown_phase = -1
         for phase, wave in sorted(groups):
             positions = sorted(groups[phase, wave])
             marks = [self._mark(position) for position in positions]
             labels = [self._label(position) for position in positions]
             if _ORDER[phase] is SyncPhase.SYNC_FAIL and all(mark == "dot" for mark in marks):
                 continue
-            head = f"  {_ORDER[phase] if phase != shown_phase else '':<9}{wave:>3}  "
-            shown_phase = phase
-            yield from _wrapped(head, list(zip(marks, labels, strict=True)), terminal)
+            objects = tuple(zip(marks, labels, strict=True))
+            yield WaveProgress(phase=_ORDER[phase], number=wave, objects=objects)
 
     def _label(self, position: PicturePlace) -> str:
         pruned = self._states.get((position.phase, position.ref)) == "Pruned"

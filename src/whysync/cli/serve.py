@@ -1,0 +1,170 @@
+"""`whysync serve`: watch a fleet and show it on a web page, with history and metrics."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from whysync.cli.flag_types import Append, seconds
+from whysync.cli.source_flags import add_source_flags
+from whysync.errors import UsageError
+
+if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.watch.fleet import Clock
+    from whysync.watch.sources import Source
+    from whysync.web.access import Access
+
+_DEFAULT_ADDRESS = "127.0.0.1:8400"
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def add_flags(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        default=_DEFAULT_ADDRESS,
+        help=f"address of the page (default {_DEFAULT_ADDRESS}); port 0 is any free port",
+    )
+    verb.add_argument(
+        "--db",
+        metavar="FILE|URL",
+        default="whysync.db",
+        help="history: an SQLite file (default whysync.db), postgresql://…, or :memory:",
+    )
+    verb.add_argument(
+        "--interval", metavar="TIME", type=seconds, default=5.0, help="polling interval (default 5s)"
+    )
+    verb.add_argument(
+        "--keep",
+        metavar="TIME",
+        type=seconds,
+        default=365.0 * 86400,
+        help="how long closed incidents are kept (default 365 days, as 8760h)",
+    )
+    verb.add_argument("--no-proof", action="store_true", help="do not simulate the fixes")
+    verb.add_argument(
+        "--demo",
+        metavar="SPEED",
+        nargs="?",
+        const=60.0,
+        type=float,
+        help="serve scenarios of the lab on a clock that runs SPEED times as fast (default 60)",
+    )
+    access = verb.add_argument_group("access", "without these, only this machine may look")
+    access.add_argument(
+        "--access-token-file", metavar="FILE", default="", help="file with the token that viewers need"
+    )
+    access.add_argument(
+        "--user-header",
+        metavar="NAME",
+        default="",
+        help="header in which a proxy names the user, such as X-Forwarded-User",
+    )
+    access.add_argument(
+        "--projects-header",
+        metavar="NAME",
+        default="",
+        help="header in which the proxy lists the user's AppProjects; * means all",
+    )
+    access.add_argument(
+        "--trusted-proxy",
+        metavar="ADDRESS",
+        action=Append,
+        default=[],
+        help="address of the proxy whose headers count (repeatable; default 127.0.0.1 and ::1)",
+    )
+    add_source_flags(verb, takes_local=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    from datetime import UTC, datetime, timedelta
+
+    from whysync.history.history import History
+    from whysync.history.model import Retention
+    from whysync.reports.output import err
+    from whysync.watch.fleet import Fleet
+    from whysync.watch.watcher import Recorder, Watcher
+    from whysync.web.listen import serve
+    from whysync.web.site import Site
+
+    host, port = _address(options.listen)
+    access = _access(options, host)
+    clock: Clock = lambda: datetime.now(UTC)  # noqa: E731  (one of two clocks)
+    if options.demo is not None:
+        source, clock = _demo(options.demo)
+    else:
+        source = _source(options)
+    fleet = Fleet(clock)
+    history = History.open(options.db if options.demo is None else ":memory:")
+    retention = Retention(incidents=timedelta(seconds=options.keep))
+    watcher = Watcher(source, fleet, Recorder(history, fleet, retention), prove=not options.no_proof)
+    try:
+        serve(
+            Site(fleet, history, access),
+            (watcher,),
+            host=host,
+            port=port,
+            started=lambda name, number: err().say(f"whysync: http://{_in_url(name)}:{number}"),
+        )
+    finally:
+        history.close()
+    return 0
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or int(port) > 65535:
+        raise UsageError(
+            what=f"invalid --listen {text!r}", next=f"pass HOST:PORT, such as {_DEFAULT_ADDRESS}"
+        )
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _access(options: argparse.Namespace, host: str) -> Access:
+    from whysync.web.access import Access, token_of
+
+    proxies = frozenset(options.trusted_proxy) or frozenset(("127.0.0.1", "::1"))
+    access = Access(
+        token=token_of(options.access_token_file) if options.access_token_file else "",
+        user_header=options.user_header,
+        projects_header=options.projects_header,
+        proxies=proxies,
+    )
+    if access.is_open and host not in _LOOPBACK:
+        raise UsageError(
+            what=f"{host} can be reached by others, but nothing says who may look",
+            next="pass --access-token-file, or --user-header with the proxy's header, or listen on 127.0.0.1",
+        )
+    if options.projects_header and not options.user_header:
+        raise UsageError(what="--projects-header needs --user-header")
+    return access
+
+
+def _demo(speed: float) -> tuple[Source, Clock]:
+    from whysync.watch.demo import SCENARIOS, LabSource, VirtualClock
+
+    if not 0 < speed <= 3600:
+        raise UsageError(what=f"invalid --demo {speed:g}", next="pass a speed from 1 to 3600")
+    clock = VirtualClock(speed)
+    return LabSource(SCENARIOS, clock), clock
+
+
+def _source(options: argparse.Namespace) -> Source:
+    from whysync.app import no_source
+    from whysync.cli.sources import source_of
+    from whysync.watch.sources import BundleSource, LiveSource
+
+    source = source_of(options)
+    if source.bundles:
+        return BundleSource(source)
+    if source.server is not None:
+        description = f"Argo CD at {source.server.base_url}"
+    elif source.kube is not None:
+        description = f"Kubernetes, context {source.kube.context or 'of the kubeconfig'}"
+    else:
+        raise no_source()
+    return LiveSource(source, description=description, interval=options.interval)

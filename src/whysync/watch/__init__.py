@@ -1,0 +1,1 @@
+"""Watching a fleet: sources that are polled, the current diagnosis of every app, and its history."""

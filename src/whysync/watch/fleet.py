@@ -1,0 +1,219 @@
+"""The current state of a watched fleet: the last diagnosis of every app, and the health of the sources."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from whysync.diagnosis.report import AppReport
+from whysync.history.model import AppKey
+from whysync.reports.fleet import is_broken, urgency
+from whysync.reports.list_view import Row, row_of, since
+
+Clock = Callable[[], datetime]
+_KEPT_EVENTS: Final = 1_000
+
+
+class AppState(msgspec.Struct, frozen=True, kw_only=True):
+    """The last diagnosis of an app. `proven`: its fixes and a sync now were simulated."""
+
+    key: AppKey
+    report: AppReport
+    row: Row
+    labels: dict[str, str]
+    since: datetime | None
+    seen_at: datetime
+    proven: bool
+
+    @property
+    def broken(self) -> bool:
+        return is_broken(self.report)
+
+    @property
+    def in_progress(self) -> bool:
+        return bool(self.report.findings) and not self.broken
+
+
+def state_of(report: AppReport, key: AppKey, *, seen_at: datetime, proven: bool) -> AppState:
+    return AppState(
+        key=key,
+        report=report,
+        row=row_of(report),
+        labels=dict(report.case.app.metadata.labels),
+        since=since(report) if report.findings or report.unexplained else None,
+        seen_at=seen_at,
+        proven=proven,
+    )
+
+
+class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a source of facts answers. `read_at` is the last time it did."""
+
+    name: str
+    description: str
+    read_at: datetime | None = None
+    problem: str = ""
+    advice: str = ""
+    failing_since: datetime | None = None
+    retry_at: datetime | None = None
+    apps: int = 0
+    reads: int = 0
+    failures: int = 0
+
+    @property
+    def is_healthy(self) -> bool:
+        return not self.problem
+
+
+class ChangeKind(StrEnum):
+    APP = "app"
+    INCIDENT = "incident"
+    SOURCE = "source"
+
+
+class FleetChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a page may show changed. `id` counts up; a viewer continues after the last one."""
+
+    id: int
+    kind: ChangeKind
+    app: AppKey | None = None
+    incident: int = 0
+
+
+class DiagnosisTimes(msgspec.Struct):
+    """Seconds that diagnoses took, as a histogram for `/metrics`."""
+
+    buckets: tuple[float, ...] = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
+    counts: list[int] = msgspec.field(default_factory=lambda: [0] * 7)
+    count: int = 0
+    total: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        for number, limit in enumerate(self.buckets):
+            self.counts[number] += seconds <= limit
+
+
+class Fleet:
+    """Written by the watchers, read by the pages; safe for threads."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._apps: dict[AppKey, AppState] = {}
+        self._sources: dict[str, SourceHealth] = {}
+        self._changes: list[FleetChange] = []
+        self._listeners: list[Callable[[FleetChange], None]] = []
+        self._last_change = 0
+        self.times = DiagnosisTimes()
+        self.database_problem = ""
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    # --- apps --------------------------------------------------------------------------------------
+
+    def apps(self) -> tuple[AppState, ...]:
+        """The worst first."""
+        with self._lock:
+            states = tuple(self._apps.values())
+        return tuple(sorted(states, key=lambda state: (urgency(state.report), state.key)))
+
+    def app(self, key: AppKey) -> AppState | None:
+        with self._lock:
+            return self._apps.get(key)
+
+    def keys_of(self, instance: str) -> frozenset[AppKey]:
+        with self._lock:
+            return frozenset(key for key in self._apps if key.instance == instance)
+
+    def put(self, states: Iterable[AppState]) -> None:
+        for state in states:
+            with self._lock:
+                before = self._apps.get(state.key)
+                self._apps[state.key] = state
+            if before is None or _shown(before) != _shown(state):
+                self._publish(ChangeKind.APP, app=state.key)
+
+    def remove(self, keys: Iterable[AppKey]) -> None:
+        for key in keys:
+            with self._lock:
+                self._apps.pop(key, None)
+            self._publish(ChangeKind.APP, app=key)
+
+    # --- sources -----------------------------------------------------------------------------------
+
+    def sources(self) -> tuple[SourceHealth, ...]:
+        with self._lock:
+            return tuple(self._sources.values())
+
+    def put_source(self, health: SourceHealth) -> None:
+        with self._lock:
+            before = self._sources.get(health.name)
+            self._sources[health.name] = health
+        if before is None or before.problem != health.problem or before.read_at is None:
+            self._publish(ChangeKind.SOURCE)
+
+    @property
+    def is_ready(self) -> bool:
+        """Has every source been read, or failed, at least once?"""
+        sources = self.sources()
+        return bool(sources) and all(source.read_at or source.problem for source in sources)
+
+    # --- changes -----------------------------------------------------------------------------------
+
+    def changed_incidents(self, ids: Iterable[int]) -> None:
+        for id in ids:
+            self._publish(ChangeKind.INCIDENT, incident=id)
+
+    def listen(self, listener: Callable[[FleetChange], None]) -> Callable[[], None]:
+        """Call `listener` on every change, in the thread that made it; returns how to stop."""
+        with self._lock:
+            self._listeners.append(listener)
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners.remove(listener)
+
+        return stop
+
+    def changes_after(self, id: int) -> tuple[FleetChange, ...]:
+        with self._lock:
+            return tuple(change for change in self._changes if change.id > id)
+
+    @property
+    def last_change(self) -> int:
+        return self._last_change
+
+    def _publish(self, kind: ChangeKind, *, app: AppKey | None = None, incident: int = 0) -> None:
+        with self._lock:
+            self._last_change += 1
+            change = FleetChange(id=self._last_change, kind=kind, app=app, incident=incident)
+            self._changes.append(change)
+            del self._changes[:-_KEPT_EVENTS]
+            listeners = tuple(self._listeners)
+        for listener in listeners:
+            listener(change)
+
+
+def _shown(state: AppState) -> tuple[object, ...]:
+    """What a page shows of an app, without its times: equal if nothing has to be drawn again."""
+    report, app = state.report, state.report.case.app
+    operation = app.status.operation_state
+    return (
+        state.row.sync,
+        state.row.health,
+        state.proven,
+        report.safety,
+        tuple((finding.rule, finding.verdict, finding.severity) for finding in report.findings),
+        tuple(symptom.text for symptom in report.unexplained),
+        app.status.sync.revision,
+        (operation.phase, operation.message, operation.started_at) if operation is not None else None,
+        len(operation.sync_result.resources) if operation and operation.sync_result else 0,
+    )

@@ -1,0 +1,174 @@
+"""Sources that are watched: bundles on disk, Argo CD's API or a cluster. A poll returns what changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from whysync import app
+from whysync.app import FactSource
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.errors import NotFound
+from whysync.history.model import AppKey
+from whysync.json_tree import dig, text
+from whysync.kubernetes.api.manifest import Manifest
+
+INSTANCE: Final = "argocd"
+"""The name of an Argo CD instance that has none."""
+_BATCH: Final = 25
+"""Changed apps that are read at once."""
+
+
+class Poll(msgspec.Struct, frozen=True, kw_only=True):
+    """The apps that changed since the last poll, and the keys of all apps; `None` if nothing changed."""
+
+    cases: tuple[Case, ...] = ()
+    present: frozenset[AppKey] | None = None
+    at: datetime
+
+
+class Source(Protocol):
+    """A source of one or more Argo CD instances. `interval` is the number of seconds between polls.
+
+    `instance` is the name of the instance of an app whose facts do not name one.
+    """
+
+    name: str
+    instance: str
+    description: str
+    interval: float
+
+    def poll(self) -> Iterator[Poll]:
+        """Parts of a poll, so that the first apps are shown before the last are read."""
+        ...
+
+    def instances(self) -> frozenset[str]:
+        """The instances whose apps it lists."""
+        ...
+
+
+def key_of(case: Case, instance: str) -> AppKey:
+    return AppKey(case.instance or instance, case.app.namespace, case.app.name)
+
+
+class BundleSource:
+    """Bundles: read again when a file in them changes."""
+
+    instance = INSTANCE
+    interval = 2.0
+
+    def __init__(self, source: FactSource) -> None:
+        self._source = source
+        self._seen: tuple[object, ...] | None = None
+        self._instances: frozenset[str] = frozenset()
+        self.name = "bundle"
+        self.description = ", ".join(source.bundles)
+
+    def instances(self) -> frozenset[str]:
+        return self._instances
+
+    def poll(self) -> Iterator[Poll]:
+        now = datetime.now(UTC)
+        files = tuple(_files(self._source.bundles))
+        if files == self._seen:
+            return
+        cases = _cases(app.read(self._source))
+        self._seen = files
+        keys = frozenset(key_of(case, self.instance) for case in cases)
+        self._instances |= {key.instance for key in keys} | {INSTANCE}
+        yield Poll(cases=cases, present=keys, at=now)
+
+
+def _files(bundles: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    """The files with their times and sizes; standard input never changes."""
+    for bundle in bundles:
+        root = Path(bundle)
+        if not root.is_dir():
+            yield from _file(root)
+            continue
+        for folder, _, names in os.walk(root):
+            for name in sorted(names):
+                yield from _file(Path(folder) / name)
+
+
+def _file(path: Path) -> Iterator[tuple[str, int, int]]:
+    try:
+        stat = path.stat()
+    except OSError:
+        return
+    yield str(path), stat.st_mtime_ns, stat.st_size
+
+
+def _cases(worlds: SnapshotIndex | tuple[SnapshotIndex, ...]) -> tuple[Case, ...]:
+    try:
+        return app.cases(worlds)
+    except NotFound:
+        return ()
+
+
+class LiveSource:
+    """Argo CD's API or a cluster: lists the Applications, and reads those that changed in detail.
+
+    All apps are read again after `full_interval`, and broken ones after `broken_interval`, because their Pods
+    change without the Application.
+    """
+
+    def __init__(
+        self,
+        source: FactSource,
+        *,
+        name: str = INSTANCE,
+        description: str,
+        interval: float = 5.0,
+        full_interval: timedelta = timedelta(minutes=10),
+    ) -> None:
+        self._source = source
+        self.name = self.instance = name
+        self.description = description
+        self.interval = interval
+        self._full_interval = full_interval
+        self._full_at: datetime | None = None
+        self._versions: dict[AppKey, str] = {}
+
+    def instances(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def poll(self) -> Iterator[Poll]:
+        now = datetime.now(UTC)
+        if self._full_at is None or now - self._full_at >= self._full_interval:
+            yield self._full_look(now)
+            return
+        listed = app.applications_snapshot(self._source)
+        versions = {self._key(manifest): _version(manifest) for manifest in listed.applications}
+        changed = [key for key, version in versions.items() if self._versions.get(key) != version]
+        yield Poll(present=frozenset(versions), at=now)
+        for start in range(0, len(changed), _BATCH):
+            part = changed[start : start + _BATCH]
+            names = [f"{key.namespace}/{key.name}" for key in part]
+            cases = _cases(SnapshotIndex(app.detailed_snapshot(self._source, names)))
+            self._versions |= {self._case_key(case): _version(case.application) for case in cases}
+            yield Poll(cases=cases, at=now)
+        self._versions = {key: version for key, version in self._versions.items() if key in versions}
+
+    def _full_look(self, now: datetime) -> Poll:
+        cases = _cases(app.read(self._source))
+        self._full_at = now
+        self._versions = {self._case_key(case): _version(case.application) for case in cases}
+        return Poll(cases=cases, present=frozenset(self._versions), at=now)
+
+    def _key(self, manifest: Manifest) -> AppKey:
+        return AppKey(self.name, manifest.ref.namespace, manifest.ref.name)
+
+    def _case_key(self, case: Case) -> AppKey:
+        return key_of(case, self.instance)
+
+
+def _version(application: Manifest) -> str:
+    """Changes with every write to the Application."""
+    return text(dig(application.body, "metadata", "resourceVersion"))

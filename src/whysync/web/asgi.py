@@ -1,0 +1,165 @@
+"""The ASGI application: translates between the HTTP server and `Site`, and streams server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from whysync.watch.fleet import ChangeKind, FleetChange
+from whysync.web.access import Viewer
+from whysync.web.http import Request, Response
+from whysync.web.site import Site
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+EVENTS: Final = "/api/v1/events"
+_LARGEST_BODY: Final = 64 * 1024
+_HEARTBEAT: Final = 15.0
+_MOST_STREAMS: Final = 500
+_MOST_WAITING: Final = 1_000
+
+
+class Application:
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._streams = 0
+        self._closing = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        request = await _request(scope, receive)
+        if request is None:
+            await _answer(Response(status=413, body=b"too large\n"), send, head=False)
+            return
+        if request.path == EVENTS and request.method == "GET":
+            viewer = self._site.access.viewer(request)
+            if viewer is not None and self._streams < _MOST_STREAMS:
+                await self._stream(request, viewer, receive, send)
+                return
+        response = await asyncio.to_thread(self._site.respond, request)
+        await _answer(response, send, head=request.method == "HEAD")
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    def close_streams(self) -> None:
+        """End the streams of events, so that the server can stop."""
+        self._closing.set()
+
+    async def _stream(self, request: Request, viewer: Viewer, receive: Receive, send: Send) -> None:
+        """Send changes until the viewer leaves; `Last-Event-ID` continues after a reconnection."""
+        loop = asyncio.get_running_loop()
+        queue: asyncio.Queue[FleetChange] = asyncio.Queue(_MOST_WAITING)
+
+        def put(change: FleetChange) -> None:
+            if queue.full():  # a viewer that does not read; it gets the latest
+                queue.get_nowait()
+            queue.put_nowait(change)
+
+        stop = self._site.fleet.listen(lambda change: loop.call_soon_threadsafe(put, change))
+        self._streams += 1
+        left = asyncio.ensure_future(_disconnected(receive))
+        closing = asyncio.ensure_future(self._closing.wait())
+        try:
+            await send(_start(Response(content_type="text/event-stream")))
+            last = request.headers.get("last-event-id") or request.query.get("after", "")
+            first = int(last) if last.isdecimal() and len(last) < 16 else self._site.fleet.last_change
+            await _send_text(send, f"retry: 2000\nid: {first}\nevent: hello\ndata: {{}}\n\n")
+            for change in self._site.fleet.changes_after(first):
+                await self._send_change(change, viewer, send)
+            while not left.done() and not closing.done():
+                following = asyncio.ensure_future(queue.get())
+                await asyncio.wait(
+                    {following, left, closing}, timeout=_HEARTBEAT, return_when="FIRST_COMPLETED"
+                )
+                if following.done():
+                    await self._send_change(following.result(), viewer, send)
+                else:
+                    following.cancel()
+                    await _send_text(send, ": still here\n\n")
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            stop()
+            left.cancel()
+            closing.cancel()
+            self._streams -= 1
+
+    async def _send_change(self, change: FleetChange, viewer: Viewer, send: Send) -> None:
+        if viewer.projects is not None and not await asyncio.to_thread(self._sees, change, viewer):
+            return
+        data: dict[str, object] = {}
+        if change.app is not None:
+            instance, namespace, name = change.app
+            data = {"instance": instance, "namespace": namespace, "name": name}
+        if change.incident:
+            data = {"incident": change.incident}
+        text = msgspec.json.encode(data).decode()
+        await _send_text(send, f"id: {change.id}\nevent: {change.kind.value}\ndata: {text}\n\n")
+
+    def _sees(self, change: FleetChange, viewer: Viewer) -> bool:
+        if change.kind is ChangeKind.SOURCE:
+            return True
+        if change.app is not None:
+            state = self._site.fleet.app(change.app)
+            return state is not None and viewer.sees(state)
+        incident = self._site.history.incident(change.incident)
+        return incident is not None and viewer.sees(incident)
+
+
+async def _request(scope: Scope, receive: Receive) -> Request | None:
+    body = b""
+    more = scope["method"] not in ("GET", "HEAD")
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False) and message["type"] == "http.request"
+        if len(body) > _LARGEST_BODY:
+            return None
+    client = scope.get("client")
+    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return Request(
+        method=scope["method"],
+        path=raw_path.decode("latin-1").partition("?")[0],
+        query=dict(parse_qsl(scope.get("query_string", b"").decode("latin-1"), max_num_fields=100)),
+        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]},
+        peer=client[0] if client else "",
+        body=body,
+    )
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _start(response: Response) -> MutableMapping[str, Any]:
+    headers = [
+        (name.lower().encode(), value.encode("latin-1", "replace")) for name, value in response.all_headers
+    ]
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
+
+
+async def _answer(response: Response, send: Send, *, head: bool) -> None:
+    start = _start(response)
+    start["headers"].append((b"content-length", str(len(response.body)).encode()))
+    await send(start)
+    await send({"type": "http.response.body", "body": b"" if head else response.body})
+
+
+async def _send_text(send: Send, text: str) -> None:
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})

@@ -1,0 +1,305 @@
+"""`GET /`: what is broken now, grouped by cause and outbreak, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.runner import group_key
+from whysync.reports.diagnose_text import answer_of
+from whysync.reports.output import Safe
+from whysync.reports.terminal import one_line
+from whysync.reports.xml_text import Xml, tag
+from whysync.watch.fleet import AppState, Fleet
+from whysync.web.access import Viewer
+from whysync.web.page import (
+    age,
+    app_url,
+    cause_chip,
+    counted,
+    health_badge,
+    page,
+    severity_badge,
+    sync_badge,
+    with_query,
+)
+
+_MOST_ROWS: Final = 12
+"""Apps of a group that are shown before "show all"."""
+_MOST_HEALTHY: Final = 500
+
+COLUMNS: Final[Mapping[str, Callable[[AppState], str]]] = {
+    "severity": lambda state: state.row.severity if state.broken else "",
+    "cause": lambda state: state.row.cause,
+    "project": lambda state: state.row.project,
+    "sync": lambda state: state.row.sync or "Unknown",
+    "health": lambda state: state.row.health or "Unknown",
+    "instance": lambda state: state.key.instance,
+    "cluster": lambda state: state.row.cluster,
+    "namespace": lambda state: state.row.destination,
+}
+"""The columns that apps can be filtered by, with the value of each app."""
+_LABELS: Final = {"instance": "Argo CD", "namespace": "namespace"}
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """`text` is searched in names, causes, verdicts and labels.
+
+    `state`: only `broken` apps (the default), those in `progress`, those that are `fine`, or `all`.
+    """
+
+    text: str = ""
+    columns: Mapping[str, str] = {}
+    state: str = ""
+
+    @staticmethod
+    def of(query: Mapping[str, str]) -> Filter:
+        columns = {name: query[name] for name in COLUMNS if query.get(name)}
+        return Filter(text=query.get("q", "").strip(), columns=columns, state=query.get("state", ""))
+
+    @property
+    def query(self) -> dict[str, str]:
+        return {"q": self.text, **self.columns, "state": self.state}
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.text and not self.columns
+
+    def matches(self, state: AppState) -> bool:
+        if any(COLUMNS[name](state) != value for name, value in self.columns.items()):
+            return False
+        words = self.text.lower().split()
+        if not words:
+            return True
+        first = state.report.first
+        row = state.row
+        labels = " ".join(f"{key}={value}" for key, value in state.labels.items())
+        searched = f"{state.key} {row.project} {row.cluster} {row.destination} {row.cause} {labels}"
+        haystack = f"{searched} {first.verdict if first else ''} {first.root or '' if first else ''}".lower()
+        return all(word in haystack for word in words)
+
+
+class CauseGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Apps with one cause in common."""
+
+    cause: str
+    severity: str
+    what: str
+    apps: tuple[AppState, ...]
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        return (-Severity(self.severity).weight, -len(self.apps), self.what)
+
+
+def groups_of(states: Sequence[AppState]) -> tuple[CauseGroup, ...]:
+    """Broken apps by cause and evidence key, the worst and largest groups first."""
+    members: dict[object, list[AppState]] = {}
+    for state in states:
+        first = state.report.first
+        members.setdefault(group_key(first) if first else state.key, []).append(state)
+    groups = map(_group, members.values())
+    return tuple(sorted(groups, key=lambda group: group.order))
+
+
+def _group(states: list[AppState]) -> CauseGroup:
+    first = states[0].report.first
+    severities = [Severity(state.row.severity or "warning") for state in states]
+    what = answer_of(states[0].report)
+    if first is not None and len(states) > 1:
+        what = _common_answer(states)
+    return CauseGroup(
+        cause=first.cause if first else "unexplained",
+        severity=max(severities, key=lambda severity: severity.weight).value,
+        what=one_line(what, 300),
+        apps=tuple(states),
+    )
+
+
+def _common_answer(states: list[AppState]) -> str:
+    """The sentence for all apps of a group: without the names of single objects."""
+    from whysync.app import shared_causes
+
+    groups = shared_causes([state.report for state in states])
+    return groups[0].what if groups and groups[0].what else answer_of(states[0].report)
+
+
+def fleet_page(fleet: Fleet, viewer: Viewer, query: Mapping[str, str]) -> Safe:
+    wanted = Filter.of(query)
+    visible = [state for state in fleet.apps() if viewer.sees(state)]
+    matching = [state for state in visible if wanted.matches(state)]
+    broken = [state for state in matching if state.broken]
+    title = f"{len(broken)} of {len(matching)} apps need attention"
+    return page(title, _body(fleet, visible, matching, wanted), fleet=fleet, viewer=viewer, current="Fleet")
+
+
+def _body(fleet: Fleet, visible: list[AppState], matching: list[AppState], wanted: Filter) -> Iterator[Xml]:
+    broken = [state for state in matching if state.broken]
+    progress = [state for state in matching if state.in_progress]
+    fine = [state for state in matching if not state.broken and not state.in_progress]
+    yield _summary(fleet, broken, progress, fine, wanted)
+    yield _filters(visible, wanted)
+    if wanted.state in ("", "broken", "all"):
+        groups = groups_of(broken)
+        if groups:
+            yield tag("h2", "Broken now, by cause", class_="visually-hidden")
+        for group in groups:
+            yield _group_card(group, fleet, wanted)
+        if not groups:
+            yield _nothing_broken(fleet, visible, wanted)
+    if wanted.state in ("progress", "all"):
+        yield from _plain_list("In progress", progress, fleet)
+    if wanted.state in ("fine", "all"):
+        yield from _plain_list("Healthy", fine, fleet)
+
+
+def _summary(
+    fleet: Fleet, broken: list[AppState], progress: list[AppState], fine: list[AppState], wanted: Filter
+) -> Xml:
+    total = len(broken) + len(progress) + len(fine)
+    severities = Counter(state.row.severity or "warning" for state in broken)
+    headline = f"{counted(len(broken), 'app')} {'needs' if len(broken) == 1 else 'need'} attention"
+    if not fleet.is_ready:
+        headline = "Reading the fleet …"
+    elif not broken:
+        headline = "Nothing is broken" if total else "No apps"
+
+    def tile(number: int, label: str, css_class: str, **changes: str) -> Xml:
+        target = with_query("/", {**wanted.query, "severity": "", **changes})
+        return tag(
+            "a", tag("b", f"{number:,}"), " ", tag("span", label), href=target, class_=f"tile {css_class}"
+        )
+
+    tiles = [
+        *(
+            tile(severities[name], name, f"sev-{name}", severity=name, state="")
+            for name in ("critical", "warning")
+            if severities[name]
+        ),
+        *([tile(len(progress), "in progress", "run", state="progress")] if progress else []),
+        tile(len(fine), "healthy", "quiet", state="fine"),
+    ]
+    return tag("section", tag("h1", headline), tag("div", *tiles, class_="tiles"), class_="summary")
+
+
+def _filters(visible: list[AppState], wanted: Filter) -> Xml:
+    fields = [
+        tag(
+            "label",
+            tag("span", "Search", class_="visually-hidden"),
+            tag(
+                "input",
+                type="search",
+                name="q",
+                id="search",
+                value=wanted.text,
+                placeholder="Search apps, causes, labels  ( / )",
+                autocomplete="off",
+            ),
+            class_="search",
+        )
+    ]
+    selects: list[Xml] = []
+    for name, value_of in COLUMNS.items():
+        counts = Counter(value for state in visible if (value := value_of(state)))
+        chosen = wanted.columns.get(name, "")
+        if len(counts) > 1 or chosen:
+            selects.append(_select(name, counts, chosen))
+    number = len(wanted.columns)
+    extra = {"open": "open"} if number else {}
+    fields.append(
+        tag(
+            "details",
+            tag("summary", f"Filters ({number})" if number else "Filters"),
+            tag("div", *selects, "", class_="selects"),
+            class_="more-filters",
+            data_key="filters",
+            **extra,
+        )
+    )
+    if wanted.state:
+        fields.append(tag("input", type="hidden", name="state", value=wanted.state))
+    fields.append(tag("button", "Filter", type="submit", class_="no-script"))
+    if not wanted.is_empty or wanted.state:
+        fields.append(tag("a", "Clear", href="/", class_="clear"))
+    return tag("form", *fields, class_="filters", method="get", action="/", role="search", data_live="submit")
+
+
+def _select(name: str, counts: Counter[str], chosen: str) -> Xml:
+    label = _LABELS.get(name, name)
+    options = [tag("option", f"any {label}", value="")]
+    values = sorted(set(counts) | ({chosen} if chosen else set()))
+    for value in values:
+        shown = f"{one_line(value, 60)} ({counts[value]})"
+        extra = {"selected": "selected"} if value == chosen else {}
+        options.append(tag("option", shown, value=value, **extra))
+    css_class = "chosen" if chosen else ""
+    return tag(
+        "label",
+        tag("span", label, class_="visually-hidden"),
+        tag("select", *options, name=name, id=f"filter-{name}", class_=css_class),
+    )
+
+
+def _group_card(group: CauseGroup, fleet: Fleet, wanted: Filter) -> Xml:
+    css_class = f"group edge-{group.severity}"
+    badges = tag("p", severity_badge(group.severity), " ", cause_chip(group.cause), class_="meta")
+    if len(group.apps) == 1:
+        body = tag("div", tag("h3", group.what), badges, class_="single")
+        row = tag("ul", _row(group.apps[0], fleet), class_="rows")
+        return tag("article", row, body, class_=css_class, data_cause=group.cause)
+    number = tag("span", counted(len(group.apps), "app"), class_="count")
+    head = tag("header", number, tag("div", tag("h3", group.what), badges), class_="group-head")
+    shown = group.apps if wanted.columns.get("cause") else group.apps[:_MOST_ROWS]
+    parts = [head, tag("ul", *(_row(state, fleet) for state in shown), class_="rows")]
+    if len(shown) < len(group.apps):
+        target = with_query("/", {**wanted.query, "cause": group.cause})
+        parts.append(tag("p", tag("a", f"Show all {len(group.apps)} apps", href=target), class_="more"))
+    return tag("article", *parts, class_=css_class, data_cause=group.cause)
+
+
+def _row(state: AppState, fleet: Fleet) -> Xml:
+    places = filter(None, (state.row.project, _cluster(state), state.row.destination))
+    since = age(state.since, fleet.now())
+    return tag(
+        "li",
+        tag(
+            "div",
+            tag("a", one_line(state.key.name, 120), href=app_url(state.key), class_="app"),
+            tag("span", one_line(" · ".join(places), 120), class_="soft place"),
+            class_="who",
+        ),
+        tag("div", sync_badge(state.row.sync), " ", health_badge(state.row.health), class_="badges"),
+        tag("span", since, class_="since soft", title=f"for {since}" if since else ""),
+        data_app=str(state.key),
+    )
+
+
+def _cluster(state: AppState) -> str:
+    cluster = state.row.cluster
+    return "in-cluster" if cluster == "https://kubernetes.default.svc" else cluster
+
+
+def _nothing_broken(fleet: Fleet, visible: list[AppState], wanted: Filter) -> Xml:
+    if not fleet.is_ready:
+        text = "The first look is running. This page fills by itself."
+    elif not visible:
+        text = "The sources have no Application that you may see."
+    elif not wanted.is_empty:
+        text = "No broken app matches the filter."
+    else:
+        text = f"All {len(visible):,} apps are Synced and Healthy, or on their way."
+    return tag("p", text, class_="empty")
+
+
+def _plain_list(title: str, states: list[AppState], fleet: Fleet) -> Iterator[Xml]:
+    yield tag("h2", f"{title} ({len(states):,})")
+    ordered = sorted(states, key=lambda state: (state.key.name, state.key))
+    rows = [_row(state, fleet) for state in ordered[:_MOST_HEALTHY]]
+    yield tag("article", tag("ul", *rows, "", class_="rows"), class_="group")
+    if len(states) > _MOST_HEALTHY:
+        yield tag("p", f"and {len(states) - _MOST_HEALTHY:,} more: narrow the search", class_="soft")

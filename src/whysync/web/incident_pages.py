@@ -1,0 +1,242 @@
+"""`GET /incidents` and `GET /incidents/{id}`: open and past incidents, and the story of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+from whysync.history.history import History, IncidentFilter
+from whysync.history.model import AppKey, Incident, Outbreak
+from whysync.reports.output import Safe
+from whysync.reports.terminal import one_line, short_age
+from whysync.reports.xml_text import Xml, tag
+from whysync.watch.fleet import Fleet
+from whysync.web.access import Viewer
+from whysync.web.page import app_url, cause_chip, counted, moment, page, severity_badge, with_query
+from whysync.web.timeline import timeline
+
+PAGE_SIZE: Final = 50
+_UNSTABLE_FOR: Final = timedelta(days=1)
+_LOOP_FOR: Final = timedelta(hours=1)
+
+
+def filter_of(query: Mapping[str, str]) -> IncidentFilter:
+    before, outbreak = query.get("continue", ""), query.get("outbreak", "")
+    state = query.get("open", "")
+    return IncidentFilter(
+        open={"true": True, "false": False}.get(state),
+        instance=query.get("instance", ""),
+        project=query.get("project", ""),
+        cause=query.get("cause", ""),
+        severity=query.get("severity", ""),
+        before=int(before) if before.isdecimal() and len(before) < 16 else 0,
+        outbreak=int(outbreak) if outbreak.isdecimal() and len(outbreak) < 16 else 0,
+        limit=PAGE_SIZE,
+    )
+
+
+def incidents_page(fleet: Fleet, history: History, viewer: Viewer, query: Mapping[str, str]) -> Safe:
+    body = _body(fleet, history, viewer, query)
+    return page("Incidents", body, fleet=fleet, viewer=viewer, current="Incidents")
+
+
+def _body(fleet: Fleet, history: History, viewer: Viewer, query: Mapping[str, str]) -> Iterator[Xml]:
+    wanted = filter_of(query)
+    found = history.incidents(wanted)
+    incidents = [incident for incident in found if viewer.sees(incident)]
+    yield tag("h1", "Incidents")
+    yield _tabs(query)
+    if not wanted.before:
+        yield from _outbreaks(history, viewer, fleet)
+        yield from _unstable(fleet, history, viewer)
+    if incidents:
+        yield _table(incidents, fleet)
+    else:
+        yield tag("p", "No incidents match.", class_="empty")
+    if len(found) == PAGE_SIZE:
+        target = with_query("/incidents", {**query, "continue": str(found[-1].id)})
+        yield tag("p", tag("a", "Older incidents", href=target), class_="more")
+
+
+def _tabs(query: Mapping[str, str]) -> Xml:
+    def tab(title: str, value: str) -> Xml:
+        target = with_query("/incidents", {**query, "open": value, "continue": ""})
+        if query.get("open", "") == value:
+            return tag("a", title, href=target, aria_current="true")
+        return tag("a", title, href=target)
+
+    others = {name: query[name] for name in ("cause", "project", "severity", "instance") if query.get(name)}
+    cleared = [
+        tag(
+            "a",
+            f"{name}: {one_line(value, 60)} ✕",
+            href=with_query("/incidents", {**query, name: "", "continue": ""}),
+            class_="chip",
+            aria_label=f"Remove filter {name} {value}",
+        )
+        for name, value in others.items()
+    ]
+    return tag(
+        "nav",
+        tab("All", ""),
+        tab("Open", "true"),
+        tab("Closed", "false"),
+        *cleared,
+        class_="tabs",
+        aria_label="Filter incidents",
+    )
+
+
+def _outbreaks(history: History, viewer: Viewer, fleet: Fleet) -> Iterator[Xml]:
+    shared = [outbreak for outbreak in history.open_outbreaks() if outbreak.open_apps > 1]
+    if not shared or viewer.projects is not None:
+        return
+    yield tag("h2", "Outbreaks now")
+    yield tag("ul", *(_outbreak(outbreak, fleet) for outbreak in shared[:20]), class_="log panel")
+
+
+def _outbreak(outbreak: Outbreak, fleet: Fleet) -> Xml:
+    return tag(
+        "li",
+        severity_badge(outbreak.severity),
+        " ",
+        tag("a", counted(outbreak.open_apps, "app"), href=f"/incidents?outbreak={outbreak.id}"),
+        f": {one_line(outbreak.what, 300)}, opened ",
+        moment(outbreak.opened_at, fleet.now()),
+    )
+
+
+def _unstable(fleet: Fleet, history: History, viewer: Viewer) -> Iterator[Xml]:
+    now = fleet.now()
+    flapping = history.unstable_apps(now - _UNSTABLE_FOR)
+    loops = history.frequent_syncs(now - _LOOP_FOR)
+    rows = [
+        *(
+            _unstable_row(key, f"broke {number} times in the last day", "flapping")
+            for key, number in flapping
+            if _visible(key, fleet, viewer)
+        ),
+        *(
+            _unstable_row(key, f"synced {number} times to one commit in the last hour", "sync loop")
+            for key, number in loops
+            if _visible(key, fleet, viewer)
+        ),
+    ]
+    if rows:
+        yield tag("h2", "Unstable")
+        yield tag("ul", *rows[:20], class_="log panel")
+
+
+def _visible(key: AppKey, fleet: Fleet, viewer: Viewer) -> bool:
+    state = fleet.app(key)
+    return viewer.projects is None or (state is not None and viewer.sees(state))
+
+
+def _unstable_row(key: AppKey, text: str, word: str) -> Xml:
+    return tag(
+        "li",
+        tag("span", word, class_="badge wait"),
+        " ",
+        tag("a", one_line(key.name, 120), href=app_url(key)),
+        f" {text}",
+    )
+
+
+def _table(incidents: list[Incident], fleet: Fleet) -> Xml:
+    heads = ("State", "App", "Cause", "What", "Opened", "Duration")
+    head = tag("tr", *(tag("th", name, scope="col") for name in heads))
+    rows = [_row(incident, fleet) for incident in incidents]
+    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="list")
+    return tag("div", table, class_="scroll panel", tabindex="0", role="region", aria_label="Incidents")
+
+
+def _state_badge(incident: Incident) -> Xml:
+    if incident.closed_at is not None:
+        return tag("span", "closed", class_="badge none")
+    return (
+        tag("span", "recovering", class_="badge good")
+        if incident.recovered_at
+        else tag("span", "open", class_="badge bad")
+    )
+
+
+def _row(incident: Incident, fleet: Fleet) -> Xml:
+    changes = f", {counted(incident.cause_changes, 'cause change')}" if incident.cause_changes else ""
+    flaps = f", {counted(incident.flaps, 'flap')}" if incident.flaps else ""
+    return tag(
+        "tr",
+        tag("td", _state_badge(incident), data_label="State"),
+        tag(
+            "td",
+            tag("a", one_line(incident.app.name, 120), href=f"/incidents/{incident.id}"),
+            tag("span", f" {one_line(incident.project, 60)}", class_="soft"),
+            data_label="App",
+        ),
+        tag(
+            "td",
+            tag(
+                "a",
+                one_line(incident.problem.cause, 60),
+                href=with_query("/incidents", {"cause": incident.problem.cause}),
+                class_="chip",
+            ),
+            data_label="Cause",
+        ),
+        tag("td", one_line(incident.problem.verdict, 200), class_="what", data_label="What"),
+        tag("td", moment(incident.opened_at, fleet.now()), data_label="Opened"),
+        tag("td", f"{short_age(incident.duration(fleet.now()))}{changes}{flaps}", data_label="Duration"),
+    )
+
+
+def incident_page(incident: Incident, fleet: Fleet, history: History, viewer: Viewer) -> Safe:
+    title = f"Incident {incident.id}: {incident.app.name}"
+    return page(title, _incident(incident, fleet, history), fleet=fleet, viewer=viewer, current="Incidents")
+
+
+def _incident(incident: Incident, fleet: Fleet, history: History) -> Iterator[Xml]:
+    now, problem = fleet.now(), incident.problem
+    yield tag("p", tag("a", "Incidents", href="/incidents"), f" / {incident.id}", class_="crumbs soft")
+    yield tag(
+        "div",
+        tag("h1", one_line(incident.app.name, 200)),
+        _state_badge(incident),
+        tag("span", f"for {short_age(incident.duration(now))}", class_="soft"),
+        class_="title",
+    )
+    parts: list[Xml] = [
+        tag("p", one_line(problem.verdict, 600), class_="headline"),
+        tag("p", severity_badge(problem.severity), " ", cause_chip(problem.cause), class_="meta"),
+    ]
+    if problem.root and problem.root != problem.verdict:
+        parts.append(tag("p", tag("b", "Root cause: "), one_line(problem.root, 600)))
+    if problem.fix:
+        parts.append(tag("p", tag("b", "First fix: "), one_line(problem.fix, 600)))
+    yield tag("section", *parts, class_=f"answer edge-{problem.severity}")
+    yield tag("dl", *_facts(incident, history), class_="facts")
+    yield tag(
+        "section",
+        tag("h2", "What happened", id="story"),
+        timeline(history.timeline_of_incident(incident.id), now),
+        class_="panel",
+        aria_labelledby="story",
+    )
+    if fleet.app(incident.app) is not None:
+        yield tag("p", tag("a", "Current state of the app", href=app_url(incident.app)), class_="raw")
+
+
+def _facts(incident: Incident, history: History) -> Iterator[Xml]:
+    outbreak = history.outbreak(incident.outbreak)
+    closed = incident.closed_at
+    others = outbreak.total_apps - 1 if outbreak is not None else 0
+    for name, value in (
+        ("project", incident.project),
+        ("Argo CD", incident.app.instance),
+        ("opened", f"{incident.opened_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("closed", f"{closed:%Y-%m-%d %H:%M:%S} UTC" if closed else ""),
+        ("first cause", incident.first_cause if incident.cause_changes else ""),
+        ("flaps", str(incident.flaps) if incident.flaps else ""),
+        ("same cause", f"{counted(others, 'other app')}" if others else ""),
+    ):
+        if value:
+            yield tag("div", tag("dt", name), tag("dd", one_line(value, 120)))

@@ -1,0 +1,286 @@
+"""The routes: which page or API call answers a request, and who may see it."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from urllib.parse import quote, unquote
+
+from whysync.errors import WhysyncError
+from whysync.history.history import History
+from whysync.history.model import AppKey, Incident
+from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.yaml import dump
+from whysync.reports.output import Safe
+from whysync.reports.terminal import one_line
+from whysync.reports.xml_text import Xml, joined, lines_of, tag
+from whysync.watch.fleet import AppState, Fleet
+from whysync.web import api
+from whysync.web.access import Access, Viewer
+from whysync.web.app_page import app_page, object_of
+from whysync.web.fleet_page import fleet_page
+from whysync.web.http import TEXT, Request, Response, html, json_error, json_response, redirect
+from whysync.web.incident_pages import incident_page, incidents_page
+from whysync.web.metrics import metrics
+from whysync.web.page import ASSETS, app_url, asset, moment, page
+
+log = logging.getLogger(__name__)
+_LONGEST_OBJECT = 20_000
+"""Lines of an object that are shown."""
+
+
+class Site:
+    """Answers requests; values in, values out. `GET /api/v1/events` is answered by `asgi.py`."""
+
+    def __init__(self, fleet: Fleet, history: History, access: Access) -> None:
+        self.fleet = fleet
+        self.history = history
+        self.access = access
+
+    def respond(self, request: Request) -> Response:
+        try:
+            return self._respond(request)
+        except WhysyncError as problem:  # the database is away
+            return self._error(request, HTTPStatus.SERVICE_UNAVAILABLE, problem.what)
+        except Exception:  # a crash of one page is not one of the server
+            log.exception("%s %s failed", request.method, request.path)
+            return self._error(request, HTTPStatus.INTERNAL_SERVER_ERROR, "whysync could not build this page")
+
+    def _respond(self, request: Request) -> Response:
+        if request.path == "/healthz":
+            return Response(body=b"ok\n", content_type=TEXT)
+        if request.path == "/readyz":
+            ready = self.fleet.is_ready
+            return Response(
+                status=200 if ready else 503, body=b"ready\n" if ready else b"reading\n", content_type=TEXT
+            )
+        if request.path.startswith("/static/"):
+            return self._asset(request)
+        if request.path == "/login" and self.access.takes_token:
+            return self._login(request)
+        if request.method not in ("GET", "HEAD"):
+            return self._error(request, HTTPStatus.METHOD_NOT_ALLOWED, "whysync serve only reads")
+        viewer = self.access.viewer(request)
+        if viewer is None:
+            return self._refused(request)
+        return self._page(request, viewer)
+
+    def _page(self, request: Request, viewer: Viewer) -> Response:
+        parts = tuple(unquote(part) for part in request.path.strip("/").split("/"))
+        match parts:
+            case ("",):
+                return html(fleet_page(self.fleet, viewer, request.query))
+            case ("apps", instance, namespace, name, *rest) if rest in ([], ["objects"]):
+                state = self._app(AppKey(instance, namespace, name), viewer)
+                if state is None:
+                    return self._missing_app(viewer)
+                if rest:
+                    return html(self._object_page(state, request, viewer))
+                return html(app_page(state, self.fleet, self.history, viewer))
+            case ("incidents",):
+                return html(incidents_page(self.fleet, self.history, viewer, request.query))
+            case ("incidents", id):
+                incident = self._incident(id, viewer)
+                if incident is not None:
+                    return html(incident_page(incident, self.fleet, self.history, viewer))
+            case ("sources",):
+                return html(self._sources_page(viewer))
+            case ("metrics",) if viewer.projects is None:
+                return metrics(self.fleet, self.history)
+            case ("api", "v1", *call):
+                return self._api(tuple(call), request, viewer)
+            case _:
+                pass
+        return self._error(request, HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _api(self, call: tuple[str, ...], request: Request, viewer: Viewer) -> Response:
+        match call:
+            case ("apps",):
+                return api.apps(self.fleet, viewer, request.query)
+            case ("apps", instance, namespace, name):
+                state = self._app(AppKey(instance, namespace, name), viewer)
+                if state is not None:
+                    return api.app_report(state)
+            case ("incidents",):
+                return api.incidents(self.history, viewer, request.query)
+            case ("incidents", id):
+                incident = self._incident(id, viewer)
+                if incident is not None:
+                    return api.incident(incident, self.history)
+            case ("openapi.json",):
+                return json_response(api.openapi())
+            case _:
+                pass
+        return json_error(HTTPStatus.NOT_FOUND, "not found")
+
+    # --- lookups -----------------------------------------------------------------------------------
+
+    def _app(self, key: AppKey, viewer: Viewer) -> AppState | None:
+        """What a viewer may not see does not exist for them."""
+        state = self.fleet.app(key)
+        return state if state is not None and viewer.sees(state) else None
+
+    def _incident(self, id: str, viewer: Viewer) -> Incident | None:
+        incident = self.history.incident(int(id)) if id.isdecimal() and len(id) < 16 else None
+        return incident if incident is not None and viewer.sees(incident) else None
+
+    # --- small pages -------------------------------------------------------------------------------
+
+    def _asset(self, request: Request) -> Response:
+        name = request.path.removeprefix("/static/")
+        if name not in ASSETS:
+            return self._error(request, HTTPStatus.NOT_FOUND, "there is no such file")
+        keep = ("Cache-Control", "public, max-age=31536000, immutable")
+        return Response(body=asset(name), content_type=ASSETS[name], headers=(keep,))
+
+    def _sources_page(self, viewer: Viewer) -> Safe:
+        now = self.fleet.now()
+        rows = [
+            tag(
+                "tr",
+                tag("td", tag("b", one_line(source.name, 80)), data_label="Source"),
+                tag("td", one_line(source.description, 300), data_label="Reads"),
+                tag(
+                    "td",
+                    tag("span", "ok", class_="badge good")
+                    if source.is_healthy and source.read_at
+                    else tag(
+                        "span",
+                        "reading" if source.is_healthy else "failing",
+                        class_="badge wait" if source.is_healthy else "badge bad",
+                    ),
+                    data_label="State",
+                ),
+                tag("td", moment(source.read_at, now) if source.read_at else "never", data_label="Last read"),
+                tag("td", f"{source.apps:,}", data_label="Apps"),
+                tag("td", one_line(source.problem, 300), data_label="Problem"),
+            )
+            for source in self.fleet.sources()
+        ]
+        heads = ("Source", "Reads", "State", "Last read", "Apps", "Problem")
+        head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in heads)))
+        table = tag("table", head, tag("tbody", *rows, ""), class_="list")
+        body = [
+            tag("h1", "Sources"),
+            tag("div", table, class_="scroll panel", tabindex="0", role="region", aria_label="Sources"),
+        ]
+        return page("Sources", body, fleet=self.fleet, viewer=viewer, current="Sources")
+
+    def _object_page(self, state: AppState, request: Request, viewer: Viewer) -> Safe:
+        """An object of the facts as YAML: the Application, or one that evidence cites.
+
+        The facts may have objects of apps that the viewer may not see; what the report cites is theirs.
+        """
+        case, query = state.report.case, request.query
+        manifest = case.application
+        if query.get("kind"):
+            key = Key(
+                query.get("group", ""), query["kind"], query.get("namespace", ""), query.get("name", "")
+            )
+            cited = any(e.ref.key == key for finding in state.report.findings for e in finding.evidence)
+            found = object_of(case, query.get("source", ""), key) if cited else None
+            if found is None:
+                return _message("Not found", "This object is no longer in the facts.", self.fleet, viewer)
+            manifest = found
+        text = dump(manifest.body)
+        title = f"{manifest.ref}"
+        body = [
+            tag(
+                "p",
+                tag("a", "Fleet", href="/"),
+                " / ",
+                tag("a", one_line(state.key.name, 120), href=app_url(state.key)),
+                class_="crumbs soft",
+            ),
+            tag("h1", one_line(title, 200)),
+            tag(
+                "p",
+                f"{manifest.role.value}, {one_line(manifest.origin, 200)}. Secrets are masked.",
+                class_="soft",
+            ),
+            tag(
+                "div",
+                tag(
+                    "button",
+                    "Copy",
+                    type="button",
+                    class_="copy",
+                    data_copy="object",
+                    aria_label="Copy the object",
+                ),
+                tag(
+                    "pre",
+                    tag("code", joined(lines_of(text, _LONGEST_OBJECT), "\n")),
+                    id="object",
+                    tabindex="0",
+                ),
+                class_="code-box",
+            ),
+        ]
+        return page(title, body, fleet=self.fleet, viewer=viewer)
+
+    def _missing_app(self, viewer: Viewer) -> Response:
+        text = "There is no such app, or it is not one that you may see."
+        return html(_message("App not found", text, self.fleet, viewer), status=404)
+
+    # --- access and errors -------------------------------------------------------------------------
+
+    def _login(self, request: Request) -> Response:
+        target = _local(request.query.get("next", "/"))
+        wrong = False
+        if request.method == "POST":
+            if self.access.is_token(request.form.get("token", "").strip()):
+                secure = request.headers.get("x-forwarded-proto") == "https"
+                return redirect(target, self.access.new_session(secure=secure))
+            wrong = True
+        form = tag(
+            "form",
+            tag(
+                "label",
+                "Access token ",
+                tag(
+                    "input",
+                    type="password",
+                    name="token",
+                    autocomplete="current-password",
+                    required="required",
+                    autofocus="autofocus",
+                ),
+            ),
+            tag("button", "Sign in", type="submit"),
+            tag("p", "This token is not valid.", class_="bad", role="alert") if wrong else "",
+            method="post",
+            action=f"/login?next={quote(target, safe='')}",
+            class_="login panel",
+        )
+        body = [tag("h1", "Sign in"), form]
+        return html(page("Sign in", body, fleet=None, viewer=Viewer()), status=401 if wrong else 200)
+
+    def _refused(self, request: Request) -> Response:
+        if self.access.is_open:
+            return self._error(
+                request,
+                HTTPStatus.FORBIDDEN,
+                "without a token, whysync answers only to localhost and 127.0.0.1",
+            )
+        wants_page = "text/html" in request.headers.get("accept", "")
+        if self.access.takes_token and wants_page:
+            return redirect(f"/login?next={quote(request.path, safe='')}")
+        return self._error(request, HTTPStatus.UNAUTHORIZED, "an access token is needed")
+
+    def _error(self, request: Request, status: HTTPStatus, text: str) -> Response:
+        if request.path.startswith("/api/"):
+            return json_error(status, text)
+        message = f"{text[:1].upper()}{text[1:]}."
+        return html(_message(status.phrase, message, None, Viewer()), status=status.value)
+
+
+def _message(title: str, text: str, fleet: Fleet | None, viewer: Viewer) -> Safe:
+    body: list[Xml] = [tag("h1", title), tag("p", text), tag("p", tag("a", "To the fleet", href="/"))]
+    return page(title, body, fleet=fleet, viewer=viewer)
+
+
+def _local(target: str) -> str:
+    """A path of this site; never another site."""
+    is_path = target.startswith("/") and not target.startswith(("//", "/\\")) and "\n" not in target
+    return target if is_path else "/"

@@ -1,0 +1,209 @@
+"""A watcher shows what its source has, records it, and survives a source or a database that is away."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from tests.situations import ROOT
+from whysync import app
+from whysync.app import FactSource
+from whysync.diagnosis.snapshot_index import SnapshotIndex
+from whysync.errors import SourceError, Unreadable
+from whysync.facts.bundle import read_bundle
+from whysync.history.history import History, IncidentFilter
+from whysync.watch.demo import LabSource, VirtualClock
+from whysync.watch.fleet import ChangeKind, Fleet
+from whysync.watch.sources import BundleSource, Poll
+from whysync.watch.watcher import Recorder, Watcher
+
+EXAMPLES = ROOT / "examples"
+LOOP = EXAMPLES / "autoscaler-loop"
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def pass_minutes(self, minutes: float) -> None:
+        self.time += timedelta(minutes=minutes)
+
+
+def bundle_watcher(folder: Path, clock: Clock) -> tuple[Watcher, Fleet, History]:
+    fleet, history = Fleet(clock), History.open(":memory:")
+    source = BundleSource(FactSource(bundles=(str(folder),)))
+    return Watcher(source, fleet, Recorder(history, fleet), prove=False), fleet, history
+
+
+def test_a_bundle_is_shown_and_recorded_after_the_first_poll() -> None:
+    watcher, fleet, history = bundle_watcher(LOOP, Clock())
+    assert not fleet.is_ready
+    watcher.step()
+    assert fleet.is_ready
+    [state] = fleet.apps()
+    assert state.broken
+    [incident] = history.incidents(IncidentFilter(open=True))
+    assert (incident.app, incident.problem.cause) == (state.key, state.row.cause)
+    history.close()
+
+
+def test_only_a_changed_bundle_is_read_again(tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(LOOP, folder)
+    watcher, fleet, history = bundle_watcher(folder, Clock())
+    watcher.step()
+    [first] = fleet.apps()
+    watcher.step()
+    assert fleet.apps() == (first,), "nothing changed"
+    note = folder / "facts" / "note.yaml"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("note: changed\n")
+    watcher.step()
+    [again] = fleet.apps()
+    assert again.report is not first.report
+    history.close()
+
+
+def test_an_app_that_is_gone_leaves_the_fleet_and_its_incident_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(LOOP, folder)
+    watcher, fleet, history = bundle_watcher(folder, Clock())
+    watcher.step()
+    shutil.rmtree(folder / "applications")
+    watcher.step()
+    assert fleet.apps() == ()
+    [incident] = history.incidents(IncidentFilter())
+    assert not incident.is_open
+    history.close()
+
+
+class _FlakySource:
+    name = instance = "argocd"
+    description, interval = "a server", 5.0
+
+    def __init__(self) -> None:
+        self.problem: Exception | None = None
+
+    def instances(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def poll(self) -> Iterator[Poll]:
+        if self.problem is not None:
+            raise self.problem
+        cases = app.cases(SnapshotIndex(read_bundle((str(LOOP),))))
+        yield Poll(cases=cases, at=datetime(2026, 3, 1, 12, tzinfo=UTC))
+
+
+def test_a_source_that_is_away_is_shown_and_tried_again_after_growing_pauses() -> None:
+    fleet, history, source = Fleet(Clock()), History.open(":memory:"), _FlakySource()
+    watcher = Watcher(source, fleet, Recorder(history, fleet), prove=False)
+    watcher.step()
+    source.problem = SourceError(what="connection refused", why="the server is away")
+    pauses = [watcher.step() for _ in range(10)]
+    assert pauses[:4] == [2.0, 4.0, 8.0, 16.0]
+    assert pauses[-1] == 300.0
+    [health] = fleet.sources()
+    assert health.problem == "connection refused: the server is away"
+    assert len(fleet.apps()) == 1, "the last known state stays"
+    source.problem = None
+    assert watcher.step() == 5.0
+    [health] = fleet.sources()
+    assert health.is_healthy
+    history.close()
+
+
+def test_an_unexpected_error_does_not_end_the_thread() -> None:
+    fleet, history, source = Fleet(Clock()), History.open(":memory:"), _FlakySource()
+    watcher = Watcher(source, fleet, Recorder(history, fleet), prove=False)
+    source.problem = ZeroDivisionError()
+    assert watcher.step() == 2.0
+    [health] = fleet.sources()
+    assert "ZeroDivisionError" in health.problem
+    history.close()
+
+
+class _AbsentHistory(History):
+    """A history whose database is away until `is_away` is false."""
+
+    is_away = True
+
+    def record(self, looks: object) -> tuple[int, ...]:
+        if self.is_away:
+            raise Unreadable(what="the database does not answer")
+        return super().record(looks)  # pyright: ignore[reportArgumentType]  (passed on as it is)
+
+
+def test_looks_wait_for_a_database_that_is_away() -> None:
+    from whysync.history.database import open_database
+
+    fleet, history = Fleet(Clock()), _AbsentHistory(open_database(":memory:"))
+    watcher = Watcher(_FlakySource(), fleet, Recorder(history, fleet), prove=False)
+    watcher.step()
+    assert "the database does not answer" in fleet.database_problem
+    assert len(fleet.apps()) == 1
+    history.is_away = False
+    watcher.step()
+    assert fleet.database_problem == ""
+    assert len(history.incidents(IncidentFilter(open=True))) == 1
+    history.close()
+
+
+def test_viewers_are_told_what_changed_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(LOOP, folder)
+    watcher, fleet, history = bundle_watcher(folder, Clock())
+    kinds: list[ChangeKind] = []
+    stop = fleet.listen(lambda change: kinds.append(change.kind))
+    watcher.step()
+    assert kinds == [ChangeKind.INCIDENT, ChangeKind.APP, ChangeKind.SOURCE]
+    (folder / "bundle.yaml").touch()
+    watcher.step()
+    assert len(kinds) == 3, "the same findings again"
+    stop()
+    history.close()
+
+
+def test_proofs_follow_and_stay_while_the_findings_are_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(LOOP, folder)
+    clock = Clock()
+    fleet, history = Fleet(clock), History.open(":memory:")
+    watcher = Watcher(BundleSource(FactSource(bundles=(str(folder),))), fleet, Recorder(history, fleet))
+    watcher.step()
+    [state] = fleet.apps()
+    assert not state.proven
+    watcher.prove_next()
+    [state] = fleet.apps()
+    assert state.proven
+    assert any(fix.proof.status == "proven" for fix in state.report.findings[0].fixes)
+    (folder / "bundle.yaml").touch()
+    watcher.step()
+    [state] = fleet.apps()
+    assert state.proven, "shown until they are simulated again"
+    history.close()
+
+
+def test_the_lab_develops_incidents_on_its_clock() -> None:
+    seconds = [0.0]
+    clock = VirtualClock(60.0, lambda: seconds[0])
+    fleet, history = Fleet(clock), History.open(":memory:")
+    watcher = Watcher(LabSource((), clock), fleet, Recorder(history, fleet), prove=False)
+    watcher.step()
+    seconds[0] = 2.0
+    watcher.step()
+    assert len(fleet.apps()) == 6
+    assert history.open_outbreaks() == ()
+    seconds[0] = 12.0
+    watcher.step()
+    [outbreak] = history.open_outbreaks()
+    assert (outbreak.cause, outbreak.open_apps) == ("repo-auth", 6)
+    for seconds[0] in (32.0, 39.0):
+        watcher.step()
+    assert history.open_outbreaks() == ()
+    assert not any(state.broken for state in fleet.apps())
+    history.close()

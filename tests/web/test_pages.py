@@ -1,0 +1,174 @@
+"""The pages: what they show, filters, links, and that values of a cluster never become markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.web.sites import get, site_of, text_of
+from whysync.kubernetes.api import yaml
+from whysync.web.page import app_url
+from whysync.web.site import Site
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    site = site_of()
+    yield site
+    site.history.close()
+
+
+class _Links(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.ids: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  (of HTMLParser)
+        values = dict(attrs)
+        for name in ("href", "src", "action"):
+            if values.get(name):
+                self.targets.append(values[name] or "")
+        if values.get("id"):
+            self.ids.append(values["id"] or "")
+
+
+def _pages(site: Site) -> Iterator[str]:
+    yield from ("/", "/?state=all", "/incidents", "/incidents?open=true", "/incidents/1", "/sources")
+    for state in site.fleet.apps():
+        yield app_url(state.key)
+        yield f"{app_url(state.key)}/objects"
+
+
+def test_every_link_leads_to_a_page_of_this_site(site: Site) -> None:
+    targets = {target for page in _pages(site) for target in _Links(text_of(site, page)).targets}
+    assert len(targets) > 20
+    for target in targets:
+        assert target.startswith(("/", "#")), target
+        if target.startswith("/"):
+            assert get(site, target).status == 200, target
+
+
+def test_ids_are_unique_and_there_is_no_inline_script_or_style(site: Site) -> None:
+    for path in _pages(site):
+        page = text_of(site, path)
+        ids = _Links(page).ids
+        assert len(ids) == len(set(ids)), path
+        assert "<style" not in page
+        assert not re.search(r"\son[a-z]+=|\sstyle=", page), path
+        assert re.findall(r"<script[^>]*></script>", page) == re.findall(r"<script.*?</script>", page)
+
+
+def test_the_fleet_groups_broken_apps_by_cause(site: Site) -> None:
+    page = text_of(site, "/")
+    assert "3 apps need attention" in page
+    assert 'data-cause="controller-owned"' in page
+    assert "connection refused" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "number"),
+    [
+        ("q=autoscaler", 1),
+        ("q=AUTOSCALER+replicas", 1),
+        ("q=nothing-has-this", 0),
+        ("cause=controller-owned", 1),
+        ("sync=OutOfSync", 2),
+        ("sync=Synced", 1),
+        ("health=Healthy&sync=Synced", 1),
+        ("project=missing", 0),
+        ("severity=critical", 1),
+        ("instance=argocd", 3),
+    ],
+)
+def test_filters(site: Site, query: str, number: int) -> None:
+    assert text_of(site, f"/?{query}").count("data-app=") == number
+    assert text_of(site, f"/api/v1/apps?{query}").count('"verdict"') == number
+
+
+def test_an_app_page_has_the_answer_first_and_every_part(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+    page = text_of(site, app_url(state.key))
+    order = ['class="headline"', "Sync now?", 'id="why"', 'id="fixes"', 'id="diff"', 'id="timeline"']
+    places = [page.index(part) for part in order]
+    assert places == sorted(places)
+    assert "/spec/replicas" in page
+    assert 'class="copy"' in page
+    assert "After a sync" in page
+    assert "Live value written by" in page
+
+
+def test_evidence_links_to_the_object_it_cites(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+    page = text_of(site, app_url(state.key))
+    links = [target for target in _Links(page).targets if "/objects?" in target]
+    assert links
+    assert any("kind: HorizontalPodAutoscaler" in text_of(site, link) for link in links)
+
+
+def test_what_does_not_exist_is_a_404_page(site: Site) -> None:
+    for path in ("/nothing", "/apps/argocd/argocd/nothing", "/incidents/999", "/incidents/x", "/static/../x"):
+        assert get(site, path).status == 404
+    assert get(site, "/api/v1/nothing").content_type == "application/json"
+
+
+HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'&</textarea>\u202e\x1b[31m"
+
+
+def test_hostile_values_in_every_field_are_only_text(tmp_path: Path) -> None:
+    """Every string of the Application that may be free text is hostile; the page shows it as text."""
+    ref = {"name": HOSTILE, "namespace": HOSTILE}
+    application = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {**ref, "labels": {HOSTILE: HOSTILE}, "annotations": {HOSTILE: HOSTILE}},
+        "spec": {
+            "project": HOSTILE,
+            "source": {"repoURL": HOSTILE, "path": HOSTILE, "targetRevision": HOSTILE},
+            "destination": {"name": HOSTILE, "namespace": HOSTILE},
+        },
+        "status": {
+            "sync": {"status": HOSTILE, "revision": HOSTILE},
+            "health": {"status": HOSTILE, "message": HOSTILE},
+            "conditions": [{"type": HOSTILE, "message": HOSTILE}],
+            "operationState": {
+                "phase": HOSTILE,
+                "message": HOSTILE,
+                "syncResult": {
+                    "revision": HOSTILE,
+                    "resources": [{"kind": HOSTILE, **ref, "status": "SyncFailed", "message": HOSTILE}],
+                },
+            },
+            "resources": [
+                {
+                    "kind": HOSTILE,
+                    **ref,
+                    "status": HOSTILE,
+                    "health": {"status": "Degraded", "message": HOSTILE},
+                }
+            ],
+        },
+    }
+    (tmp_path / "app.yaml").write_text(yaml.dump(application))
+    site = site_of(str(tmp_path))
+    [state] = site.fleet.apps()
+    for path in (
+        "/",
+        "/?state=all",
+        app_url(state.key),
+        f"{app_url(state.key)}/objects",
+        "/incidents",
+        "/incidents/1",
+    ):
+        page = text_of(site, path)
+        assert "<script>" not in page
+        assert "<img" not in page
+        assert "\u202e" not in page
+        assert "\x1b" not in page
+    assert "&lt;script&gt;" in text_of(site, "/")
+    site.history.close()
