@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.history.looks import NOON, OOM, WEBHOOK_DOWN, after, look
@@ -382,6 +383,40 @@ notifications:
         history.record([look(OOM)])
         assert Sender(history, settings).work(after(1)) == 2
         assert sorted(request.path for request in server.received) == ["/a", "/b"]
+
+
+class TestOutbreaksOfSeveralTeams:
+    CONFIG = """
+version: 1
+notifications:
+  channels:
+  - {name: a, webhook: {url: URL/a}}
+  - {name: b, webhook: {url: URL/b}}
+  routes:
+  - {channels: [a], match: {project: [store]}}
+  - {channels: [b], match: {project: [bank]}}
+"""
+
+    def test_each_team_is_told_once_also_if_its_app_joins_later(
+        self, history: History, server: Receiver
+    ) -> None:
+        settings = check_text(self.CONFIG.replace("URL", server.url), {}).config
+        assert settings is not None
+        sending = Sender(history, settings)
+        history.record([look(WEBHOOK_DOWN, app="one"), look(WEBHOOK_DOWN, app="two")])
+        assert sending.work(after(1)) == 1
+        bank = msgspec.structs.replace(look(WEBHOOK_DOWN, app="three", minutes=5), project="bank")
+        history.record([bank])
+        assert sending.work(after(6)) == 1
+        assert sending.work(after(7)) == 0
+        assert Sender(history, settings).work(after(8)) == 0  # a restart
+        history.record([look(app=name, minutes=20) for name in ("one", "two")])
+        history.record([msgspec.structs.replace(look(app="three", minutes=20), project="bank")])
+        history.settle(after(60))
+        assert sending.work(after(60)) == 2
+        told = [(request.path, fields(request.body)["event"]) for request in server.received]
+        assert told == [("/a", "opened"), ("/b", "opened"), ("/a", "closed"), ("/b", "closed")]
+        assert fields(server.received[1].body)["what"] == "3 apps are broken: webhook-down (critical)"
 
 
 class TestQuietHours:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from whysync.history.database import Database
-from whysync.history.model import Delivery, EventKind, NewDelivery, Notice
+from whysync.history.model import Delivery, EventKind, NewDelivery, Notice, NoticeKind
 from whysync.history.rows import NOTICE_COLUMNS, instant, millis, notice_of
 
 CLAIM: Final = timedelta(minutes=2)
@@ -37,15 +37,34 @@ class Outbox:
             is_first = self._database.run(
                 "UPDATE notices SET routed_at = ? WHERE id = ? AND routed_at IS NULL", millis(now), notice.id
             )
-            for delivery in deliveries if is_first else ():
-                self._database.run(
-                    "INSERT INTO deliveries (key, notice, channel, due_at, claimed_until, attempts, error)"
-                    " VALUES (?, ?, ?, ?, 0, 0, '') ON CONFLICT (key) DO NOTHING",
-                    f"{notice.key}/{delivery.channel}",
-                    notice.id,
-                    delivery.channel,
-                    millis(delivery.due_at),
-                )
+            self._add(notice, deliveries if is_first else ())
+
+    def also_send(self, notice: Notice, deliveries: Iterable[NewDelivery]) -> None:
+        """Send a routed notice to further channels: an app that another team owns joined the outbreak."""
+        with self._database.transaction():
+            self._add(notice, deliveries)
+
+    def _add(self, notice: Notice, deliveries: Iterable[NewDelivery]) -> None:
+        """A channel gets a notice once, also if this is called again."""
+        for delivery in deliveries:
+            self._database.run(
+                "INSERT INTO deliveries (key, notice, channel, due_at, claimed_until, attempts, error)"
+                " VALUES (?, ?, ?, ?, 0, 0, '') ON CONFLICT (key) DO NOTHING",
+                f"{notice.key}/{delivery.channel}",
+                notice.id,
+                delivery.channel,
+                millis(delivery.due_at),
+            )
+
+    def beginning_of(self, outbreak: int) -> Notice | None:
+        """The routed notice with which an outbreak began: it opened, or another one got this cause."""
+        rows = self._database.rows(
+            f"SELECT {NOTICE_COLUMNS} FROM notices WHERE outbreak = ? AND kind <> ? AND routed_at IS NOT NULL"
+            " ORDER BY id LIMIT 1",
+            outbreak,
+            NoticeKind.CLOSED.value,
+        )
+        return notice_of(rows[0]) if rows else None
 
     def claim(self, now: datetime, *, limit: int = 20, claim: timedelta = CLAIM) -> tuple[Delivery, ...]:
         """Take due deliveries; no other process gets them until the claim expires."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, time, timedelta
 from fnmatch import fnmatchcase
 from zoneinfo import ZoneInfo
@@ -12,17 +12,27 @@ from whysync.notifications.config import DAYS, Match, Notifications, QuietHours,
 
 
 def deliveries_for(
-    settings: Notifications, notice: Notice, incident: Incident, severity: str
+    settings: Notifications, notice: Notice, incidents: Iterable[Incident], severity: str, at: datetime
 ) -> tuple[NewDelivery, ...]:
-    """One delivery per channel; the earliest if several routes lead to it."""
+    """One delivery per channel, the earliest if several routes lead to it.
+
+    `incidents` are all of the outbreak: everyone who owns a broken app is told, each channel once. `at`: when
+    it is to be sent, if it is not quiet then.
+    """
     due: dict[str, datetime] = {}
-    for route in routes_for(settings, incident, severity):
+    for route in used_routes(settings, incidents, severity):
         if notice.kind not in route.events:
             continue
-        at = due_at(route, notice.at, severity)
+        earliest = due_at(route, at, severity)
         for channel in route.channels:
-            due[channel] = min(due.get(channel, at), at)
-    return tuple(NewDelivery(channel=channel, due_at=at) for channel, at in due.items())
+            due[channel] = min(due.get(channel, earliest), earliest)
+    return tuple(NewDelivery(channel=channel, due_at=time) for channel, time in sorted(due.items()))
+
+
+def used_routes(settings: Notifications, incidents: Iterable[Incident], severity: str) -> tuple[Route, ...]:
+    """The routes of any of the incidents, in their order."""
+    used = {id(route) for incident in incidents for route in routes_for(settings, incident, severity)}
+    return tuple(route for route in settings.routes if id(route) in used)
 
 
 def routes_for(settings: Notifications, incident: Incident, severity: str) -> Iterator[Route]:
@@ -79,10 +89,10 @@ def end_of_quiet(quiet: QuietHours, at: datetime) -> datetime | None:
     return None
 
 
-def is_over_before_sending(route: Route, incident: Incident, severity: str) -> bool:
-    """Did the incident open and close within the same quiet hours? Then nobody is told about it."""
+def is_over_before_sending(route: Route, opened: datetime, closed: datetime | None, severity: str) -> bool:
+    """Did it begin and end within the same quiet hours? Then nobody is told about it."""
     quiet = route.quiet_hours
-    if quiet is None or severity in quiet.urgent or incident.closed_at is None:
+    if quiet is None or severity in quiet.urgent or closed is None:
         return False
-    opened = end_of_quiet(quiet, incident.opened_at)
-    return opened is not None and opened == end_of_quiet(quiet, incident.closed_at)
+    end = end_of_quiet(quiet, opened)
+    return end is not None and end == end_of_quiet(quiet, closed)

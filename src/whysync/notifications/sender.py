@@ -22,7 +22,7 @@ from whysync.history.model import Delivery, Incident, NewDelivery, Notice
 from whysync.notifications.channels import Request, request_for
 from whysync.notifications.config import Config
 from whysync.notifications.message import Message, message_of
-from whysync.notifications.routes import deliveries_for, is_over_before_sending, routes_for
+from whysync.notifications.routes import deliveries_for, is_over_before_sending, used_routes
 
 if TYPE_CHECKING:  # a server without channels does not load the HTTP client
     import httpx2
@@ -65,6 +65,8 @@ class Sender:
         self._config = config
         self._environ = environ
         self._send = send or HttpTransport()
+        self._sizes: dict[int, int] = {}
+        """The number of apps of each open outbreak, when its channels were chosen."""
         self._channels = {channel.name: channel for channel in config.notifications.channels}
 
     def run(self, stop: threading.Event, *, every: float = 1.0) -> None:
@@ -80,14 +82,36 @@ class Sender:
         """Route new notices and send what is due; returns how many deliveries were accepted."""
         outbox = self._history.outbox
         for notice in outbox.unrouted():
-            outbox.route(notice, self._deliveries(notice), now)
+            outbox.route(notice, self._deliveries(notice, notice.at), now)
+        self._route_to_new_owners(now)
         return sum(self._deliver(delivery, now) for delivery in outbox.claim(now))
 
-    def _deliveries(self, notice: Notice) -> tuple[NewDelivery, ...]:
-        incident = self._history.incident(notice.incident)
-        if incident is None:  # deleted by the retention
+    def _route_to_new_owners(self, now: datetime) -> None:
+        """An app that joins an outbreak can belong to people who have not been told about it yet."""
+        sizes = {outbreak.id: outbreak.total_apps for outbreak in self._history.open_outbreaks()}
+        for outbreak, size in sizes.items():
+            if size == self._sizes.get(outbreak, 1):
+                continue
+            notice = self._history.outbox.beginning_of(outbreak)
+            if notice is not None:
+                self._history.outbox.also_send(notice, self._deliveries(notice, now))
+        self._sizes = sizes
+
+    def _deliveries(self, notice: Notice, at: datetime) -> tuple[NewDelivery, ...]:
+        incidents = self._incidents(notice)
+        if not incidents:  # deleted by the retention
             return ()
-        return deliveries_for(self._config.notifications, notice, incident, self._severity(notice, incident))
+        severity = self._severity(notice, incidents[0])
+        return deliveries_for(self._config.notifications, notice, incidents, severity, at)
+
+    def _incidents(self, notice: Notice) -> tuple[Incident, ...]:
+        """The incident of the notice, then the others of its outbreak."""
+        incident = self._history.incident(notice.incident)
+        if incident is None:
+            return ()
+        wanted = IncidentFilter(outbreak=notice.outbreak, limit=_MOST_OF_AN_OUTBREAK)
+        others = (other for other in self._history.incidents(wanted) if other.id != incident.id)
+        return (incident, *others)
 
     def _severity(self, notice: Notice, incident: Incident) -> str:
         outbreak = self._history.outbreak(notice.outbreak)
@@ -96,11 +120,12 @@ class Sender:
     def _deliver(self, delivery: Delivery, now: datetime) -> bool:
         outbox = self._history.outbox
         channel = self._channels.get(delivery.channel)
-        message = self._message(delivery)
-        if channel is None or message is None:
+        incidents = self._incidents(delivery.notice)
+        if channel is None or not incidents:
             outbox.give_up(delivery, "the channel or the incident no longer exists", now)
             return False
-        if self._is_over(delivery, message):
+        message = self._message(delivery, incidents)
+        if self._is_over(delivery, incidents, message.severity):
             outbox.give_up(delivery, "the incident was over before the end of the quiet hours", now)
             return False
         try:
@@ -127,25 +152,20 @@ class Sender:
         _logger.info("channel %s: attempt %d failed: %s", delivery.channel, delivery.attempts, error)
         outbox.failed(delivery, error, retry_at=now + pause_after(delivery.attempts, retry_after, now))
 
-    def _message(self, delivery: Delivery) -> Message | None:
+    def _message(self, delivery: Delivery, incidents: tuple[Incident, ...]) -> Message:
         notice = delivery.notice
-        incident = self._history.incident(notice.incident)
-        if incident is None:
-            return None
         outbreak = self._history.outbreak(notice.outbreak)
-        oldest = incident
-        if outbreak is not None and outbreak.total_apps > 1:
-            wanted = IncidentFilter(outbreak=outbreak.id, limit=_MOST_OF_AN_OUTBREAK)
-            oldest = min(self._history.incidents(wanted), key=lambda each: each.id, default=incident)
+        oldest = min(incidents, key=lambda incident: incident.id)
         link = self._config.link or ""
-        return message_of(notice, incident, outbreak, key=delivery.key, link=link, oldest=oldest)
+        return message_of(notice, incidents[0], outbreak, key=delivery.key, link=link, oldest=oldest)
 
-    def _is_over(self, delivery: Delivery, message: Message) -> bool:
-        routes = routes_for(self._config.notifications, message.incident, message.severity)
+    def _is_over(self, delivery: Delivery, incidents: tuple[Incident, ...], severity: str) -> bool:
+        opened = min(incident.opened_at for incident in incidents)
+        ends = [incident.closed_at for incident in incidents if incident.closed_at is not None]
+        closed = max(ends) if len(ends) == len(incidents) else None
+        routes = used_routes(self._config.notifications, incidents, severity)
         used = [route for route in routes if delivery.channel in route.channels]
-        return bool(used) and all(
-            is_over_before_sending(route, message.incident, message.severity) for route in used
-        )
+        return bool(used) and all(is_over_before_sending(route, opened, closed, severity) for route in used)
 
 
 def pause_after(attempts: int, retry_after: str, now: datetime) -> timedelta:
