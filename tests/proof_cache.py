@@ -19,6 +19,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.report import AppReport, Safety
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.packed_bodies import OpenPacks
 from whysync.proofs import prove, sync_safety
 
 _safety: dict[bytes, Safety] = {}
@@ -68,4 +69,6 @@ def _encoded(value: object) -> object:
         return (value.role, value.origin, value.cluster, value.body)
     if isinstance(value, SymptomId):
         return str(value)
+    if isinstance(value, OpenPacks):
+        return None
     raise NotImplementedError(type(value))

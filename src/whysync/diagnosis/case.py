@@ -69,6 +69,11 @@ class Case:
         self.application = application
         self.app = app
 
+    def forget(self) -> None:
+        """Drop what was computed: in a large fleet, most Cases are not needed again."""
+        for name in vars(self).keys() - {"index", "application", "app"}:
+            del vars(self)[name]
+
     # --- the facts -------------------------------------------------------------------------------
 
     @property

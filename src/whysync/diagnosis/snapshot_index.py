@@ -24,7 +24,7 @@ from whysync.argocd.projects.cluster_secrets import (
 from whysync.argocd.settings import Settings
 from whysync.argocd.sync.request import is_definition
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
-from whysync.json_tree import Object, fields, items, text
+from whysync.json_tree import Object, fields, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.event import Event
@@ -35,6 +35,7 @@ from whysync.kubernetes.merge.structured.schema import LazySchemas
 from whysync.messages.benign import is_problem_reason
 from whysync.messages.log_line import LogLine, parse_log_line
 
+_CRD = "CustomResourceDefinition"
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _SUCCESS = re.compile(
     r"^(?:Partial )?[Ss]ync operation to \S{0,200} ?succeeded|\(phase: Succeeded\)|-> Synced$"
@@ -55,6 +56,23 @@ class SnapshotIndex:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.observed_images: set[str] | None = None
+        """Images that run in the cluster; set by the first simulation that asks."""
+
+    def close(self) -> bool:
+        """Drop the decoded bodies of a large bundle; they are decoded again when they are needed.
+
+        Is it a large bundle?
+        """
+        return self.snapshot.open_packs.close()
+
+    def walk_live(self) -> Iterator[Manifest]:
+        """All live objects, for a lookup that needs every body once."""
+        open_packs = self.snapshot.open_packs
+        before = len(open_packs)  # the bodies of the app that asks stay the same objects
+        for manifest in self.snapshot.live:
+            yield manifest
+            open_packs.close_many(since=before)
 
     def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
         """The same facts with other settings of Argo CD; existing lookups are kept."""
@@ -67,12 +85,18 @@ class SnapshotIndex:
     @cached_property
     def decoded(self) -> tuple[tuple[Manifest, Application], ...]:
         """Every Application that could be decoded, sorted by name."""
-        pairs: list[tuple[Manifest, Application]] = []
-        for manifest in self.snapshot.applications:
-            app, _ = decode(manifest.body, Application)
-            if app is not None and app.name:
-                pairs.append((manifest, app))
+        pairs = [(manifest, app) for manifest, app, _ in self._applications if app is not None and app.name]
         return tuple(sorted(pairs, key=lambda pair: (pair[1].name, pair[1].namespace)))
+
+    @cached_property
+    def _applications(self) -> list[tuple[Manifest, Application | None, tuple[str, ...]]]:
+        """Every Application as a type, and what of it could not be decoded."""
+        decoded: list[tuple[Manifest, Application | None, tuple[str, ...]]] = []
+        for manifest in self.snapshot.applications:
+            app, problems = decode(manifest.body, Application)
+            decoded.append((manifest, app, tuple(problems)))
+            self.snapshot.open_packs.close_many()
+        return decoded
 
     def for_app(self, app: Application) -> SnapshotIndex:
         """The facts that concern one app: without the live objects of other clusters.
@@ -151,8 +175,7 @@ class SnapshotIndex:
     def gaps(self) -> tuple[Gap, ...]:
         """What could not be read, and parts of Applications that cannot be decoded."""
         unread: list[Gap] = []
-        for manifest in self.snapshot.applications:
-            app, problems = decode(manifest.body, Application)
+        for manifest, app, problems in self._applications:
             name = app.name if app is not None else manifest.ref.name or "(no name)"
             for problem in problems:
                 unread.append(
@@ -182,8 +205,8 @@ class SnapshotIndex:
         tracking = settings.tracking_method, settings.instance_label_key, settings.installation_id
         index = self._live_indexes.get((cluster_name, tracking))
         if index is None:
-            bodies = (manifest.body for manifest in self.snapshot.live if manifest.cluster == cluster_name)
-            index = self._live_indexes[cluster_name, tracking] = LiveIndex(bodies, settings)
+            objects = (manifest for manifest in self.walk_live() if manifest.cluster == cluster_name)
+            index = self._live_indexes[cluster_name, tracking] = LiveIndex(objects, settings)
         return index
 
     @cached_property
@@ -192,18 +215,24 @@ class SnapshotIndex:
 
     @cached_property
     def scopes(self) -> Scopes:
-        bodies = (manifest.body for manifest in self.snapshot.live)
-        return Scopes.from_objects([*bodies, *self._definitions_in_git])
+        crds = (manifest.body for manifest in self.live_by_kind.get(_CRD, ()))
+        others = {(key.group, key.kind, bool(key.namespace)) for key in self.live_by_key if key.kind != _CRD}
+        examples: list[Object] = [
+            {"apiVersion": f"{group}/", "kind": kind, "metadata": {"namespace": "any" if namespaced else ""}}
+            for group, kind, namespaced in others
+        ]
+        return Scopes.from_objects([*crds, *examples, *self._definitions_in_git])
 
     @cached_property
     def schemas(self) -> Schemas:
-        live = (manifest.body for manifest in self.live_by_kind.get("CustomResourceDefinition", ()))
+        live = (manifest.body for manifest in self.live_by_kind.get(_CRD, ()))
         return LazySchemas([*filter(is_definition, live), *self._definitions_in_git])
 
     @cached_property
     def _definitions_in_git(self) -> tuple[Object, ...]:
         every = (manifest for manifests in self.snapshot.desired.values() for manifest in manifests)
-        return tuple(manifest.body for manifest in every if is_definition(manifest.body))
+        crds = (manifest.body for manifest in every if manifest.ref.kind == _CRD)
+        return tuple(filter(is_definition, crds))
 
     @cached_property
     def projects_by_name(self) -> dict[str, AppProject]:
@@ -257,15 +286,14 @@ class SnapshotIndex:
     @cached_property
     def being_deleted(self) -> tuple[Manifest, ...]:
         """Live objects with a deletion timestamp."""
-        return tuple(manifest for manifest in self.snapshot.live if manifest.meta.get("deletionTimestamp"))
+        return tuple(manifest for manifest in self.snapshot.live if manifest.is_being_deleted)
 
     @cached_property
     def children_by_owner(self) -> dict[tuple[str, str, str], list[Manifest]]:
         """Live objects by (namespace, owner kind, owner name)."""
         by_owner: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
         for manifest in self.snapshot.live:
-            for owner in items(manifest.meta.get("ownerReferences")):
-                kind, name = text(fields(owner).get("kind")), text(fields(owner).get("name"))
+            for kind, name in manifest.owners:
                 by_owner[manifest.ref.namespace, kind, name].append(manifest)
         return by_owner
 

@@ -15,6 +15,7 @@ from whysync.argocd.api.git_head import Head
 from whysync.json_tree import Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.packed_bodies import OpenPacks
 from whysync.kubernetes.api.ref import Ref
 
 
@@ -80,3 +81,5 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...] = ()
     # files that could not be parsed: listed, not an error
     unknown: tuple[str, ...] = ()
+    # of a large bundle, the bodies that are decoded at the moment
+    open_packs: OpenPacks = msgspec.field(default_factory=OpenPacks)

@@ -442,8 +442,11 @@ def _previous_images(world: SimulatedCase) -> set[str]:
 
 def _observed_images(case: Case) -> set[str]:
     """Images of containers that are ready or completed, and of workloads with ready pods."""
-    images: set[str] = set()
-    for live in case.index.snapshot.live:
+    images = case.index.observed_images
+    if images is not None:
+        return images
+    images = case.index.observed_images = set[str]()
+    for live in case.index.walk_live():
         if live.ref.kind == "Pod":
             images |= set(_running_images(live.body))
         elif any(integer(live.status.get(count)) > _outdated_pods(live.status) for count in _READY_COUNTS):

@@ -614,7 +614,8 @@ def _refused_pods(world: SimulatedCase, effects: Effects) -> Iterator[RankedReas
         level, before = (value if isinstance(value, str) else "" for value in (change.after, change.before))
         if not is_stricter(level, before):
             continue
-        reported = {live.key: live.body for live in world.case.index.snapshot.live}  # the scope is smaller
+        live_objects = world.case.index.live_by_namespace.get(change.ref.name, ())  # the scope is smaller
+        reported = {live.key: live.body for live in live_objects}
         objects = [obj for _, obj in sorted({**reported, **world.objects()}.items())]
         refused = list(newly_refused(objects, change.ref.name, level=level, before=before))
         if not refused:

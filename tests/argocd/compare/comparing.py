@@ -15,6 +15,7 @@ from whysync.argocd.projects import Cluster
 from whysync.argocd.settings import Settings
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest, Role
 
 NOW = datetime(2026, 3, 2, 3, 10, tzinfo=UTC)
 SERVER = "https://kubernetes.default.svc"
@@ -95,7 +96,7 @@ def inputs(
         project=permits,
         settings=read,
         targets=targets,
-        live=LiveIndex(live, read) if isinstance(live, Sequence) else live,
+        live=_indexed(live, read) if isinstance(live, Sequence) else live,
         now=NOW,
         scopes=scopes or Scopes(),
         cluster=Cluster(server=SERVER),
@@ -129,3 +130,7 @@ def compared(
 
 def conditions_of(comparison: Comparison) -> list[tuple[str, str]]:
     return [(condition.type, condition.message) for condition in comparison.conditions]
+
+
+def _indexed(live: Sequence[Object], settings: Settings) -> LiveIndex:
+    return LiveIndex([Manifest(body, role=Role.LIVE) for body in live], settings)

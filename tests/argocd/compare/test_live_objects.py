@@ -4,6 +4,7 @@ from tests.argocd.compare.comparing import config_map, live_config_map
 from whysync.argocd.compare.live_objects import LiveIndex, in_version
 from whysync.argocd.settings import Settings
 from whysync.json_tree import Json, fields
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
 
 KEY = Key("", "ConfigMap", "shop", "settings")
@@ -12,7 +13,9 @@ OWNED: Json = [{"kind": "ReplicaSet", "name": "web", "uid": "u"}]
 
 def index(*objects: dict[str, Json], label: bool = False) -> LiveIndex:
     data: dict[str, Json] = {"application.resourceTrackingMethod": "label"} if label else {}
-    return LiveIndex(objects, Settings.from_config_maps({"data": data}, None))
+    return LiveIndex(
+        [Manifest(body, role=Role.LIVE) for body in objects], Settings.from_config_maps({"data": data}, None)
+    )
 
 
 def test_what_is_marked_as_the_apps_is_the_apps() -> None:

@@ -25,6 +25,7 @@ from whysync.argocd.sync.cluster_ops import ClusterOps, Refused
 from whysync.argocd.sync.sync_app_state import sync_app
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
+from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref, ref_of
 
 HERE = Cluster(server=SERVER, name="here")
@@ -65,7 +66,8 @@ class Scene:
         app, _ = decode(self.app, Application)
         project, _ = decode(self.project, AppProject)
         assert app is not None
-        live = LiveIndex(self.cluster_ops.objects.values(), self.settings)
+        objects = [Manifest(body, role=Role.LIVE) for body in self.cluster_ops.objects.values()]
+        live = LiveIndex(objects, self.settings)
         return compare(
             Inputs(
                 application=self.app,

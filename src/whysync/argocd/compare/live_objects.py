@@ -14,6 +14,7 @@ from typing import Protocol
 from whysync.argocd.settings import Settings
 from whysync.argocd.tracking import owner_of
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, ref_of
 
 
@@ -30,26 +31,27 @@ class LiveState(Protocol):
 class LiveIndex:
     """All live objects of one cluster, indexed for several apps."""
 
-    def __init__(self, objects: Iterable[Object], settings: Settings) -> None:
-        self._by_key: dict[Key, Object] = {}
-        self._by_owner: defaultdict[str, dict[Key, Object]] = defaultdict(dict)
-        for body in objects:
-            key = ref_of(body).key
-            self._by_key[key] = body
+    def __init__(self, objects: Iterable[Manifest], settings: Settings) -> None:
+        self._by_key: dict[Key, Manifest] = {}
+        self._by_owner: defaultdict[str, dict[Key, Manifest]] = defaultdict(dict)
+        for manifest in objects:
+            key = manifest.key
+            self._by_key[key] = manifest
             owner = owner_of(
-                body,
+                manifest.body,
                 method=settings.tracking_method,
                 label_key=settings.instance_label_key,
                 installation_id=settings.installation_id,
             )
-            if owner and not fields(body.get("metadata")).get("ownerReferences"):
-                self._by_owner[owner][key] = body
+            if owner and not manifest.meta.get("ownerReferences"):
+                self._by_owner[owner][key] = manifest
 
     def __contains__(self, key: Key) -> bool:
         return key in self._by_key
 
     def get(self, key: Key) -> Object | None:
-        return self._by_key.get(key)
+        live = self._by_key.get(key)
+        return live.body if live is not None else None
 
     @property
     def has_marks(self) -> bool:
@@ -57,17 +59,18 @@ class LiveIndex:
         return bool(self._by_owner)
 
     def managed(self, instance: str, targets: Sequence[Object]) -> dict[Key, Object]:
-        managed = dict(self._by_owner[instance]) if instance in self._by_owner else {}
+        owned = self._by_owner.get(instance, {})
+        managed = {key: manifest.body for key, manifest in owned.items()}
         for target in targets:
             key = ref_of(target).key
-            live = self._by_key.get(key) or self._without_namespace(key)
+            live = self.get(key) or self._without_namespace(key)
             if live is not None:
                 managed[key] = in_version(live, target)
         return managed
 
     def _without_namespace(self, key: Key) -> Object | None:
         """A handwritten object may lack its namespace; then it is used with the namespace of the key."""
-        live = self._by_key.get(key._replace(namespace="")) if key.namespace else None
+        live = self.get(key._replace(namespace="")) if key.namespace else None
         if live is None:
             return None
         return {**live, "metadata": {**fields(live.get("metadata")), "namespace": key.namespace}}

@@ -43,6 +43,12 @@ class BundleBuilder:
         self.facts: list[Extra] = []
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
+        self._new: list[Manifest] = []
+
+    def added(self) -> list[Manifest]:
+        """The objects that were added since the last call."""
+        new, self._new = self._new, []
+        return new
 
     def add_all(self, other: BundleBuilder) -> None:
         """Add what another input contains."""
@@ -155,11 +161,14 @@ class BundleBuilder:
         if path.folder in ("desired", "facts"):
             candidates = path.below[:1] or (_stem(path.file),)
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
+        self._new.append(manifest)
 
     def _add_manifest(self, body: Object, role: Role, path: BundlePath, origin: str) -> None:
         # Which folders are clusters is only known at the end; the name is checked then.
         cluster = path.below[0] if path.folder == "live" and path.below else ""
-        self.by_role[role].append(Manifest(body, role=role, origin=origin, cluster=cluster))
+        manifest = Manifest(body, role=role, origin=origin, cluster=cluster)
+        self.by_role[role].append(manifest)
+        self._new.append(manifest)
 
     def snapshot(self) -> Snapshot:
         """The Snapshot, which still contains secrets and must be masked."""
@@ -202,12 +211,8 @@ class BundleBuilder:
             and (name in clusters if clusters else name != manifest.ref.namespace)
         ):
             cluster_name = clusters.get(name, name)
-            return (
-                manifest
-                if cluster_name == name
-                else Manifest(manifest.body, role=manifest.role, origin=manifest.origin, cluster=cluster_name)
-            )
-        return Manifest(manifest.body, role=manifest.role, origin=manifest.origin) if name else manifest
+            return manifest if cluster_name == name else manifest.on_cluster(cluster_name)
+        return manifest.on_cluster("") if name else manifest
 
     def _with_cluster_name(self, log: Log) -> Log:
         cluster_name = self.header.clusters.get(log.cluster, log.cluster)

@@ -13,6 +13,7 @@ from whysync.facts.bundle.builder import BundleBuilder
 from whysync.facts.bundle.entries import Entry, with_prefix
 from whysync.facts.bundle.inputs import EXPECTED, files_of
 from whysync.facts.bundle.limits import Budget, BundleLimits
+from whysync.facts.bundle.packing import PACKED_FROM, Packer
 from whysync.facts.bundle.roles import FOLDERS
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.snapshot import Snapshot
@@ -30,9 +31,9 @@ def read_bundle(
     progress: Progress | None = None,
 ) -> Snapshot:
     """All inputs as one Snapshot; `progress` gets each file and the bytes read so far."""
-    builders, masker = _read(paths, stdin, limits, progress)
+    builders, masker, packer = _read(paths, stdin, limits, progress)
     with garbage_collection_paused():
-        return mask_snapshot(_combined(builders).snapshot(), masker)
+        return mask_snapshot(_snapshot(_combined(builders), packer), masker)
 
 
 def read_bundles(
@@ -47,14 +48,14 @@ def read_bundles(
     Two inputs are different instances if each has an Application of the same name that is not the same
     object. Inputs without Applications belong to every instance.
     """
-    builders, masker = _read(paths, stdin, limits, progress)
+    builders, masker, packer = _read(paths, stdin, limits, progress)
     with garbage_collection_paused():
         if not _collide(builders):
-            return (mask_snapshot(_combined(builders).snapshot(), masker),)
+            return (mask_snapshot(_snapshot(_combined(builders), packer), masker),)
         names = instance_names([str(path) for path in paths])
         parts = [builder for builder in builders if not builder.applications()]
         return tuple(
-            replace(mask_snapshot(_combined([builder, *parts]).snapshot(), masker), instance=name)
+            replace(mask_snapshot(_snapshot(_combined([builder, *parts]), packer), masker), instance=name)
             for builder, name in zip(builders, names, strict=True)
             if builder.applications()
         )
@@ -65,11 +66,12 @@ def _read(
     stdin: BinaryIO | None,
     limits: BundleLimits | None,
     progress: Progress | None,
-) -> tuple[list[BundleBuilder], Masker]:
+) -> tuple[list[BundleBuilder], Masker, Packer]:
     if not paths:
         raise NotFound(what="no bundle was given", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
     budget, masker, builders = Budget(limits), Masker(), list[BundleBuilder]()
+    packer = Packer(masker.is_clean)
     with garbage_collection_paused():
         for prefix, path in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()
@@ -80,11 +82,26 @@ def _read(
                     builder.skip(file)
                     continue
                 builder.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
+                if budget.unpacked >= PACKED_FROM:
+                    _pack(builders, packer)
                 if progress is not None:
                     progress(file.name, budget.unpacked)
         if all(builder.is_empty for builder in builders):
             raise _empty_bundle(_combined(builders), paths, masker)
-    return builders, masker
+    if packer.finish():
+        masker.forget_texts()
+    return builders, masker, packer
+
+
+def _pack(builders: Sequence[BundleBuilder], packer: Packer) -> None:
+    """Pack all objects that are not: those of the last file, or, when the bundle has become large, all."""
+    for builder in builders:
+        for manifest in builder.added():
+            packer.add(manifest)
+
+
+def _snapshot(builder: BundleBuilder, packer: Packer) -> Snapshot:
+    return replace(builder.snapshot(), open_packs=packer.open_packs)
 
 
 def _combined(builders: Sequence[BundleBuilder]) -> BundleBuilder:

@@ -45,14 +45,20 @@ _BLOCK = lazy_pattern(
 
 SECRET_TYPE_LABEL: Final = "argocd.argoproj.io/secret-type"
 _MAX_NESTED_TEXTS: Final = 3
+_MOST_TEXTS: Final = 50_000
 # Where the value of a `name` is: of a variable, or of a plugin's parameter.
 _VALUES: Final = ("value", "string", "array", "map", "default")
 # Fields because of which other values of the same map may be secret.
 _FIELDS: Final = frozenset({"kind", "stringData", "patch", "command", *_VALUES})
 
 
+class _SecretFound(Exception):
+    """`is_clean` found a value to mask."""
+
+
 class Masker:
     def __init__(self) -> None:
+        self._only_looks = False
         self._masks = Masks()
         self._known = KnownSecrets()
         self._sensitive: set[str] = set()
@@ -75,6 +81,8 @@ class Masker:
         """The mask of a secret value; empty values and masks are returned unchanged."""
         if not value or is_mask(value):
             return value
+        if self._only_looks:
+            raise _SecretFound
         mark = self._masks.mark(value.encode("utf-8", "surrogatepass"))
         self._known.add(value, mark)
         return mark
@@ -95,6 +103,8 @@ class Masker:
             return self.mark_secret(value)
         if not data:
             return ""
+        if self._only_looks:
+            raise _SecretFound
         mark = self._masks.mark(data)
         try:
             plain = data.decode()
@@ -123,6 +133,32 @@ class Masker:
     def add_sensitive_annotations(self, names: Iterable[str]) -> None:
         """Annotations listed in `resource.sensitive.mask.annotations` of argocd-cm."""
         self._sensitive.update(name.strip() for name in names if name.strip())
+
+    @property
+    def has_sensitive_annotations(self) -> bool:
+        return bool(self._sensitive)
+
+    def is_clean(self, body: Object) -> bool:
+        """Does the object contain nothing to mask, apart from values that occur in a Secret elsewhere?
+
+        Nothing is masked yet: masks are numbered in the order of the Snapshot, not of the files.
+        """
+        self._only_looks = True
+        try:
+            self.mask_object(body)
+        except _SecretFound:
+            return False
+        finally:
+            self._only_looks = False
+            self._nested = 0
+        if len(self._texts) > _MOST_TEXTS or len(self._keys) > _MOST_TEXTS:
+            self.forget_texts()
+        return True
+
+    def forget_texts(self) -> None:
+        """Forget what was seen by `is_clean`: these objects are searched for known secrets one by one."""
+        self._texts.clear()
+        self._keys.clear()
 
     def masked_text(self, value: str) -> str:
         """A message or log without secrets that are recognized by their format."""
@@ -389,13 +425,17 @@ class Masker:
 
     # The second pass: by value
 
+    @property
+    def knows_secrets(self) -> bool:
+        return bool(self._known)
+
     def finish_first_pass(self, names: Iterable[str]) -> bool:
         """The set of secrets is complete; `names` are public. Does any secret occur anywhere else?
 
         Every distinct text is checked once, which usually is all that is needed.
         """
-        self._known.forget_names(names)
         if self._known:
+            self._known.forget_names(names)
             for value in self._keys.union(self._texts.values()):
                 masked_value = self._known.masked(value)
                 if masked_value is not value:
@@ -420,6 +460,15 @@ class Masker:
             for at, item in enumerate(value):
                 value[at] = self.hide_known(item)
         return value
+
+    def contains_known(self, value: Json) -> bool:
+        """Does the tree contain a secret found in the first pass? If so, `hide_known` hides it."""
+        texts = set(names_in(value))
+        for known in texts:
+            masked_value = self._known.masked(known)
+            if masked_value is not known:
+                self._hidden[known] = masked_value
+        return not self._hidden.keys().isdisjoint(texts)
 
     def hidden_text(self, value: str) -> str:
         """A text that is not part of a tree."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from whysync.facts.masking.masker import Masker
-from whysync.facts.snapshot import Gap, Snapshot
+from whysync.facts.snapshot import Extra, Gap, Snapshot
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
@@ -25,7 +25,10 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
             )
     manifests = list(_manifests(snapshot))
     for manifest in manifests:
-        masker.mask_object(manifest.body)
+        if not manifest.is_packed:
+            masker.mask_object(manifest.body)
+        elif masker.has_sensitive_annotations and not masker.is_clean(manifest.body):
+            masker.mask_object(manifest.unpack())
     for extra in snapshot.facts:
         masker.mask_object(extra.body)
     # As one text: a private key has many lines.
@@ -35,7 +38,10 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
     unknown = [masker.masked_text(name) for name in snapshot.unknown]
     if masker.finish_first_pass(_public_names(snapshot, manifests)):
         for manifest in (*manifests, *snapshot.facts):
-            masker.hide_known(manifest.body)
+            if isinstance(manifest, Extra) or not manifest.is_packed:
+                masker.hide_known(manifest.body)
+    if masker.knows_secrets:
+        _hide_in_packed(snapshot, manifests, masker)
     for manifest in manifests:
         manifest.origin = masker.hidden_text(manifest.origin)
     return replace(
@@ -46,6 +52,13 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
         gaps=tuple(_hidden_gap(gap, masker) for gap in gaps),
         unknown=tuple(masker.hidden_text(name) for name in unknown),
     )
+
+
+def _hide_in_packed(snapshot: Snapshot, manifests: list[Manifest], masker: Masker) -> None:
+    for manifest in manifests:
+        if manifest.is_packed and masker.contains_known(manifest.body):
+            masker.hide_known(manifest.unpack())
+        snapshot.open_packs.close_many()
 
 
 def _manifests(snapshot: Snapshot) -> Iterator[Manifest]:

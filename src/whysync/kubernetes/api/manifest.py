@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from whysync.json_tree import Json, Missing, Object, fields, text
+from msgspec import structs
+
+from whysync.json_tree import Json, Missing, Object, fields, items, text
 from whysync.kubernetes.api import pointer as pointers
+from whysync.kubernetes.api.packed_bodies import PackedBodies
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 
 
@@ -21,16 +24,63 @@ class Role(StrEnum):
 
 
 class Manifest:
-    """A raw object that must not be changed; `origin` is the file or response that it was read from."""
+    """A raw object that must not be changed; `origin` is the file or response that it was read from.
 
-    __slots__ = ("_ref", "body", "cluster", "origin", "role")
+    Of a large fleet the bodies are kept packed, and decoded while an app needs them.
+    """
+
+    __slots__ = (
+        "_body",
+        "_is_being_deleted",
+        "_owners",
+        "_packed",
+        "_position",
+        "_ref",
+        "cluster",
+        "origin",
+        "role",
+    )
 
     def __init__(self, body: Object, *, role: Role, origin: str = "", cluster: str = "") -> None:
-        self.body = body
+        self._body: Object | None = body
+        self._packed: PackedBodies | None = None
+        self._position = 0
+        self._owners: tuple[tuple[str, str], ...] = ()
+        self._is_being_deleted = False
         self.role = role
         self.origin = origin
         self.cluster = cluster
         self._ref: Ref | None = None
+
+    @property
+    def body(self) -> Object:
+        if self._body is not None:
+            return self._body
+        assert self._packed is not None
+        return self._packed.bodies()[self._position]
+
+    @property
+    def is_packed(self) -> bool:
+        return self._body is None
+
+    def pack(self, packed: PackedBodies, position: int) -> None:
+        """Keep the body only as one of these."""
+        self._ref, self._owners, self._is_being_deleted = self.ref, self.owners, self.is_being_deleted
+        self._packed, self._position, self._body = packed, position, None
+
+    def unpack(self) -> Object:
+        """The body, which stays decoded from now on and may be masked."""
+        self._body = self.body
+        return self._body
+
+    def on_cluster(self, cluster: str) -> Manifest:
+        """The same object, of this cluster."""
+        other = Manifest({}, role=self.role, origin=self.origin, cluster=cluster)
+        other._body, other._packed, other._position = self._body, self._packed, self._position
+        other._owners, other._is_being_deleted = self._owners, self._is_being_deleted
+        if self.is_packed:
+            other._ref = structs.replace(self.ref, cluster=cluster)
+        return other
 
     @property
     def ref(self) -> Ref:
@@ -61,6 +111,18 @@ class Manifest:
     @property
     def status(self) -> Object:
         return fields(self.body.get("status"))
+
+    @property
+    def owners(self) -> tuple[tuple[str, str], ...]:
+        """Kind and name of each owner, for lookups that go through all objects."""
+        if self.is_packed:
+            return self._owners
+        references = map(fields, items(self.meta.get("ownerReferences")))
+        return tuple((text(owner.get("kind")), text(owner.get("name"))) for owner in references)
+
+    @property
+    def is_being_deleted(self) -> bool:
+        return self._is_being_deleted if self.is_packed else bool(self.meta.get("deletionTimestamp"))
 
     @property
     def uid(self) -> str:

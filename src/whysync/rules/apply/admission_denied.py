@@ -134,9 +134,10 @@ def _policy(case: Case, failure: AdmissionDenied) -> Iterator[Evidence]:
     """The policy object, if it is live: its annotations often name its owners."""
     if not failure.policy or failure.engine is PolicyEngine.POD_SECURITY:
         return
-    for manifest in case.index.snapshot.live:
-        if manifest.ref.name == failure.policy and "olicy" in manifest.ref.kind:
-            yield cite(manifest, "/metadata/name", says="the policy")
+    for key in case.index.live_keys_by_name.get(failure.policy, ()):
+        if "olicy" in key.kind:
+            for manifest in case.index.live_by_key[key]:
+                yield cite(manifest, "/metadata/name", says="the policy")
 
 
 def _secured(case: Case, ref: Ref, reason: str) -> Fix:

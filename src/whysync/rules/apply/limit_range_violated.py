@@ -146,10 +146,6 @@ def _fixes(case: Case, ref: Ref, namespace: str, failure: LimitRange) -> Iterato
 
 
 def _ranges(case: Case, namespace: str) -> Iterator[Evidence]:
-    ranges: list[Manifest] = [
-        live
-        for live in case.index.snapshot.live
-        if live.ref.kind == "LimitRange" and live.ref.namespace == namespace
-    ]
+    ranges = [live for live in case.live_of_kind("LimitRange") if live.ref.namespace == namespace]
     for manifest in ranges[:2]:
         yield cite(manifest, "/spec/limits", says="the LimitRange of the namespace")

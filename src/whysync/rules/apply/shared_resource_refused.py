@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.kubernetes.api.ref import Key
 from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import comment, on_object, sync
 from whysync.queries.group_failures import grouped
@@ -61,8 +62,6 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         )
 
 
-def _tracking_evidence(case: Case, key: object) -> Iterator[Evidence]:
-    for manifest in case.index.snapshot.live:
-        if manifest.key == key:
-            pointer = TRACKING_ID_POINTER
-            yield cite(manifest, pointer, says="the Application that applied it last")
+def _tracking_evidence(case: Case, key: Key) -> Iterator[Evidence]:
+    for manifest in case.index.live_by_key.get(key, ()):
+        yield cite(manifest, TRACKING_ID_POINTER, says="the Application that applied it last")

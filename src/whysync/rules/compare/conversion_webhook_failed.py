@@ -62,9 +62,8 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
 
 
 def _crd(case: Case, failure: ConversionWebhookFailed) -> Manifest | None:
-    for manifest in case.index.snapshot.live:
-        same = manifest.at("/spec/names/kind") == failure.kind and manifest.at("/spec/group") == failure.group
-        if manifest.ref.kind == "CustomResourceDefinition" and same:
+    for manifest in case.live_of_kind("CustomResourceDefinition"):
+        if manifest.at("/spec/names/kind") == failure.kind and manifest.at("/spec/group") == failure.group:
             return manifest
     return None
 

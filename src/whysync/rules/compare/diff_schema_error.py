@@ -108,16 +108,19 @@ def _manifest_with_field(case: Case, failure: DiffSchemaError) -> Manifest | Non
     """The only object of that side that has the field; the message usually does not name it."""
     if not failure.pointers:
         return None
-    side = case.index.snapshot.live if failure.side is DiffSide.LIVE else case.desired
+    side = _live_of_rows(case) if failure.side is DiffSide.LIVE else case.desired
     name = failure.resource.name
     having = [
         manifest
         for manifest in side
-        if not isinstance(manifest.at(failure.pointers[0]), Missing)
-        and (not name or manifest.ref.name == name)
-        and (failure.side is not DiffSide.LIVE or manifest.key in case.rows)
+        if (not name or manifest.ref.name == name)
+        and not isinstance(manifest.at(failure.pointers[0]), Missing)
     ]
     return having[0] if len(having) == 1 else None
+
+
+def _live_of_rows(case: Case) -> tuple[Manifest, ...]:
+    return tuple(manifest for key in case.rows for manifest in case.index.live_by_key.get(key, ()))
 
 
 def _ref_of(case: Case, manifest: Manifest) -> Ref:

@@ -94,12 +94,11 @@ def _not_listed(case: Case) -> Iterator[Finding]:
 
 
 def _unavailable(case: Case) -> Iterator[tuple[Manifest, int]]:
-    for manifest in case.index.snapshot.live:
-        if manifest.ref.kind == "APIService":
-            for index, condition in enumerate(items(manifest.status.get("conditions"))):
-                entry = fields(condition)
-                if text(entry.get("type")) == "Available" and text(entry.get("status")) == "False":
-                    yield manifest, index
+    for manifest in case.live_of_kind("APIService"):
+        for index, condition in enumerate(items(manifest.status.get("conditions"))):
+            entry = fields(condition)
+            if text(entry.get("type")) == "Available" and text(entry.get("status")) == "False":
+                yield manifest, index
 
 
 def _cited(unavailable: tuple[tuple[Manifest, int], ...]) -> Iterator[Evidence]:

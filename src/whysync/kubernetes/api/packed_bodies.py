@@ -1,0 +1,75 @@
+"""The bodies of many objects, compressed: as decoded trees they take thirty times the memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import cast
+
+import msgspec
+
+from whysync.json_tree import Object
+
+_FAST = 1
+_OFTEN = 4
+_MOST_KEPT = 64
+
+
+class OpenPacks:
+    """The packs that are decoded at the moment."""
+
+    def __init__(self) -> None:
+        self._open: list[PackedBodies] = []
+        self._kept = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Which packs are open is not a fact: two Snapshots with the same facts are equal."""
+        return isinstance(other, OpenPacks)
+
+    __hash__ = object.__hash__
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def add(self, packed: PackedBodies) -> None:
+        self._open.append(packed)
+
+    def close_many(self, *, since: int = 0) -> None:
+        """For a walk through all objects: close those opened since then, if there are many."""
+        if len(self._open) > since + _MOST_KEPT:
+            self.close(since=since)
+
+    def close(self, *, since: int = 0) -> bool:
+        """Drop the decoded bodies, except for a few that app after app needs, such as CRDs. Was any open?"""
+        was_open = len(self._open) > since
+        for packed in self._open[since:]:
+            if packed.times_opened > _OFTEN and self._kept < _MOST_KEPT:
+                self._kept += 1
+            else:
+                packed.close()
+        del self._open[since:]
+        return was_open
+
+
+class PackedBodies:
+    """A few bodies, which are decoded together when one of them is needed."""
+
+    __slots__ = ("_bodies", "_compressed", "_open_packs", "times_opened")
+
+    def __init__(self, encoded: Sequence[bytes], open_packs: OpenPacks) -> None:
+        """`encoded` are JSON objects."""
+        self._compressed = zlib.compress(b"[" + b",".join(encoded) + b"]", _FAST)
+        self._open_packs = open_packs
+        self._bodies: list[Object] | None = None
+        self.times_opened = 0
+
+    def bodies(self) -> list[Object]:
+        if self._bodies is None:
+            decoded: object = msgspec.json.decode(zlib.decompress(self._compressed))
+            self._bodies = cast("list[Object]", decoded)
+            self.times_opened += 1
+            self._open_packs.add(self)
+        return self._bodies
+
+    def close(self) -> None:
+        self._bodies = None
