@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from whysync.deadline import Deadline
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, Proof, ProofKind, ProofStatus
+from whysync.diagnosis.fleet import diagnosed
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, Safety
 from whysync.diagnosis.rule import VARIES, AnyRule, diagnosis_rules, registry
 from whysync.diagnosis.runner import diagnose as diagnose_case
@@ -39,6 +40,7 @@ MOST_PROVEN = 10
 _MOST_CAUSES = 3
 """Causes that a plan names for each cluster on which an app would fail."""
 _NO_DEADLINE = Deadline()
+_INTERRUPTED = "whysync was interrupted"
 _OUT_OF_TIME = "not simulated: --timeout was exceeded"
 Progress = Callable[[str, int], None]
 
@@ -238,20 +240,49 @@ def _nearest(name: str, candidates: list[str]) -> str:
     return f"none of the {len(candidates)} known names is similar"
 
 
-def diagnose(chosen: Iterable[Case], *, prove: bool = True, deadline: Deadline = _NO_DEADLINE) -> Report:
+def diagnose(
+    chosen: Iterable[Case],
+    *,
+    prove: bool = True,
+    deadline: Deadline = _NO_DEADLINE,
+    progress: Progress | None = None,
+    partial: bool = False,
+) -> Report:
     """Run all rules on each Case, and group Applications that share a cause.
 
-    `prove`: also simulate a sync, and each fix, until the deadline.
+    `prove`: also simulate a sync, and each fix, until the deadline. `partial`: Ctrl-C ends the work, and the
+    report has the apps that are diagnosed; `Report.unfinished` counts the others.
     """
+    cases = tuple(chosen)
+
+    def one(case: Case) -> AppReport:
+        report = _with_usable_fixes(diagnose_case(case, rules))
+        return _with_safety(report, deadline) if prove else report
+
     rules = diagnosis_rules()
     with garbage_collection_paused():
-        apps = tuple(_with_usable_fixes(diagnose_case(case, rules)) for case in chosen)
-        if prove:
-            apps = tuple(_with_safety(report, deadline) for report in apps)
+        apps, interrupted = diagnosed(cases, one, progress=progress, partial=partial)
         few_broken = sum(1 for report in apps if report.findings) <= MOST_PROVEN
-        apps = tuple(_with_proofs(report, deadline, prove=prove, few_broken=few_broken) for report in apps)
-    unread = apps[0].gaps if apps else ()
-    return Report(apps=apps, groups=shared_causes(apps), unread=unread)
+        proven: list[AppReport] = []
+        try:
+            for report in apps:
+                proven.append(
+                    _not_proven(report, _INTERRUPTED)
+                    if interrupted
+                    else _with_proofs(report, deadline, prove=prove, few_broken=few_broken)
+                )
+        except KeyboardInterrupt:
+            if not partial:
+                raise
+            interrupted = True
+            proven += [_not_proven(report, _INTERRUPTED) for report in apps[len(proven) :]]
+    return Report(
+        apps=tuple(proven),
+        groups=shared_causes(proven),
+        unread=proven[0].gaps if proven else (),
+        unfinished=len(cases) - len(proven),
+        interrupted=interrupted,
+    )
 
 
 def shared_causes(apps: Sequence[AppReport]) -> tuple[Group, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whysync.cli.exits import Exit, exit_of
+from whysync.cli.exits import exit_code
 from whysync.cli.filters import add_filter_flags, matching_columns, matching_labels
 from whysync.cli.output_flags import (
     FLEET_OUTPUTS,
@@ -31,11 +31,11 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from whysync import app
-    from whysync.cli.sources import facts
+    from whysync.cli.sources import diagnosed, facts
     from whysync.reports import diagnose_view
 
     cases = matching_labels(app.cases(facts(options), options.apps), options)
-    report = app.diagnose(cases, prove=not options.no_proof, deadline=options.deadline)
+    report = diagnosed(tuple(cases), prove=not options.no_proof, deadline=options.deadline)
     report = matching_columns(report, options)
     source_flags = same_source_flags(options)
     text = diagnose_view.render(
@@ -47,4 +47,4 @@ def run(options: argparse.Namespace) -> int:
         fleet=not options.apps and len(report.apps) > 1,
     )
     out().put(text)
-    return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)
+    return exit_code(report, options)

@@ -106,7 +106,7 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
     from whysync.cli.sources import source_of, with_progress
 
     source = source_of(options)
-    snapshot = with_progress(lambda progress: app.snapshot(source, progress=progress))
+    snapshot = with_progress(lambda progress: app.snapshot(source, progress=progress), source.bundles)
     return replace(snapshot, desired={}, projects=())  # manifests in Git have no health
 
 

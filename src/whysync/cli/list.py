@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from whysync.cli.exits import Exit, exit_of
+from whysync.cli.exits import exit_code
 from whysync.cli.filters import add_filter_flags, matching_columns, matching_labels
 from whysync.cli.output_flags import FLEET_OUTPUTS, add_fail_on_flags, add_output_flag, add_watch_flag
 from whysync.cli.source_flags import add_source_flags
@@ -37,12 +37,12 @@ def run(options: argparse.Namespace) -> int:
     from msgspec.structs import replace
 
     from whysync import app
-    from whysync.cli.sources import facts
+    from whysync.cli.sources import diagnosed, facts
     from whysync.reports import diagnose_short, list_html, list_view
     from whysync.reports.fleet import is_broken
     from whysync.reports.json_yaml import as_json, as_yaml
 
-    report = app.diagnose(matching_labels(app.cases(facts(options)), options), prove=False)
+    report = diagnosed(tuple(matching_labels(app.cases(facts(options)), options)), prove=False)
     report = matching_columns(report, options)
     if options.broken:
         apps = tuple(candidate for candidate in report.apps if is_broken(candidate))
@@ -65,4 +65,4 @@ def run(options: argparse.Namespace) -> int:
         case format:
             text = list_view.render(report, options.terminal, wide=format == "wide")
     out().put(text)
-    return Exit.OK if options.exit_zero else exit_of(report, fail_on=options.fail_on)
+    return exit_code(report, options)

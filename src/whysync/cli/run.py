@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, cast
 
-from whysync.cli.exits import Exit
+from whysync.cli.exits import INTERRUPTED, Exit
 from whysync.cli.main import VERBS
 from whysync.cli.parser import InvalidVariable, parser, verb_module
 from whysync.deadline import Deadline
@@ -42,7 +42,7 @@ def _run_with_error_messages(arguments: Sequence[str], first_word: str) -> int:
         return Exit.ERROR
     except KeyboardInterrupt:
         err().say("", "interrupted")
-        return 130
+        return INTERRUPTED
     except RecursionError:
         _print_error(Unreadable(what="the input is nested too deeply", next="check the input"))
         return Exit.ERROR

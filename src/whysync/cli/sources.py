@@ -16,8 +16,7 @@ import argparse
 import os
 import shlex
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,12 +24,15 @@ from msgspec.structs import replace
 
 from whysync import app
 from whysync.app import FactSource
+from whysync.cli import progress
 from whysync.cli.filters import split_values
+from whysync.deadline import Deadline
 from whysync.errors import UsageError
 from whysync.facts.bundle.limits import BundleLimits
-from whysync.reports.output import err
 
 if TYPE_CHECKING:  # reading a bundle does not import the HTTP clients
+    from whysync.diagnosis.case import Case
+    from whysync.diagnosis.report import Report
     from whysync.diagnosis.snapshot_index import SnapshotIndex
     from whysync.facts.argocd_api.config import Config, Context
     from whysync.facts.argocd_api.server import ArgoServer
@@ -39,24 +41,31 @@ if TYPE_CHECKING:  # reading a bundle does not import the HTTP clients
 
 
 T = TypeVar("T")
-_PROGRESS_DELAY = 1.0
-"""Seconds until progress is shown."""
 
 
 def facts(options: argparse.Namespace) -> tuple[SnapshotIndex, ...]:
     """Read the facts, with a progress line on a terminal."""
     source = source_of(options)
-    return with_progress(lambda progress: app.read(source, progress=progress))
+    return with_progress(lambda progress: app.read(source, progress=progress), source.bundles)
 
 
-def with_progress(work: Callable[[app.Progress | None], T]) -> T:
-    if not err().is_terminal:
-        return work(None)
-    progress = _Progress()
-    try:
-        return work(progress)
-    finally:
-        progress.wipe()
+def with_progress(work: Callable[[app.Progress | None], T], bundles: Sequence[str] = ()) -> T:
+    """Read facts, with a progress line on a terminal."""
+    return progress.with_progress(work, progress.reading, lambda: progress.size_of(bundles))
+
+
+def diagnosed(cases: Sequence[Case], *, prove: bool, deadline: Deadline | None = None) -> Report:
+    """Diagnose, with a progress line on a terminal; Ctrl-C keeps what is known."""
+    limit = deadline or Deadline()
+
+    def describe(_: str, done: int, left: str) -> str:
+        return f"diagnosing apps: {done:,} of {len(cases):,}{left}"
+
+    return progress.with_progress(
+        lambda line: app.diagnose(cases, prove=prove, deadline=limit, progress=line, partial=True),
+        describe,
+        lambda: len(cases),
+    )
 
 
 def source_of(options: argparse.Namespace) -> FactSource:
@@ -69,25 +78,6 @@ def source_of(options: argparse.Namespace) -> FactSource:
         files=options.max_files or default.files,
     )
     return FactSource(bundles=tuple(options.bundle), stdin=sys.stdin.buffer, limits=limits)
-
-
-class _Progress:
-    """A progress line for slow reads; it is cleared at the end."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _PROGRESS_DELAY
-        self._shown = False
-
-    def __call__(self, name: str, unpacked: int) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _PROGRESS_DELAY / 4
-            self._shown = True
-            err().progress(f"reading {name[:60]}: {unpacked / 1e6:,.0f} MB so far")
-
-    def wipe(self) -> None:
-        if self._shown:
-            err().progress("")
 
 
 def live_source(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:

@@ -177,3 +177,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     apps: tuple[AppReport, ...]
     groups: tuple[Group, ...]
     unread: tuple[Gap, ...] = ()
+    # after Ctrl-C: how many apps are not in the report
+    unfinished: int = 0
+    interrupted: bool = False

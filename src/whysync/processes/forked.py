@@ -1,0 +1,86 @@
+"""Run a function for many items in child processes that share the memory of this one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import selectors
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO, TypeVar, cast
+
+T = TypeVar("T")
+_LENGTH = 8
+_CHUNK = 1 << 20
+_COLLECT_EVERY = 50
+
+
+def cores() -> int:
+    """The processor cores that this process may use; 1 where processes cannot share memory by a fork."""
+    if not sys.platform.startswith("linux"):
+        return 1
+    threading = sys.modules.get("threading")
+    if threading is not None and threading.active_count() > 1:
+        return 1  # a lock that another thread holds would stay locked in the child
+    return len(os.sched_getaffinity(0))
+
+
+def forked(work: Callable[[int], T], items: Sequence[int], processes: int) -> Iterator[tuple[int, T]]:
+    """Each item with its result, in the order in which they are ready.
+
+    Results are pickled. A child that fails or is killed leaves items out: the caller handles those itself.
+    """
+    children = [_child(work, items[number::processes]) for number in range(processes)]
+    try:
+        with selectors.DefaultSelector() as selector:
+            for _, stream in children:
+                selector.register(stream, selectors.EVENT_READ, bytearray())
+            while selector.get_map():
+                for key, _ in selector.select():
+                    stream, received = cast("BinaryIO", key.fileobj), cast("bytearray", key.data)
+                    chunk = os.read(stream.fileno(), _CHUNK)
+                    if not chunk:
+                        selector.unregister(stream)
+                    received += chunk
+                    yield from cast("Iterator[tuple[int, T]]", _complete(received))
+    finally:
+        for pid, stream in children:
+            stream.close()
+            os.kill(pid, signal.SIGKILL)  # it has ended, or its results are not wanted any more
+            os.waitpid(pid, 0)
+
+
+def _complete(received: bytearray) -> Iterator[object]:
+    """Take the complete results from the bytes received so far."""
+    while len(received) >= _LENGTH:
+        end = _LENGTH + int.from_bytes(received[:_LENGTH], "big")
+        if len(received) < end:
+            return
+        result = pickle.loads(received[_LENGTH:end])
+        del received[:end]
+        yield result
+
+
+def _child(work: Callable[[int], object], items: Sequence[int]) -> tuple[int, BinaryIO]:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, os.fdopen(reading, "rb", buffering=0)
+    # Whatever happens, the child must not return into the code of its parent.
+    try:
+        os.close(reading)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets Ctrl-C as well, and ends its children
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        gc.freeze()  # what is shared stays shared: the collector would write to it
+        with os.fdopen(writing, "wb") as stream:
+            for number, item in enumerate(items, start=1):
+                data = pickle.dumps((item, work(item)), pickle.HIGHEST_PROTOCOL)
+                stream.write(len(data).to_bytes(_LENGTH, "big") + data)
+                if number % _COLLECT_EVERY == 0:
+                    gc.collect()
+    except BaseException:
+        os._exit(1)
+    os._exit(0)
