@@ -15,6 +15,7 @@ import msgspec
 
 from whysync.diagnosis.current_health import is_reported_unhealthy
 from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.status_failures import status_failures
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -108,8 +109,9 @@ def _below(case: Case, manifest: Manifest, seen: set[Key], depth: int = 0) -> It
         return
     seen.add(manifest.key)
     if manifest.status:
-        yield from _conditions(manifest)
-        yield from _phase(manifest)
+        known = (*_conditions(manifest), *_phase(manifest))
+        yield from known
+        yield from _reported(manifest, {state.pointer for state in known})
         yield from _containers(manifest)
     if depth < _MAX_DEPTH:
         for child in case.owned_by(manifest.ref):
@@ -129,6 +131,20 @@ def _phase(manifest: Manifest) -> Iterator[ObjectState]:
     phase = next((text(manifest.status.get(name)) for name in _PHASES if manifest.status.get(name)), "")
     if phase.lower() in _BAD_PHASES:
         yield from _state(manifest, manifest.status, phase, "/status")
+
+
+def _reported(manifest: Manifest, known: set[str]) -> Iterator[ObjectState]:
+    """What the status of a custom resource reports in conditions and fields that only its kind has."""
+    for failure in () if is_builtin(manifest.ref) else status_failures(manifest):
+        if failure.pointer not in known:
+            known.add(failure.pointer)
+            yield ObjectState(
+                manifest=manifest,
+                symptom=SymptomId(SymptomKind.STATE, manifest.key, detail=failure.name),
+                text=failure.text,
+                reason=failure.reason,
+                pointer=failure.pointer,
+            )
 
 
 def _containers(pod: Manifest) -> Iterator[ObjectState]:

@@ -6,6 +6,7 @@ Conditions and phases are read as kstatus reads them, which works for unknown ki
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ import msgspec
 
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis.current_health import is_reported_unhealthy
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.evidence import Evidence, cite
+from whysync.diagnosis.status_failures import status_failures
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
@@ -116,6 +119,8 @@ _BAD_PHASES = frozenset(
 _ERRORS = ("error", "errorMessage", "lastError", "failureMessage", "failureReason", "lastErrorMessage")
 _MOST_ENTRIES = 100
 _MOST_TEXT = 300
+# Messages that only repeat the condition: `Cluster Is Not Ready`.
+_NO_DETAIL = re.compile(r"(?i)(?:the )?[\w/-]{1,80} (?:is )?not (?:yet )?(?:ready|available|healthy)\.?")
 # Events that only repeat that something failed before.
 _REPEATS = frozenset({"BackOff", "BackoffLimitExceeded"})
 
@@ -143,6 +148,7 @@ def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
         *_conditions(manifest),
         *_status(manifest),
         *_entries(manifest),
+        *_reported(manifest),
         *_containers(manifest),
         *_deletion(manifest),
     ]
@@ -162,7 +168,7 @@ def is_ready(case: Case, manifest: Manifest) -> bool:
         return verdict.code == HealthCode.HEALTHY
     phase = _phase(manifest.status)
     unfinished = phase is not None and not _is_good(text(manifest.status.get(phase)))
-    return not unfinished and not any((*_conditions(manifest), *_status(manifest)))
+    return not unfinished and not any((*_conditions(manifest), *_status(manifest), *_reported(manifest)))
 
 
 def failing_conditions(manifest: Manifest) -> Iterator[tuple[int, Object]]:
@@ -209,7 +215,7 @@ def _conditions(manifest: Manifest) -> Iterator[Reason]:
         yield Reason(
             text=message or code or state,
             evidence=cite(manifest, f"/status/conditions/{index}", says=f"condition {state}"),
-            rank=2 if message else 1,
+            rank=2 if message and not _NO_DETAIL.fullmatch(message) else 1,
         )
 
 
@@ -253,6 +259,18 @@ def _entries(manifest: Manifest) -> Iterator[Reason]:
                 text=f"{name}: {message}" if name else message,
                 evidence=cite(manifest, join((*path, "message")), says=f"{phase} {text(entry.get(phase))}"),
             )
+
+
+def _reported(manifest: Manifest) -> Iterator[Reason]:
+    """What the status of a custom resource reports in places that only its kind has."""
+    for failure in () if is_builtin(manifest.ref) else status_failures(manifest):
+        yield Reason(
+            text=failure.text,
+            evidence=cite(manifest, failure.pointer, says=failure.name),
+            rank=1
+            if failure.text in (failure.name, failure.reason) or _NO_DETAIL.fullmatch(failure.text)
+            else 2,
+        )
 
 
 def _parts(value: Json, path: tuple[str, ...], depth: int) -> Iterator[tuple[tuple[str, ...], Object]]:

@@ -8,7 +8,8 @@ health check has no health at all: the app is Healthy whatever its objects repor
 
 ## How whysync knows
 The row is Healthy. A condition of the live custom resource is not met, and its reason is a failure, such as
-`ReconcileError`. Or the row has no health, Argo CD has no check for the kind, and a condition is not met.
+`ReconcileError`. Or the row has no health, Argo CD has no check for the kind, and its status reports a
+failure: a condition that is not met, also one of a list, a failed phase, or an error.
 
 ## Fix
 Correct what the condition reports. Replace the health check in `argocd-cm` by one that reads this condition
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode, ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.object_states import FAILED_REASONS
+from whysync.diagnosis.object_states import FAILED_REASONS, ObjectState
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
@@ -67,21 +68,25 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
             root=text,
             evidence=(
                 case.cited_row(row, says="Argo CD reports no health" if unchecked else "Argo CD's health"),
-                cite(state.manifest, state.pointer, says=f"condition {state.symptom.detail}"),
-                *chain_evidence(chain),
+                cite(state.manifest, state.pointer, says=_place(state)),
+                *(e for e in chain_evidence(chain) if e.pointer != state.pointer),
             ),
             fixes=(
-                Fix.run(on_object("describe", ref), title="Correct what the condition reports"),
+                Fix.run(on_object("describe", ref), title="Correct what its status reports"),
                 Fix.run(
                     comment(f"in argocd-cm: resource.customizations.health.{ref.group}_{ref.kind}"),
                     "whysync health OBJECT.yaml --settings argocd-cm.yaml",
-                    title="Write a health check that reads this condition, and test it"
+                    title="Write a health check that reads it, and test it"
                     if unchecked
                     else "Let the health check read this condition before Ready, and test it",
                     risk="a health check applies to all objects of the kind",
                 ),
             ),
         )
+
+
+def _place(state: ObjectState) -> str:
+    return f"condition {state.symptom.detail}" if "/conditions/" in state.pointer else state.symptom.detail
 
 
 def _is_healthy(case: Case, row: ResourceRow, live: Manifest) -> bool:

@@ -30,6 +30,7 @@ from whysync.argocd.health.shipped import shipped_check
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.current_health import is_read_differently
 from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.status_failures import status_failures
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
@@ -127,7 +128,9 @@ def _has_check_of_settings(case: Case, row: ResourceRow, live: Manifest) -> bool
     """Can only a check in argocd-cm have reported it? The status that it reads reports no failure."""
     if case.synced_recently or row.group == "argoproj.io" or live.meta.get("deletionTimestamp"):
         return False
-    if not live.status or any(failing_conditions(live)) or shipped_check(row.group, row.kind) is not None:
+    if not live.status or shipped_check(row.group, row.kind) is not None:
+        return False
+    if any(failing_conditions(live)) or any(status_failures(live)):
         return False
     return case.settings("argocd-cm") is None or case.health_of(live) is not None
 

@@ -1,0 +1,150 @@
+"""Failures that the status of a custom resource reports, whatever its kind.
+
+Operators agree on few names, but on the form: conditions with a type, a status, a reason and a message, also
+inside lists (the listeners of a Gateway, the parents of a route); a phase or state with a message next to it;
+fields with an error. kstatus reads only the first, at the top level. A condition that is not known to sum up
+the object counts only if its words report a failure, or if no other condition says that the object is ready.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from whysync.json_tree import Json, Object, fields, items, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
+
+_MAX_DEPTH = 3
+_MOST_ENTRIES = 50
+_SUMMARIES = frozenset(
+    {"Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted", "Programmed", "Valid"}
+)
+_GOOD_IF_TRUE = re.compile(
+    r"(?:Ready|Available|Healthy|Synced|Synchronized|Succeeded|Success|Reconciled|Accepted|Programmed|Valid"
+    r"|Validated|Verified|ResolvedRefs|Provided|Deployed|Installed|Provisioned|Established|Complete|Scheduled"
+    r"|Created|Resolved)$"
+)
+_BAD_IF_TRUE = re.compile(r"^Not[A-Z]|Fail|Error|Degraded|Stalled|Invalid|Denied|Terminal$|Conflict")
+_WORDS_OF_FAILURE = re.compile(
+    r"(?i)fail|error|invalid|denied|reject|forbidden|refused|not ?found|unable|cannot|missing|timed? ?out"
+    r"|expired|crashloop|errimage|imagepull|unsatisf|unauthorized|conflict|exception|unhealthy"
+)
+_FAILED_REASON = re.compile(r"(?:Error|Failed|Failure|CrashLoopBackOff|ErrImagePull|ImagePullBackOff)$")
+_EXPECTED = re.compile(r"(?i)suspend|pause|disabled|in ?progress|pending|creating|waiting|not ?required")
+_STATE_NAME = re.compile(r"(?i)(?:phase|state|status|stage|health|result|robustness)$")
+_BAD_STATE = re.compile(
+    r"(?i)fail|error|invalid|degraded|unhealthy|reject|faulted|abort|unavailable|denied|expired"
+    r"|unable to|cannot|not enough|^warning$|^red$|^lost$"
+)
+_ERROR_NAMES = (
+    *("error", "errors", "errorMessage", "lastError", "lastErrorMessage", "errorSummary"),
+    *("errorDescription", "failureMessage", "validationErrors"),
+)
+_MESSAGE_NAMES = ("message", "phaseReason", "statusMessage", "lastMessage", "reason")
+_DONE_NAMES = ("ready", "applied", "created", "valid", "readyToUse", "available", "synced")
+
+
+class StatusFailure(msgspec.Struct, frozen=True, kw_only=True):
+    """`text` is at `pointer`; `name` is the condition's type, or the field and its value."""
+
+    name: str
+    text: str
+    reason: str
+    pointer: str
+
+
+def status_failures(manifest: Manifest) -> Iterator[StatusFailure]:
+    """The failures in its status, the outer ones first."""
+    yield from _failures(manifest.status, ("status",), 0)
+
+
+def _failures(part: Object, path: tuple[str, ...], depth: int) -> Iterator[StatusFailure]:
+    conditions = [fields(raw) for raw in items(part.get("conditions"))]
+    is_ready = any(_is_summary(c) and c.get("status") == "True" for c in conditions)
+    for index, condition in enumerate(conditions):
+        if is_failed(condition, is_ready=is_ready):
+            yield from _of_condition(condition, (*path, "conditions", str(index)))
+    yield from _errors(part, path)
+    yield from _states(part, path)
+    if depth < _MAX_DEPTH:
+        for below, inner in _parts(part, path):
+            yield from _failures(inner, below, depth + 1)
+
+
+def is_failed(condition: Object, *, is_ready: bool) -> bool:
+    """Does the condition report a failure, by its type, its status and its words?"""
+    kind, status = text(condition.get("type")), text(condition.get("status"))
+    reason, message = text(condition.get("reason")), text(condition.get("message"))
+    if (not reason and not message) or condition.get("severity") == "Info":
+        return False
+    failing = bool(_WORDS_OF_FAILURE.search(f"{reason} {message}"))
+    if _BAD_IF_TRUE.search(kind):
+        return status == "True"
+    if status == "Unknown":
+        return failing and _is_summary(condition)
+    if status == "True" or not _GOOD_IF_TRUE.search(kind):
+        return bool(_FAILED_REASON.search(reason))
+    if _EXPECTED.search(reason) and not failing:
+        return False
+    return failing or _is_summary(condition) or not is_ready
+
+
+def _is_summary(condition: Object) -> bool:
+    return text(condition.get("type")) in _SUMMARIES
+
+
+def _of_condition(condition: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
+    reason, message = text(condition.get("reason")), text(condition.get("message"))
+    yield StatusFailure(
+        name=text(condition.get("type")),
+        text=message or reason,
+        reason=reason,
+        pointer=join((*path, "message" if message else "reason")),
+    )
+
+
+def _errors(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
+    """An error as text, as an object with a message, or as a list of these."""
+    for name in _ERROR_NAMES:
+        value = part.get(name)
+        entries = items(value) if isinstance(value, list) else [value]
+        for index, entry in enumerate(entries[:_MOST_ENTRIES]):
+            below = (*path, name, str(index)) if isinstance(value, list) else (*path, name)
+            if found := text(entry):
+                yield StatusFailure(name=name, text=found, reason="", pointer=join(below))
+            elif found := text(fields(entry).get("message")):
+                yield StatusFailure(name=name, text=found, reason="", pointer=join((*below, "message")))
+
+
+def _states(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
+    """A phase or state with a bad name, or `ready: false`, with the message next to it."""
+    message = next((name for name in _MESSAGE_NAMES if text(part.get(name))), "")
+    for name, value in part.items():
+        is_bad = isinstance(value, str) and _STATE_NAME.search(name) and _BAD_STATE.search(value)
+        is_unmet = value is False and name in _DONE_NAMES and bool(message)
+        if is_bad or is_unmet:
+            state = f"{name} is {value if isinstance(value, str) else 'false'}"
+            yield StatusFailure(
+                name=state,
+                text=text(part.get(message)) or state,
+                reason=text(part.get("reason")),
+                pointer=join((*path, message or name)),
+            )
+            return
+
+
+def _parts(part: Object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Object]]:
+    for name, value in part.items():
+        if name != "conditions" and name not in _ERROR_NAMES:
+            yield from _inner(value, (*path, name))
+
+
+def _inner(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Object]]:
+    if isinstance(value, dict):
+        yield path, value
+    for index, entry in enumerate(items(value)[:_MOST_ENTRIES] if isinstance(value, list) else []):
+        if isinstance(entry, dict):
+            yield (*path, str(index)), entry
