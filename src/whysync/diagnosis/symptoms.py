@@ -46,6 +46,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_line import parse_log_line
 from whysync.messages.parse import understand
+from whysync.messages.patterns.logins import LoginFailed
 from whysync.messages.patterns.operations import PruneSkipped
 from whysync.messages.patterns.projects import ArgocdDenied
 
@@ -329,6 +330,8 @@ def _reported(case: Case, reported: ReportedText) -> Symptom | None:
         return None
     if not reported.is_understood and not _counts_unread(case, reported):
         return None
+    if all(isinstance(failure, LoginFailed) for failure in failures) and not _is_of_only_app(case, reported):
+        return None  # the request of a user, which may be about any app
     is_denied = any(isinstance(failure, ArgocdDenied) for failure in failures)
     text_shown = reported.text.strip()
     return _symptom(
@@ -353,9 +356,13 @@ def _counts_unread(case: Case, reported: ReportedText) -> bool:
     if reported.symptom.kind is SymptomKind.RESULT:
         return _result_failed(case, reported)
     if reported.symptom.kind is SymptomKind.LOG and reported.ref is None:
-        line = parse_log_line(reported.text)
-        return line.application == case.app.name or len(case.index.decoded) == 1
+        return _is_of_only_app(case, reported)
     return True
+
+
+def _is_of_only_app(case: Case, reported: ReportedText) -> bool:
+    """Does the line name the app, or are there no other apps that it can be about?"""
+    return parse_log_line(reported.text).application == case.app.name or len(case.index.decoded) == 1
 
 
 def _result_failed(case: Case, reported: ReportedText) -> bool:

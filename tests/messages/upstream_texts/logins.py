@@ -1,0 +1,48 @@
+"""Texts of logins to Argo CD: of its API server, of Dex, and of the `argocd` command."""
+
+from __future__ import annotations
+
+from tests.messages.upstream_texts.group import Group
+from whysync.messages.pasted import Origin
+
+GROUPS: tuple[Group, ...] = (
+    Group(
+        Origin.ARGOCD_LOG,
+        "",
+        "",
+        tuple(
+            ("argocd-login", text)
+            for text in (
+                "FATA[0000] rpc error: code = Unauthenticated desc = invalid session: token is expired",
+                "FATA[0012] rpc error: code = Unauthenticated desc = invalid session: failed to verify the"
+                " token",
+                "FATA[0000] rpc error: code = Unauthenticated desc = no session information",
+                "FATA[0001] rpc error: code = Unauthenticated desc = Invalid username or password",
+                "FATA[0001] rpc error: code = Unauthenticated desc = Account ci is disabled",
+                "FATA[0001] rpc error: code = Unauthenticated desc = Account ci does not have login"
+                " capability",
+                "rpc error: code = Unauthenticated desc = invalid session: account ci does not have token"
+                " with id 5f1b",
+                "rpc error: code = Unauthenticated desc = invalid session: signature is invalid",
+                "rpc error: code = Unauthenticated desc = invalid session: token is revoked, please re-login",
+                "invalid session: account password has changed since token issued",
+                'level=warning msg="Failed to verify token: failed to verify token: oidc: token is expired'
+                ' (Token Expiry: 2026-01-01 10:40:08 +0000 UTC)"',
+                'level=warning msg="Failed to verify token: oidc: id token issued by a different provider,'
+                ' expected \\"https://a\\" got \\"https://b\\""',
+                'level=error msg="failed to query provider \\"https://id.example.com\\": 404 Not Found"',
+                'level=error msg="failed to query provider \\"https://id.example.com\\": oidc: issuer did not'
+                ' match the issuer returned by provider"',
+                'level=error msg="failed to get token: oauth2: \\"invalid_client\\" \\"Invalid'
+                ' client secret\\""',
+                'level=error msg="Failed to login user: failed to connect: LDAP Result Code 200 \\"Network'
+                ' Error\\": dial tcp 192.0.2.4:636: i/o timeout"',
+                'level=error msg="received error from dex: Unregistered redirect_uri"',
+                "failed to initialize server: server: Failed to open connector github: failed to open"
+                " connector: failed to create connector github: no orgs",
+                "Invalid redirect URL: the protocol and host (including port) must match and the path must be"
+                " within allowed URLs if provided",
+            )
+        ),
+    ),
+)
