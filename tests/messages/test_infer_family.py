@@ -69,18 +69,7 @@ ROWS: list[tuple[str, Family]] = [
     (LOG + f'msg="Failed to unmarshall nested matrix generator: {NEW}"', Family.APPLICATION_SET),
     (LOG + f'msg="Could not get installation ID: {NEW}"', Family.OWN_STATE),
     (LOG + f'msg="Unable to get destination cluster: {NEW}"', Family.CLUSTER),
-    (f"FATA[0009] oauth2: cannot fetch token: 401 Unauthorized: {NEW}", Family.LOGIN),
-    (LOG + f'msg="Failed to authenticate: {NEW}"', Family.LOGIN),
-    (
-        "FATA[0001] rpc error: code = Unknown desc = POST https://10.0.0.1/cluster.ClusterService/Create "
-        "failed with status code 403",
-        Family.LOGIN,
-    ),
-    (
-        LOG + 'msg="Failed to query provider \\"https://id\\": Get \\"https://id/.well-known/'
-        'openid-configuration\\": dial tcp 10.0.0.9:443: connect: connection refused"',
-        Family.LOGIN,
-    ),
+    (LOG + f'msg="Get \\"https://id/.well-known/openid-configuration\\": {NEW}"', Family.LOGIN),
     # gpg manages the keyring at startup; Git verifies signatures
     (LOG + f'msg="`gpg --batch --gen-key /tmp/recipe1` failed exit status 2: {NEW}"', Family.KEYRING),
     (LOG + 'msg="stat /app/config/gpg/keys: not a directory"', Family.KEYRING),
@@ -90,8 +79,10 @@ ROWS: list[tuple[str, Family]] = [
     # the repo-server runs git and helm by itself; a plugin runs anything else
     (LOG + 'msg="x" error="fork/exec /usr/bin/bash: no such file or directory"', Family.PLUGIN),
     (LOG + 'msg="x" error="fork/exec /usr/bin/git: no such file or directory"', Family.OWN_PROCESS),
-    (LOG + 'msg="`./render.sh` failed signal: killed"', Family.PLUGIN),
-    (LOG + 'msg="`./render.sh failed signal: killed"', Family.PLUGIN),
+    (LOG + f'msg="Failed to watch Pod on https://10.0.0.1: {NEW}, retrying in 1s"', Family.WATCH),
+    (RPC + f"`git submodule update --init` failed exit status 128: {NEW}", Family.SUBMODULE),
+    (RPC + "runtime error: invalid memory address or nil pointer dereference", Family.REPO_SERVER_PANIC),
+    (COMPARE + "rpc error: code = Unknown desc = unknown error: remote:", Family.REPOSITORY_ACCESS),
     (CACHE + "failed to load initial state of resource Role: roles is forbidden: User", Family.PERMISSION),
     (COMPARE + "wrong type for value; expected string; got int64", Family.HELM_TEMPLATE),
 ]

@@ -14,7 +14,7 @@ from whysync.messages.patterns.argocd import (
     RepoServerDown,
     SettingsMalformed,
 )
-from whysync.messages.patterns.cluster import ConnectionFailed
+from whysync.messages.patterns.cluster import ConnectionFailed, RegistrationFailed
 from whysync.messages.patterns.git import (
     AuthMethod,
     PathNotFound,
@@ -26,6 +26,7 @@ from whysync.messages.patterns.git import (
     TlsUntrusted,
 )
 from whysync.messages.patterns.helm import HelmDependency, HelmRender
+from whysync.messages.patterns.logins import LoginFailed, LoginProblem
 from whysync.messages.patterns.manifests import (
     GenerationTimeout,
     HydratorFailed,
@@ -611,6 +612,36 @@ ARGOCD_PARTS: list[Row] = [
     (UNKNOWN + 'destination of symlink "a/b" is missing', PathNotFound, {"path": "a/b"}),
     (UNKNOWN + "error calling cmp-server checkPluginConfiguration: x", PluginFailed, {}),
     (UNKNOWN + "`helm template . --name-template x` failed signal: killed", RepoServerDown, {}),
+    (UNKNOWN + "`./render.sh` failed signal: killed", PluginFailed, {"killed": "./render.sh"}),
+    (UNKNOWN + "`./render.sh failed signal: killed", PluginFailed, {"killed": "./render.sh"}),
+    (
+        'level=fatal msg="read /home/argocd/cmp-server/config/plugin.yaml: is a directory"',
+        PluginFailed,
+        {},
+    ),
+    (
+        'level=error msg="Failed to notify recipient slack:ops defined in app argocd/web: not_in_channel"',
+        SettingsMalformed,
+        {"recipient": "slack:ops", "detail": "not_in_channel"},
+    ),
+    (
+        "failed to commit hydrated manifests: rpc error: code = Unavailable desc = connection error: desc = "
+        '"transport: Error while dialing: dial tcp 10.0.0.9:8086: connect: connection refused"',
+        HydratorFailed,
+        {"unreachable": Network.REFUSED},
+    ),
+    (
+        UNKNOWN + "`helm chart pull ghcr.io/team/web:0.1.2` failed exit status 1: Error: manifest does not "
+        "contain a layer with mediatype application/tar+gzip",
+        RepoUnreachable,
+        {"reason": Network.NOT_A_CHART},
+    ),
+    (
+        'FATA[0001] Secret "argocd-manager-dockercfg-z8l9j" for service account "&ServiceAccount{x}" did not '
+        "have a token",
+        RegistrationFailed,
+        {"no_token": True},
+    ),
     (
         UNKNOWN + "error pulling OCI chart: failed to pull OCI chart: `helm pull oci://ghcr.io/x/y "
         "--version 1.2.3` "
@@ -760,8 +791,8 @@ ARGOCD_PARTS: list[Row] = [
     (
         'level=error msg="Failed to query provider \\"\\": Get \\"/.well-known/openid-configuration\\": '
         'unsupported protocol scheme \\"\\""',
-        SettingsMalformed,
-        {"key": "oidc.config"},
+        LoginFailed,
+        {"problem": LoginProblem.ADDRESS},
     ),
     (
         'level=error msg="x" error="invalid pkt-len found" grpc.service=repository.RepoServerService',

@@ -13,6 +13,8 @@ _BENIGN = (
     r"Caused by [^\s,:]{1,300}:[^\s,]{1,300}(?:, [^\s,:]{1,300}:[^\s,]{1,300}){0,20}(?: and \d{1,5} more)?",
     # an ignore rule of Argo CD that names a field which this object does not have
     r"Failed to normalize .{1,600}(?:missing path|nonexistent key).{0,600}",
+    # the cluster cache starts each of its watches again after ten minutes
+    r"(?:Failed to watch .{1,600}: )?[Rr]esyncing .{1,600} due to timeout(?:, retrying in .{1,20})?",
     # reported by a server about one of its clients
     r"http: TLS handshake error from .{1,300}",
     # the API server records the address or port of a Service that it did not know to be in use

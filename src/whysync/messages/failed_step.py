@@ -14,6 +14,7 @@ from types import MappingProxyType
 class Family(StrEnum):
     # reading a source
     GIT = "git"
+    SUBMODULE = "submodule"
     REVISION = "revision"
     REPO_COPY = "repo-copy"
     SIGNATURE = "signature"
@@ -47,7 +48,9 @@ class Family(StrEnum):
     OWN_STATUS = "own-status"
     OWN_CACHE = "own-cache"
     OWN_PANIC = "own-panic"
+    REPO_SERVER_PANIC = "repo-server-panic"
     OWN_START = "own-start"
+    OWN_INIT = "own-init"
     KEYRING = "keyring"
     SHARDS = "shards"
     APPLICATION_SET = "application-set"
@@ -57,6 +60,7 @@ class Family(StrEnum):
     CLUSTER_LOGIN = "cluster-login"
     API_SERVER = "api-server"
     AGGREGATED_API = "aggregated-api"
+    WATCH = "watch"
     # applying
     ADMISSION = "admission"
     INVALID_MANIFEST = "invalid-manifest"

@@ -60,6 +60,7 @@ class Network(StrEnum):
     SERVER_ERROR = "server-error"
     REMOTE_ERROR = "remote-error"
     BAD_RESPONSE = "bad-response"
+    NOT_A_CHART = "not-a-chart"
     CLOSED = "closed"
     OTHER_VERSION = "other-version"
     UNKNOWN = ""

@@ -113,7 +113,7 @@ _APPLYING = (
 
 
 def _of_cluster(context: Context) -> bool:
-    return context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND)
+    return context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.LOAD_KIND, LayerKind.WATCH)
 
 
 def _of_source(context: Context) -> bool:
@@ -151,6 +151,7 @@ _NO_ORIGIN = frozenset(
 # --- the command that failed
 
 _GIT_STEPS = {
+    "submodule": Family.SUBMODULE,
     "checkout": Family.REVISION,
     "rev-parse": Family.REVISION,
     "rev-list": Family.REVISION,
@@ -276,6 +277,12 @@ def _applying(context: Context) -> bool:
 
 
 _CLASSES: tuple[_Class, ...] = (
+    # the end of a watch, without a reason
+    _Class(
+        Family.WATCH,
+        r"^unknown\b|context canceled",
+        lambda context: context.within(LayerKind.WATCH),
+    ),
     _Class(
         Family.HEALTH_CONVERSION,
         r"failed to convert (?:\*?unstructured\S{0,40}|unstructured \w{1,40}) to (?:typed|\*\w)",
@@ -347,7 +354,12 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     # tini, the init process of Argo CD's image
     _Class(Family.OWN_PROCESS, r"\bexec \S{0,100}argocd-repo-server failed: "),
+    # the init containers of the repo-server and of Dex, which copy Argo CD's program for another container
+    _Class(
+        Family.OWN_INIT, r"^(?:/\w{1,10}/){0,2}(?:cp|ln|mv): .{0,300}(?:/shared/|/var/run/argocd|argocd-)"
+    ),
     _Class(Family.OWN_START, r"\bexec \S{0,100}argocd-[\w-]{1,60} failed: "),
+    _Class(Family.REPO_SERVER_PANIC, r"^(?:panic: )?runtime error: ", _of_source),
     _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
     _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
     _Class(Family.CREDENTIAL_SECRET, r"^secrets? \S{1,253} not found$", _of_controller),
@@ -440,6 +452,8 @@ def _error_class(context: Context) -> _Sign | None:
 
 
 _GIT_CLASSES: tuple[_Class, ...] = (
+    # go-git keeps the first line of the answer; GitLab leaves it empty when it denies access over SSH
+    _Class(Family.REPOSITORY_ACCESS, r"unknown error: remote:$"),
     _Class(
         Family.REPOSITORY_ACCESS,
         r"saml sso|authenticat|access denied|publickey|credentials|passphrase|not authorized|unauthorized",
@@ -493,13 +507,15 @@ _SIGNATURES: tuple[_Class, ...] = (
         Family.HELM_DEPENDENCY,
         r"\bchart\.(?:yaml|lock)\b|\bdependency (?:build|update)\b|protocol handler for: ",
     ),
+    _Class(Family.REPOSITORY, r"could not download (?:oci|https?)://"),
     _Class(
         Family.PLUGIN,
         r"^(?:/bin/|/usr/bin/)?(?:ba|da|z)?sh: |\bsops\b|\bvault\b|\bavp\b|helmfile|config management",
     ),
     _Class(
         Family.GIT,
-        r"^fatal: |^remote: |(?:fetch|index|upload)-pack|rpc failed; curl|kex_exchange|loose object|"
+        r"^fatal: |^remote: |unknown error: remote|(?:fetch|index|upload)-pack|rpc failed; curl|kex_exchange|"
+        r"loose object|"
         r"cannot lock ref|\brefs/(?:heads|remotes|tags)/|publickey|\bgit (?:fetch|clone|submodule)\b|"
         r"\bssh: |info/refs|\S\.git\b|early eof|ssh_auth_sock|remote repository|dial tcp \S{1,253}:22\b|"
         r"unsupported scheme|saml sso|the key you are authenticating",
@@ -635,6 +651,7 @@ _WRAPPERS: tuple[tuple[LayerKind, Family], ...] = (
     (LayerKind.RESOLVE_REVISION, Family.REVISION),
     (LayerKind.REPOSITORY, Family.REPOSITORY),
     (LayerKind.LOAD_KIND, Family.AGGREGATED_API),
+    (LayerKind.WATCH, Family.WATCH),
     (LayerKind.CLUSTER, Family.CLUSTER),
     (LayerKind.APP_HEALTH, Family.HEALTH_CONVERSION),
     (LayerKind.DELETION, Family.DELETION),

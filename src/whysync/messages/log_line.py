@@ -28,6 +28,7 @@ _LOUD_BEGINNINGS = (
     "Basic comparison settings cannot be loaded",
     "Failed to execute condition of trigger",
 )
+_KIND_REMOVED = "could not find the requested resource"
 _LOUD_AT_ANY_LEVEL = ("Failed to query provider",)  # the login of every user
 _LOUD_PHRASES = (
     *(
@@ -67,7 +68,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_loud(self) -> bool:
         """Does it report that something went wrong? For a line without a level, its words decide."""
-        if self.level in _LOUD or self.text.startswith(_LOUD_BEGINNINGS):
+        if self.level in _LOUD or self.text.startswith(_LOUD_BEGINNINGS) or self._is_failed_watch:
             return True
         if any(phrase in self.text for phrase in _LOUD_AT_ANY_LEVEL):
             return True
@@ -77,6 +78,11 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
             return True
         lower = self.text.lower()
         return any(phrase in lower for phrase in _LOUD_PHRASES)
+
+    @property
+    def _is_failed_watch(self) -> bool:
+        """Argo CD logs these at level info. The watch of a kind that was just removed fails, too."""
+        return self.text.startswith("Failed to watch ") and _KIND_REMOVED not in self.text
 
 
 def parse_log(text: str) -> LogLine | None:
@@ -106,7 +112,7 @@ def parse_log_line(line: str) -> LogLine:
         )
     klog = _klog().match(line)
     if klog is not None:
-        return LogLine(text=line[klog.end() :], level=klog[1].lower())
+        return LogLine(text=_klog_text(line[klog.end() :]), level=(klog[1] or "").lower())
     command = _command().match(line)
     if command is not None:
         level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1].upper()]
@@ -195,9 +201,28 @@ def _json_pair() -> re.Pattern[str]:
     )
 
 
+def _klog_text(text: str) -> str:
+    """`"Watch failed" err="unknown"`, as structured klog writes it, as `Watch failed: unknown`."""
+    match = _klog_message().match(text)
+    if match is None:
+        return text
+    fields = {pair["key"]: _plain(pair["value"]) for pair in _pair().finditer(text, match.end())}
+    message, reason = _plain(match[0]), _first(fields, _REASON)
+    return f"{message}: {reason}" if reason else text
+
+
+@cache
+def _klog_message() -> re.Pattern[str]:
+    return re.compile(r'"(?:[^"\\]|\\.)*+"(?= [\w.]{1,60}=)')
+
+
 @cache
 def _klog() -> re.Pattern[str]:
-    return re.compile(r"([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s+\d{1,9} [\w.-]{1,100}:\d{1,6}\] ")
+    """Also a line that lost its beginning: `retrywatcher.go:130] "Watch failed"`."""
+    return re.compile(
+        r"(?:([IWEF])\d{4} \d\d:\d\d:\d\d\.\d{1,9}\s+\d{1,9} |\d{0,9} ?)[\w.-]{1,100}\.go:\d{1,6}\] "
+        r"(?:\S{1,200}\.go:\d{1,6}: )?"
+    )
 
 
 @cache

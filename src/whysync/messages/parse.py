@@ -18,7 +18,7 @@ from whysync.messages.patterns import TABLES
 from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.messages.patterns.diffs import DiffSchemaError
-from whysync.messages.patterns.manifests import GenerationTimeout
+from whysync.messages.patterns.manifests import GenerationTimeout, PluginFailed
 from whysync.messages.scope import is_own_command
 from whysync.messages.wrappers import Layer, LayerKind, peel_back, peel_front
 
@@ -230,6 +230,8 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
         return (GenerationTimeout(text=command.text, command=command.command, after=command.timeout),)
     if command and "signal: killed" in command.text and is_own_command(command.command):
         return (RepoServerDown(text=command.text, killed=command.command),)
+    if command and "signal: killed" in command.text and not command.command.startswith("kubectl"):
+        return (PluginFailed(text=command.text, killed=command.command),)
     if not rest:
         family = family_of(Context(text="", layers=layers, reason=frame.reason))
         if family is None and len(layers) > 1 and layers[0].kind is LayerKind.LOG and layers[-1].text:

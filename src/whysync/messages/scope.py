@@ -31,6 +31,7 @@ _KINDS = {
     LayerKind.HELM_DEPENDENCIES: Scope.HELM_DOWNLOAD,
     LayerKind.CLUSTER: Scope.ANY,
     LayerKind.LOAD_KIND: Scope.ANY,
+    LayerKind.WATCH: Scope.ANY,
     LayerKind.LOAD_LIVE_STATE: Scope.ANY,
     LayerKind.COMPARE_STATES: Scope.ANY,
     LayerKind.NORMALIZE: Scope.ANY,

@@ -42,6 +42,7 @@ class LayerKind(StrEnum):
     HYDRATOR = "hydrator"
     CLUSTER = "cluster"
     LOAD_KIND = "load-kind"
+    WATCH = "watch"
     DIFF = "diff"
     APP_HEALTH = "app-health"
     OPERATION = "operation"
@@ -217,6 +218,11 @@ _FRONT: dict[LayerKind, tuple[str, ...]] = {
         r"error getting (?:cluster REST config|k8s server version|API resources): ",
     ),
     LayerKind.LOAD_KIND: (r"failed to load initial state of resource (?P<kind>[^:\s]{1,300}): ",),
+    LayerKind.WATCH: (
+        rf"[Ff]ailed to watch \S{{1,253}}(?: resources)? on (?P<server4>{_URL}?): ",
+        r"[Ff]ailed to watch(?: \*?[\w.]{1,200}| app resources)?: ",
+        r"Watch failed: ",
+    ),
     LayerKind.DIFF: (
         r"failed to calculate diff(?: from cache)?: ",
         r"error calculating structured merge diff: ",
@@ -380,6 +386,8 @@ def _wrapper(text: str, front: re.Pattern[str]) -> tuple[Layer | None, str]:
         case LayerKind.CLUSTER:
             server = parts.get("server") or parts.get("server2") or parts.get("server3") or ""
             layer = Layer(kind=kind, text=wrapper, server=server)
+        case LayerKind.WATCH:
+            layer = Layer(kind=kind, text=wrapper, server=match["server4"] or "")
         case LayerKind.REPOSITORY:
             layer = Layer(kind=kind, text=wrapper, subject=parts.get("repo") or parts.get("repo2") or "")
         case LayerKind.RESOLVE_REVISION:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PUSH_EVENT: Final = "Received push event"
 """What argocd-server logs for each webhook of a Git host. Argo CD 3.6, `util/webhook`."""
 _ABSENT = "no such host"  # the DNS server answered; every other error means that it did not
-_FLAGS = {"redis": "redis", "repo": "repo-server"}
+_FLAGS = {"redis": "redis", "repo": "repo-server", "commit": "commit-server"}
 _DNS = "k8s-app=kube-dns"  # the label of CoreDNS, too
 
 
@@ -87,7 +87,7 @@ def unresolved(case: Case, lookup: Lookup) -> str:
 def resolve_again(case: Case, lookup: Lookup, then: str, *, component: str) -> Fix:
     """Check the DNS Pods and the Service. An unknown name is most often a missing Service: it comes first.
 
-    The components read the address of `redis` or `repo` from a ConfigMap when they start.
+    The components read the address of `redis`, `repo` or `commit` from a ConfigMap when they start.
     """
     dns = (
         kubectl("get", "pods,service,endpointslices", "-l", _DNS, namespace="kube-system"),

@@ -21,6 +21,7 @@ _TEXTS = {
     Network.SERVER_ERROR: "it responds with a server error (5xx)",
     Network.REMOTE_ERROR: "its server responds with an error",
     Network.BAD_RESPONSE: "its response is invalid",
+    Network.NOT_A_CHART: "the artifact at that address and version is no chart that this Helm can read",
     Network.CLOSED: "it closed the connection",
     Network.OTHER_VERSION: "it is another version that does not support the request",
     Network.UNKNOWN: "it cannot be reached",

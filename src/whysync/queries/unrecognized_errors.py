@@ -22,12 +22,14 @@ from whysync.messages.network import Network, reason_of, url_in
 from whysync.messages.patterns.git import repository_url
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.commands import (
+    CONTROLLER,
     app_argument,
     argocd_namespace,
     hard_refresh,
     kubectl,
     on_object,
     refresh,
+    restart,
     sync,
     with_comment,
 )
@@ -274,6 +276,17 @@ def _read_source(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
+def _read_submodule(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        with_comment("git submodule status; cat .gitmodules", "in a checkout: every path needs a url"),
+        with_comment(
+            "git rm --cached PATH", "a folder that was committed as a submodule by mistake; then commit"
+        ),
+        hard_refresh(case),
+    )
+
+
 def _credentials(case: Case, group: Group) -> tuple[str, ...]:
     repo = _repository(case, group)
     return (f"argocd repo get {quote(repo)}" if repo else "argocd repo list", *_read_source(case, group))
@@ -331,6 +344,22 @@ def _reach_cluster(case: Case, group: Group) -> tuple[str, ...]:
 def _controller_log(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return _logs(case, "argocd-application-controller"), refresh(case)
+
+
+def _watches(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    logs = kubectl(
+        "logs",
+        "-l",
+        "app.kubernetes.io/name=argocd-application-controller",
+        "--since=10m",
+        namespace=argocd_namespace(case),
+    )
+    return (
+        with_comment(f"{logs} | grep -ic watch", "does it repeat?"),
+        refresh(case),
+        with_comment(restart(case, CONTROLLER), "only if the refresh has no effect"),
+    )
 
 
 def _redis(case: Case, group: Group) -> tuple[str, ...]:
@@ -419,6 +448,11 @@ _DESCRIBE = "Read the object's conditions and events"
 
 EXPLANATIONS: dict[Family, Explanation] = {
     Family.GIT: Explanation("repo-unreachable", "Git cannot read {repo}", _read_source, _SOURCE),
+    Family.SUBMODULE: Explanation(
+        "repo-unreachable", "Git cannot check out a submodule of {repo}", _read_submodule,
+        "Correct the submodule in Git; or set ARGOCD_GIT_MODULES_ENABLED=false for the repo-server, if"
+        " Argo CD does not need it",
+    ),
     Family.REVISION: Explanation(
         "revision-not-found", "the step that resolves or checks out the revision in {repo} fails",
         _read_source, _SOURCE,
@@ -489,9 +523,20 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "controller-stale", "a component of Argo CD panics while it processes its work", _controller_log,
         "Find the panic in the log; most are bugs of this release: correct what it names, or upgrade Argo CD",
     ),
+    Family.REPO_SERVER_PANIC: Explanation(
+        "repo-server-down", "the repo-server panics when it renders the source of {app}", _render,
+        "Find the panic in the repo-server's log; most are bugs of this release that a wrong or left-over"
+        " field of the source triggers: compare spec.source with the tool it uses, or upgrade Argo CD",
+    ),
     Family.OWN_START: Explanation(
         "crashloop", "a component of Argo CD cannot be started", _own_pods,
         "Compare its command and image with the manifests of this Argo CD release",
+    ),
+    Family.OWN_INIT: Explanation(
+        "crashloop", "an init container of Argo CD cannot copy its program, so the Pod does not start",
+        _own_pods,
+        "Delete that Pod: its volume still has the files of an earlier run, and a new Pod has an empty"
+        " one; newer manifests of Argo CD overwrite the files",
     ),
     Family.KEYRING: Explanation(
         "repo-server-down", "the repo-server cannot set up its GnuPG keyring, so it does not start",
@@ -537,7 +582,7 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "Compare the account's permissions with policy.csv",
     ),
     Family.LOGIN: Explanation(
-        "argocd-rbac", "a login to Argo CD fails, so the request of that user was not processed", _login,
+        "argocd-login", "a login to Argo CD fails, so the request of that user was not processed", _login,
         "Log in again; if all users fail, correct the login provider in argocd-cm (url, oidc.config,"
         " dex.config)",
     ),
@@ -568,6 +613,11 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.AGGREGATED_API: Explanation(
         "openapi-error", "an API of {cluster} cannot be listed", _api_services,
         "Find the API that is not available, get its backend running, then refresh",
+    ),
+    Family.WATCH: Explanation(
+        "controller-stale",
+        "a watch of Argo CD on {cluster} ended with an error; if that repeats, Argo CD does not see changes",
+        _watches, "If the app is no longer reconciled, restart the controller; its watches start again",
     ),
     Family.ADMISSION: Explanation(
         "admission-denied", "admission control does not accept {object}", _dry_run,

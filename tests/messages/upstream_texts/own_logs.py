@@ -12,6 +12,28 @@ GROUPS: tuple[Group, ...] = (
         "",
         (
             (
+                "controller-stale",
+                'E0101 00:00:00.000001       7 retrywatcher.go:129] "Watch failed" err="unknown"',
+            ),
+            ("controller-stale", 'retrywatcher.go:130] "Watch failed" err="context canceled"'),
+            (
+                "none",
+                'level=info msg="Failed to watch Pod on https://10.0.0.1: Resyncing Pod on https://10.0.0.1'
+                ' due to timeout, retrying in 1s" server="https://10.0.0.1"',
+            ),
+            (
+                "k8s-rbac",
+                "E0101 00:00:00.000001       1 reflector.go:138] pkg/cache/reflector.go:167: Failed to watch"
+                ' *v1.ConfigMap: failed to list *v1.ConfigMap: configmaps is forbidden: User "system:'
+                'serviceaccount:argocd:argocd-server" cannot list resource "configmaps" in API group "" in'
+                ' the namespace "argocd"',
+            ),
+            (
+                "crashloop",
+                "/bin/ln: failed to create symbolic link '/var/run/argocd/argocd-cmp-server': File exists",
+            ),
+            ("crashloop", "cp: cannot create regular file '/shared/argocd-dex': Text file busy"),
+            (
                 "appset-error",
                 'time="2026-01-01T00:00:00Z" level=error msg="error generating application from params" '
                 'applicationset=argocd/apps error="unable to resolve git revision: revision main must be '

@@ -47,7 +47,10 @@ NOTIFICATIONS = "argocd-notifications-cm"
 
 
 class SettingsMalformed(Failure, frozen=True, kw_only=True):
+    """`recipient`: the notification that could not be sent to it, with a setting that itself is valid."""
+
     key: str = ""
+    recipient: str = ""
     detail: str = ""
     config_map: str = "argocd-cm"
 
@@ -196,11 +199,21 @@ def repo_server_down(match: re.Match[str], context: Context) -> Failure | None:
     host, port = dialled(context.text)
     if "unix:" in context.text or "csi" in context.text:  # a container runtime or a storage driver
         return None
+    if _is_to_commit_server(context):
+        return None
     if "redis" in host or port in (6379, 26379):
         return cache_down(match, context)
     if "x509: " in context.text:
         return None  # it answered, with a certificate that is not trusted
     return repo_server_unreachable(context)
+
+
+def _is_to_commit_server(context: Context) -> bool:
+    """The hydrator asks the repo-server for manifests, and the commit-server to push them."""
+    return "commit-server" in context.text or any(
+        layer.kind is LayerKind.HYDRATOR and layer.text.startswith("failed to commit")
+        for layer in context.layers
+    )
 
 
 def unavailable(match: re.Match[str], context: Context) -> Failure | None:
@@ -272,7 +285,7 @@ _COMPONENTS: tuple[Pattern, ...] = (
     ),
     Pattern(
         "argocd-repo-server",
-        r"lookup argocd-repo-server.*|argocd-repo-server\S{0,200}:\d{2,5}: .*",
+        r"lookup argocd-repo-server.*|(?<![\w/.-])argocd-repo-server(?:\.[\w.-]{1,200})?:\d{2,5}: .*",
         repo_server_down,
     ),
     # Health checks in Lua.
@@ -327,13 +340,11 @@ _COMPONENTS: tuple[Pattern, ...] = (
         r"[Ff]ailed to execute (?:oncePer condition|condition of trigger (?P<trigger>[^\s:]{1,253})): .*",
         notifications("trigger"),
     ),
-    # The issuer of the login, before any request reaches it.
     Pattern(
-        "Failed to query provider",
-        r"Failed to query provider .{0,300}(?:unsupported protocol scheme|first path segment|"
-        r"missing protocol|invalid (?:URL|port|character)|issuer did not match|no Host in request|"
-        r"server gave HTTP response to HTTPS client).*",
-        fill(SettingsMalformed, whole="detail", key="oidc.config"),
+        "Failed to notify recipient",
+        r"Failed to notify recipient \{?(?P<recipient>[^\s}:]{1,60}[ :][^\s}]{1,200})\}?"
+        r"(?: defined in \S{1,60} [^\s:]{1,300})?: (?P<detail>.+)",
+        fill(SettingsMalformed, config_map=NOTIFICATIONS),
     ),
     Pattern(
         "policy",

@@ -43,6 +43,14 @@ class ClusterNotRegistered(Failure, frozen=True, kw_only=True):
     disabled: bool = False
 
 
+class RegistrationFailed(Failure, frozen=True, kw_only=True):
+    """`argocd cluster add` stopped. `no_token`: the service account that it created got no token."""
+
+    detail: str = ""
+    no_token: bool = False
+    context: str = ""  # the context that the kubeconfig does not have
+
+
 class NamespaceNotManaged(Failure, frozen=True, kw_only=True):
     """`namespace` is empty for a cluster-scoped object."""
 
@@ -165,6 +173,46 @@ def server_error(match: re.Match[str], context: Context) -> Failure | None:
 
 
 REGISTRATION: tuple[Pattern, ...] = (
+    Pattern(
+        "did not have a token",
+        r"Secret \"[^\"]{1,253}\" for service account .{1,2000} did not have a token",
+        fill(RegistrationFailed, no_token=True, detail="its Secret has no token"),
+    ),
+    Pattern(
+        "service account secret",
+        r"[Ff]ailed to wait for service account secret: (?P<detail>.{1,300})",
+        fill(RegistrationFailed, no_token=True),
+    ),
+    Pattern(
+        "to generate new token",
+        r"(?P<detail>timed out waiting for secret to generate new token.{0,300})",
+        fill(RegistrationFailed, no_token=True),
+    ),
+    Pattern(
+        " for serviceaccount ",
+        r"(?P<detail>failed to (?:get|create) (?:secret|token)\b.{0,253} for serviceaccount .{1,300})",
+        fill(RegistrationFailed, no_token=True),
+    ),
+    Pattern(
+        "ailed to create service account",
+        r"(?P<detail>[Ff]ailed to create service account .{1,300})",
+        fill(RegistrationFailed),
+    ),
+    Pattern(
+        "does not exist in kubeconfig",
+        r"[Cc]ontext (?P<context>\S{1,253}) does not exist in kubeconfig",
+        fill(RegistrationFailed, whole="detail"),
+    ),
+    Pattern(
+        "or --cluster-endpoint",
+        r"Can only use one of --in-cluster or --cluster-endpoint",
+        fill(RegistrationFailed, whole="detail"),
+    ),
+    Pattern(
+        "bearer token may be set",
+        r"username/password or bearer token may be set, but not both",
+        fill(RegistrationFailed, whole="detail"),
+    ),
     Pattern(
         "there are no clusters with this name",
         r"there are no clusters with this name: (?P<name>\S{1,253})",

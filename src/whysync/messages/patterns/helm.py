@@ -293,6 +293,16 @@ def chart_repository(match: re.Match[str], context: Context) -> Answer:
     )
 
 
+def not_a_chart(match: re.Match[str], context: Context) -> Answer:
+    """The registry has something else under this tag: an image, or a chart of another media type."""
+    if of_dependencies(context):
+        return dependency(match, context)
+    url = url_in(context.text) or url_in(context.command)
+    return RepoUnreachable(
+        text=context.text, host=host_of(url), url=url, reason=Network.NOT_A_CHART, detail=match[0].strip()
+    )
+
+
 def any_dependency(match: re.Match[str], context: Context) -> Failure | None:
     return (
         HelmDependency(text=context.text, repo=url_in(context.text), detail=match[0].strip())
@@ -476,6 +486,14 @@ _CHARTS: tuple[Pattern, ...] = (
         r"(?:^|Error: )(?P<chart>[\w.-]{1,253}(?::\d{1,5})?/[\w./-]{1,253}):"
         r"(?P<version>[\w.+-]{1,128})(?:: | \.\.\. )not found",
         chart_version,
+    ),
+    Pattern(
+        "manifest does not contain",
+        r"manifest does not contain (?:minimum number of descriptors|a layer with media ?type) .*",
+        not_a_chart,
+    ),
+    Pattern(
+        "media type", r"(?:media type \"[^\"]{1,200}\" is not allowed|unsupported media type).*", not_a_chart
     ),
     Pattern(
         "could not download",

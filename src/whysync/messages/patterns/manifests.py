@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from whysync.messages.failure import Failure
-from whysync.messages.network import url_in
+from whysync.messages.failure import Failure, Lookup, Network
+from whysync.messages.network import lookup_in, reason_of, url_in
 from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text, number, quoted
 from whysync.messages.patterns.git import PathNotFound, from_source
 from whysync.messages.scope import Scope
@@ -33,6 +33,12 @@ class DestinationSpecInvalid(Failure, frozen=True, kw_only=True):
     detail: str = ""
 
 
+_OF_OPTIONS = (
+    r"unknown (?:shorthand )?flag|specify one path to kustomization|invalid argument .{1,100} for .{0,20}--|"
+    r"flag needs an argument|must specify --enable-|plugins? disabled|unable to find plugin root"
+)
+
+
 class KustomizeBuild(Failure, frozen=True, kw_only=True):
     path: str = ""
     missing_file: str = ""
@@ -46,9 +52,17 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
         """The repo-server has no access to the key of an encrypted file; on other machines it may build."""
         return compiled(r"\bdecrypt(?:ing|ed)?\b(?![-./\w])").search(self.detail) is not None
 
+    @property
+    def refuses_options(self) -> bool:
+        """It stopped at its command line, which Argo CD builds from `kustomize.buildOptions`."""
+        return compiled(_OF_OPTIONS).search(self.detail) is not None
+
 
 class PluginFailed(Failure, frozen=True, kw_only=True):
+    """`killed` is the command that a signal ended: its container ran out of memory."""
+
     plugin: str = ""
+    killed: str = ""
     detail: str = ""
 
     @property
@@ -110,9 +124,13 @@ class GenerationTimeout(Failure, frozen=True, kw_only=True):
 
 
 class HydratorFailed(Failure, frozen=True, kw_only=True):
+    """`unreachable`: why the commit-server, which pushes the manifests, does not answer."""
+
     app: str = ""
     branch: str = ""
     detail: str = ""
+    unreachable: Network | None = None
+    lookup: Lookup | None = None  # set if the name of the commit-server could not be resolved
 
 
 def of_kustomize(context: Context) -> bool:
@@ -398,6 +416,7 @@ PLUGINS: tuple[Pattern, ...] = (
         plugin,
     ),
     Pattern("cmp-server", r"error calling cmp-server .*", plugin),
+    Pattern("cmp-server/config", r"(?:open|read|stat) \S{0,200}cmp-server/config\S{0,200}: .*", plugin),
     Pattern(
         "fork/exec",
         r"fork/exec (?P<program>\S{1,300}?): (?:permission denied|no such file or directory|"
@@ -541,7 +560,15 @@ def any_kustomize(match: re.Match[str], context: Context) -> Failure | None:
 def any_hydration(match: re.Match[str], context: Context) -> Failure | None:
     if not context.within(LayerKind.HYDRATOR):
         return None
-    return HydratorFailed(text=context.text, detail=match[0].strip())
+    to_commit_server = "transport: " in context.text or any(
+        layer.code == "Unavailable" for layer in context.layers
+    )
+    return HydratorFailed(
+        text=context.text,
+        detail=match[0].strip(),
+        unreachable=reason_of(context.text) if to_commit_server else None,
+        lookup=lookup_in(context.text) if to_commit_server else None,
+    )
 
 
 LAST: tuple[Pattern, ...] = (

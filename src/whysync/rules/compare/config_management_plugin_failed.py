@@ -5,7 +5,8 @@ A plugin in a sidecar of the repo-server renders the source. The plugin's comman
 running, or no plugin's discovery rule matches the source. Nothing can be compared.
 
 ## How whysync knows
-`plugin sidecar failed`, `could not find cmp-server plugin`, and the last line of the plugin's output.
+`plugin sidecar failed`, `could not find cmp-server plugin`, and the last line of the plugin's output. A
+command that ended with `signal: killed` most likely exceeded the memory of its container.
 
 ## Fix
 Read the sidecar's log, check the plugin's name and its discovery rules, and run its command in the sidecar.
@@ -39,7 +40,9 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
             verdict=_verdict(name, failure),
             root=one_line(failure.text),
             evidence=group.cited(says="error of the plugin or the repo-server"),
-            fixes=(
+            fixes=(_more_memory(case),)
+            if failure.killed
+            else (
                 Fix.run(
                     f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server",
                     f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
@@ -54,11 +57,29 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
 
 def _verdict(name: str, failure: PluginFailed) -> str:
     vault = failure.vault
+    if failure.killed:
+        return f"{name} failed: `{failure.killed}` was killed: most likely its container ran out of memory"
     if vault is None:
         return f"{name} failed: {one_line(failure.text)}"
     if vault.mount:
         return f"{vault.server} refuses the login of {name} (auth/{vault.mount}/login): permission denied"
     return f"{vault.server} does not let {name} read {vault.path}: permission denied"
+
+
+def _more_memory(case: Case) -> Fix:
+    """A plugin runs in a sidecar, whose limit is its own."""
+    namespace = argocd_namespace(case)
+    pods = f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server"
+    return Fix.run(
+        with_comment(f"{pods} -o yaml | grep -B2 -A4 -E 'limits:|OOMKilled'", "the limits of each container"),
+        with_comment(
+            f"kubectl -n {namespace} set resources deploy/argocd-repo-server -c SIDECAR --limits=memory=SIZE",
+            "the container of the plugin",
+        ),
+        hard_refresh(case),
+        title="Increase the memory limit of the plugin's container, then hard refresh",
+        risk="the Pods of the repo-server restart, which interrupts renderings in progress",
+    )
 
 
 def _vault(case: Case, vault: VaultRefusal | None) -> Iterator[Fix]:

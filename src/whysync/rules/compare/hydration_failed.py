@@ -7,7 +7,8 @@ are not deployed. Applications that share the branch fail together.
 
 ## How whysync knows
 `status.sourceHydrator.currentOperation` is Failed, with a message; or a condition or the log names the
-hydrator: `failed to commit hydrated manifests`, `cannot hydrate because …`.
+hydrator: `failed to commit hydrated manifests`, `cannot hydrate because …`. A connection error there is one
+of the commit-server, which does the push.
 
 ## Fix
 Fix the reported problem: usually write access to the branch, or one Application of the group that does not
@@ -22,8 +23,11 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import HYDRATION, SymptomId
+from whysync.messages.failure import Network
 from whysync.messages.patterns.manifests import HydratorFailed
+from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
 from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, with_comment
+from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
 CURRENT_OPERATION = "/status/sourceHydrator/currentOperation"
@@ -39,6 +43,9 @@ def hydration_failed(case: Case) -> Iterator[Finding]:
             f" because of Application {failure.app}" if failure.app and failure.app != case.app.name else ""
         )
         evidence, is_reported = group.cited(says="error of the hydrator"), True
+        if failure.unreachable is not None:
+            yield _without_commit_server(case, failure, explains=group.explains, evidence=evidence)
+            continue
         yield _finding(case, failure.detail, explains=group.explains, evidence=evidence, culprit=culprit)
     hydrator = case.app.status.source_hydrator
     if not is_reported and HYDRATION in case.symptom_ids and hydrator and hydrator.current_operation:
@@ -82,6 +89,44 @@ def _finding(
                 hard_refresh(case),
                 title="If its dry source does not render: correct it and commit, then hard refresh",
             ),
+        ),
+    )
+
+
+def _without_commit_server(
+    case: Case, failure: HydratorFailed, *, evidence: tuple[Evidence, ...], explains: tuple[SymptomId, ...]
+) -> Finding:
+    """The commit-server is a component of its own, which a usual installation does not have."""
+    namespace = argocd_namespace(case)
+    own = (HYDRATION,) if HYDRATION in case.symptom_ids else ()
+    reason = why_unreachable(failure.unreachable or Network.UNKNOWN)
+    why = (
+        unresolved(case, failure.lookup)
+        if failure.lookup is not None
+        else f"Argo CD's commit-server does not answer: {reason}"
+    )
+    start = Fix.run(
+        kubectl("get", "deployments,services,pods", namespace=namespace) + " | grep commit-server",
+        hard_refresh(case),
+        title="Get the commit-server running (it is part of install-with-hydrator.yaml, in the Helm chart"
+        " commitServer.enabled), then hard refresh",
+    )
+    named = failure.lookup is not None
+    return Finding(
+        about=case.application.ref,
+        field="/spec/sourceHydrator",
+        explains=(*explains, *own),
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"the source hydrator cannot push: {why}",
+        evidence=(*evidence, *_operation(case), *pods_named(case, "commit-server")),
+        fixes=(
+            *(
+                (resolve_again(case, failure.lookup, hard_refresh(case), component="commit"),)
+                if named
+                else ()
+            ),
+            start,
         ),
     )
 

@@ -77,6 +77,8 @@ def _fix(case: Case, failure: KustomizeBuild, source: Source | None) -> Fix:
     file = failure.missing_file.rpartition("/")[2] if failure.missing_file.strip("./") else ""
     if failure.cannot_decrypt:
         return _decryption(case)
+    if failure.refuses_options:
+        return _options(case, failure)
     version = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server -- kustomize version"
     return Fix.run(
         *commits_since_last_sync(case, source),
@@ -107,6 +109,23 @@ def _decryption(case: Case) -> Fix:
         comment("to .sops.yaml, and as someone who can decrypt the file: sops updatekeys FILE; commit"),
         hard_refresh(case),
         title="Give the repo-server access to the key that encrypts the file, then hard refresh",
+    )
+
+
+def _options(case: Case, failure: KustomizeBuild) -> Fix:
+    """`kustomize build` in a checkout works: only Argo CD adds these options."""
+    namespace = argocd_namespace(case)
+    settings = kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace)
+    version = f"kubectl -n {namespace} exec deploy/argocd-repo-server -- kustomize version"
+    missing = "must specify" in failure.detail or "disabled" in failure.detail
+    return Fix.run(
+        with_comment(f"{settings} | grep kustomize.buildOptions", "no double blanks or quotes in it"),
+        with_comment(version, "which flags does this version have?"),
+        hard_refresh(case),
+        title="Add the option to kustomize.buildOptions in argocd-cm, then hard refresh"
+        if missing
+        else "Correct kustomize.buildOptions in argocd-cm for this version of Kustomize, then hard refresh",
+        risk="the options apply to every app that uses Kustomize",
     )
 
 

@@ -46,6 +46,7 @@ ANSWERED = frozenset(
         Network.SERVER_ERROR,
         Network.NOT_FOUND,
         Network.REMOTE_ERROR,
+        Network.NOT_A_CHART,
     }
 )
 """The host was reached but returned an error."""
@@ -58,6 +59,8 @@ _TITLES = {
     Network.REMOTE_ERROR: "Correct what the Git server reports there, or wait until it works again",
     Network.RATE_LIMITED: "Wait, use a credential with a higher rate limit, or poll less (webhooks)",
     Network.NOT_FOUND: "Correct the address, or renew the credential if the repository exists",
+    Network.NOT_A_CHART: "Correct the address or the version (an image may have the same tag), or push the"
+    " chart with helm push; an old Argo CD reads only charts of its Helm release",
     Network.DNS: "Correct the host name, or the DNS that the repo-server uses",
     Network.REFUSED: "Find what refuses it: the host or its port, a firewall, a network policy",
     Network.TIMEOUT: "Let the repo-server through: network policies, firewall, proxy (HTTPS_PROXY)",
@@ -127,6 +130,8 @@ def _fixes(
         oci = is_oci(source.repo_url)
         probe = f"helm show chart --repo {address} {quote(source.chart)}"
         probe = f"helm show chart {quote(oci_chart(source.repo_url, source.chart))}" if oci else probe
+    elif url.startswith("oci://"):
+        probe = f"helm show chart {address}"
     elif failure.is_chart_index:
         probe = f"helm show chart --repo {address} CHART"
     same = with_comment(

@@ -27,17 +27,20 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import child
 from whysync.messages.patterns.argocd import NOTIFICATIONS, SettingsMalformed, SettingsMissing
 from whysync.queries.commands import argocd_namespace, kubectl, refresh, with_comment
-from whysync.queries.group_failures import grouped
+from whysync.queries.group_failures import FailureGroup, grouped
 
 
 @rule(cause="settings-malformed", since="0.1")
 def settings_malformed(case: Case) -> Iterator[Finding]:
     yield from _unreported(case)
     yield from _missing(case)
-    for group in grouped(case, SettingsMalformed, by=lambda failure: failure.key):
+    for group in grouped(case, SettingsMalformed, by=lambda failure: (failure.key, failure.recipient)):
         failure = group.failure
         name = failure.config_map
         settings = case.settings(name)
+        if failure.recipient:
+            yield _not_sent(case, group)
+            continue
         yield Finding(
             about=settings.ref if settings else case.application.ref,
             field=child("/data", failure.key) if failure.key and settings else None,
@@ -57,6 +60,36 @@ def settings_malformed(case: Case) -> Iterator[Finding]:
                 *_remove_entry(case, failure.key if settings and name != NOTIFICATIONS else ""),
             ),
         )
+
+
+def _not_sent(case: Case, group: FailureGroup[SettingsMalformed]) -> Finding:
+    """The service answered, or was not reached: its token, the channel, the network."""
+    failure, namespace = group.failure, argocd_namespace(case)
+    return Finding(
+        about=case.application.ref,
+        explains=group.explains,
+        severity=Severity.WARNING,
+        confidence=Confidence.HIGH,
+        verdict=f"Argo CD cannot send a notification to {failure.recipient}: {one_line(failure.detail)}",
+        root=one_line(failure.detail),
+        evidence=group.cited(says="error of the notifications controller"),
+        fixes=(
+            Fix.run(
+                with_comment(
+                    kubectl("get", "configmap", NOTIFICATIONS, "-o", "yaml", namespace=namespace),
+                    "the service; its token is in Secret argocd-notifications-secret",
+                ),
+                kubectl(
+                    "logs",
+                    "-l",
+                    "app.kubernetes.io/name=argocd-notifications-controller",
+                    "--tail=100",
+                    namespace=namespace,
+                ),
+                title="Correct what the service reports: its token, the recipient, or the template",
+            ),
+        ),
+    )
 
 
 def _missing(case: Case) -> Iterator[Finding]:
