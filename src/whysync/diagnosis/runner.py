@@ -91,7 +91,7 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
             crashed += more.crashed
             if not more.findings:
                 continue
-            explained = explained_by(found, case.symptoms)
+            explained = explained_by(map(_without_consequences, found), case.symptoms)
             open_symptoms = _open_symptoms(found, case.symptoms, explained) if rule.on_absence else []
             found += [
                 finding
@@ -131,6 +131,12 @@ def _weighed(finding: Finding, case: Case) -> Finding:
         severity=min(finding.severity, Severity.WARNING, key=lambda severity: severity.weight),
         confidence=Confidence.MEDIUM if finding.confidence is Confidence.HIGH else finding.confidence,
     )
+
+
+def _without_consequences(finding: Finding) -> Finding:
+    """Without the symptoms whose cause another finding has to name: a cached error repeats another one."""
+    own = tuple(id for id in finding.explains if id not in finding.because)
+    return finding if own == finding.explains else msgspec.structs.replace(finding, explains=own)
 
 
 def _open_symptoms(

@@ -53,6 +53,10 @@ class Family(StrEnum):
     OWN_INIT = "own-init"
     KEYRING = "keyring"
     SHARDS = "shards"
+    REFRESH = "refresh"
+    GIT_WEBHOOK = "git-webhook"
+    WAITED = "waited"
+    HEALTH_CHANGE = "health-change"
     APPLICATION_SET = "application-set"
     # the destination cluster
     CLUSTER = "cluster"

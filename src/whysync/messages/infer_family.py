@@ -176,7 +176,7 @@ _HELM_STEPS = {
     "pull": Family.REPOSITORY,
     "fetch": Family.REPOSITORY,
     "show": Family.REPOSITORY,
-    "repo": Family.REPOSITORY,
+    "repo": Family.HELM_DEPENDENCY,  # added only for the dependencies of a chart
     "registry": Family.REPOSITORY_ACCESS,
 }
 _TOOLS = {
@@ -299,7 +299,8 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(
         Family.AGGREGATED_API,
-        r"metrics\.k8s\.io|apiservice|stale groupversion discovery|complete list of server apis",
+        r"metrics\.k8s\.io|apiservice|stale groupversion discovery|complete list of server apis|"
+        r"error resolving resource",  # of the handler of a CRD
         _not_of_source,
     ),
     _Class(
@@ -325,6 +326,7 @@ _CLASSES: tuple[_Class, ...] = (
         _of_login,
     ),
     _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
+    _Class(Family.REPOSITORY_ACCESS, r"failed to initialize github installation transport", _of_source),
     _Class(Family.SPEC_URL, r"invalid reference: invalid (?:registry|repository)", _of_source),
     _Class(
         Family.REVISION,
@@ -753,6 +755,15 @@ _LOGGED_STEPS: tuple[_Class, ...] = (
         r"failed to save clusters? info|(?:error caching|updating cached) (?:git|revision)",
         _in_log,
     ),
+    _Class(Family.REFRESH, r"application refresh deadline exceeded", _in_log),
+    _Class(
+        Family.GIT_WEBHOOK,
+        r"^webhook processing failed|^unknown webhook event|unable to init the \w{1,20} ?\w{0,10} webhook|"
+        r"discarding webhook payload",
+        _in_log,
+    ),
+    _Class(Family.WAITED, r"timed out \(\d{1,9}s\) waiting for app .{1,253} match desired state", _in_log),
+    _Class(Family.HEALTH_CHANGE, r"health state has transitioned from \w{1,20} to degraded", _in_log),
     _Class(
         Family.SHARDS,
         r"(?:no assigned|cluster|init|calculated) shard|shard(?:ing|s? mapping| number)",

@@ -27,6 +27,7 @@ _LOUD_BEGINNINGS = (
     "Skipping auto-sync",
     "Basic comparison settings cannot be loaded",
     "Failed to execute condition of trigger",
+    "Webhook processing failed",
 )
 _KIND_REMOVED = "could not find the requested resource"
 _LOUD_AT_ANY_LEVEL = ("Failed to query provider",)  # the login of every user
@@ -45,7 +46,17 @@ _LOUD_PHRASES = (
         "x509: ",
     ),
     *("is missing", "malformed", "noauth ", "wrongpass "),
-    *("invalid", "not found", "no such ", "forbidden", "unauthorized", "timeout", "timed out", "exceeded"),
+    *(
+        "invalid",
+        "not found",
+        "does not exist",
+        "no such ",
+        "forbidden",
+        "unauthorized",
+        "timeout",
+        "timed out",
+        "exceeded",
+    ),
     *("unrecognized", "not defined", "not configured", "not supported", "authentication required"),
     *("timedout", "sdown ", "odown ", "aborted"),  # of Redis and its sentinels
 )
@@ -102,6 +113,8 @@ def parse_log_line(line: str) -> LogLine:
         message = _first(fields, _MESSAGE)
         reason = _first(fields, _REASON)
         text = f"{message}: {reason}" if reason and reason not in message else message
+        inner = _klog().match(text)  # client-go logs through klog, also inside another format
+        text = _klog_text(text[inner.end() :]) if inner is not None else text
         return LogLine(
             text=text.strip(": ") or line,
             level="warning" if _is_warning(fields, reason) else _first(fields, _LEVEL).lower(),

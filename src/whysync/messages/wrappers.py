@@ -276,8 +276,8 @@ _COMMAND = lazy_pattern(
 # A command whose closing quote was lost when it was copied.
 _UNQUOTED_END = lazy_pattern(r"`[^`\n]{1,400}?(?= failed (?:exit status|signal: |timeout after))")
 _BARE_COMMAND = (
-    r"(?P<command>(?:git|helm|kustomize|kubectl|sh|"
-    r"bash) [^\n`]{1,400}?) ?failed (?=exit status|timeout after|fatal timeout)"
+    r"'?(?P<command>(?:git|helm|kustomize|kubectl|sh|"
+    r"bash) [^\n`]{1,400}?)'? ?failed (?=exit status|timeout after|fatal timeout)"
 )
 _BACK = (
     r"(?P<retried>\s*\(retried (?P<times>\d{1,6}) times?\)\.?\s*$)"

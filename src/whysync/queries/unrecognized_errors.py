@@ -346,6 +346,36 @@ def _controller_log(case: Case, group: Group) -> tuple[str, ...]:
     return _logs(case, "argocd-application-controller"), refresh(case)
 
 
+def _controller_pods(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    label = "app.kubernetes.io/name=argocd-application-controller"
+    return (
+        kubectl("describe", "pods", "-l", label, namespace=argocd_namespace(case)),
+        refresh(case),
+    )
+
+
+def _webhook(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    namespace = argocd_namespace(case)
+    logs = kubectl("logs", "-l", "app.kubernetes.io/name=argocd-server", "--tail=500", namespace=namespace)
+    return (
+        f"{logs} | grep -i webhook",
+        with_comment(
+            kubectl("describe", "secret", "argocd-secret", namespace=namespace), "its keys webhook.*"
+        ),
+        refresh(case),
+    )
+
+
+def _waited(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        f"argocd app get {app_argument(case)} --show-operation",
+        f"argocd app resources {app_argument(case)}",
+    )
+
+
 def _watches(case: Case, group: Group) -> tuple[str, ...]:
     del group
     logs = kubectl(
@@ -543,6 +573,22 @@ EXPLANATIONS: dict[Family, Explanation] = {
         _repo_server,
         "Check the volumes of the repo-server's Pods (gpg-keyring, gpg-keys), get them running, then refresh;"
         " without signed commits, ARGOCD_GPG_ENABLED=false skips the keyring",
+    ),
+    Family.REFRESH: Explanation(
+        "controller-stale", "the controller does not refresh an app in time: it is overloaded or not running",
+        _controller_pods, "Get the controller's Pods running, and look for a long queue in its metrics",
+    ),
+    Family.GIT_WEBHOOK: Explanation(
+        "polling-lag", "Argo CD cannot process a webhook of the Git host: new commits wait for the next poll",
+        _webhook, "Compare the webhook's secret and its events with webhook.* in argocd-secret",
+    ),
+    Family.WAITED: Explanation(
+        "sync-timeout", "the argocd command stopped waiting: the app did not become as requested in time",
+        _waited, "Read what the app waits for, or wait longer (--timeout)",
+    ),
+    Family.HEALTH_CHANGE: Explanation(
+        "degraded-workload", "the argocd command stopped waiting: a resource of the app became Degraded",
+        _waited, "Read the health of the app's resources",
     ),
     Family.SHARDS: Explanation(
         "controller-stale", "the clusters are not distributed over the controller's replicas as configured",

@@ -20,6 +20,18 @@ GROUPS: tuple[Group, ...] = (
     Group(
         Origin.CONDITION,
         "ComparisonError",
+        REPO_SERVER + "Manifest generation error (cached): ",
+        (
+            ("repo-unreachable", "`git fetch origin --tags` failed exit status 128: fatal: the moon is down"),
+            (
+                "helm-dependency repo-unreachable",
+                "'helm repo add charts' failed exit status 1: Error: could not find protocol handler for: ",
+            ),
+        ),
+    ),
+    Group(
+        Origin.CONDITION,
+        "ComparisonError",
         FETCH,
         (
             (

@@ -31,8 +31,6 @@ GROUPS: tuple[Group, ...] = (
                 'level=warning msg="Failed to verify token: oidc: id token issued by a different provider,'
                 ' expected \\"https://a\\" got \\"https://b\\""',
                 'level=error msg="failed to query provider \\"https://id.example.com\\": 404 Not Found"',
-                'level=error msg="failed to query provider \\"https://id.example.com\\": oidc: issuer did not'
-                ' match the issuer returned by provider"',
                 'level=error msg="failed to get token: oauth2: \\"invalid_client\\" \\"Invalid'
                 ' client secret\\""',
                 'level=error msg="Failed to login user: failed to connect: LDAP Result Code 200 \\"Network'
@@ -43,6 +41,29 @@ GROUPS: tuple[Group, ...] = (
                 "Invalid redirect URL: the protocol and host (including port) must match and the path must be"
                 " within allowed URLs if provided",
             )
+        ),
+    ),
+    Group(
+        Origin.ARGOCD_LOG,
+        "",
+        "",
+        (
+            (
+                "settings-malformed",
+                'level=error msg="failed to query provider \\"https://id.example.com\\": oidc: issuer did not'
+                ' match the issuer returned by provider"',
+            ),
+            (
+                "settings-malformed",
+                "level=warning msg=\"config referenced '$dex.secret', but key does not exist in secret\"",
+            ),
+            ("settings-malformed", 'level=error msg="invalid oidc config: yaml: line 2: mapping"'),
+            (
+                "argocd-rbac",
+                'level=error msg="Failed to authenticate: github: user \\"mia\\" not in required orgs"',
+            ),
+            ("argocd-login", "FATA[0000] Argo CD server address unspecified"),
+            ("argocd-login", "FATA[0000] No context found. Login using `argocd login`"),
         ),
     ),
 )

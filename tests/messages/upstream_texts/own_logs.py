@@ -13,6 +13,23 @@ GROUPS: tuple[Group, ...] = (
         (
             (
                 "controller-stale",
+                'level=error msg="finished unary call with code Unknown" error="error getting cached app'
+                ' resource tree: error getting application by query: application refresh deadline exceeded"'
+                " grpc.code=Unknown grpc.method=ResourceTree grpc.service=application.ApplicationService",
+            ),
+            ("polling-lag", 'level=info msg="Webhook processing failed: HMAC verification failed"'),
+            ("sync-timeout", 'FATA[0300] timed out (300s) waiting for app "web" match desired state'),
+            (
+                "degraded-workload",
+                "FATA[0030] application 'web' health state has transitioned from Progressing to Degraded",
+            ),
+            (
+                "project-denied",
+                "FATA[0001] rpc error: code = PermissionDenied desc = repository 'https://git.example.com/x'"
+                " not permitted in project 'web'",
+            ),
+            (
+                "controller-stale",
                 'E0101 00:00:00.000001       7 retrywatcher.go:129] "Watch failed" err="unknown"',
             ),
             ("controller-stale", 'retrywatcher.go:130] "Watch failed" err="context canceled"'),

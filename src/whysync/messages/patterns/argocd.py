@@ -357,6 +357,24 @@ _COMPONENTS: tuple[Pattern, ...] = (
         fill(SettingsMalformed, whole="detail", key="dex.config"),
     ),
     Pattern(
+        "but key does not exist in secret",
+        r"config referenced '(?P<reference>[^']{1,253})', but key does not exist in secret",
+        fill(SettingsMalformed, whole="detail"),
+    ),
+    Pattern(
+        "invalid ",
+        r"invalid (?P<provider>dex yaml|oidc) config: (?P<detail>.*)",
+        fill(
+            SettingsMalformed,
+            key=lambda match, _: f"{group_text(match, 'provider').partition(' ')[0]}.config",
+        ),
+    ),
+    Pattern(
+        "policy syntax error",
+        r"policy syntax error: (?P<detail>.*)",
+        fill(SettingsMalformed, key="policy.csv", config_map="argocd-rbac-cm"),
+    ),
+    Pattern(
         "unmarshal dex.config",
         r"failed to unmarshal dex\.config from configmap: (?P<detail>.*)",
         fill(SettingsMalformed, key="dex.config"),

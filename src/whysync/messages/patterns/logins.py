@@ -35,6 +35,8 @@ class LoginProblem(StrEnum):
     """Dex fails at the identity provider that is behind it."""
     ANSWER = "answer"
     """What answers the `argocd` command is not Argo CD, or a proxy in front of it."""
+    GROUPS = "groups"
+    """The connector of Dex does not let the user in."""
     TOKEN = "token"
     """Any other token that Argo CD does not accept."""
 
@@ -140,6 +142,12 @@ TABLE: tuple[Pattern, ...] = (
     ),
     Pattern("SSO is not configured", r"SSO is not configured", _failed(LoginProblem.ACCOUNT)),
     Pattern("no session information", r"no session information", _failed(LoginProblem.NO_SESSION)),
+    Pattern(
+        "server address unspecified", r"Argo CD server address unspecified", _failed(LoginProblem.NO_SESSION)
+    ),
+    Pattern(
+        "argocd login", r"No context found\. Login using `argocd login`", _failed(LoginProblem.NO_SESSION)
+    ),
     Pattern("no credentials supplied", r"no credentials supplied", _failed(LoginProblem.NO_SESSION)),
     Pattern(
         "edirect",
@@ -155,6 +163,12 @@ TABLE: tuple[Pattern, ...] = (
         "userinfo",
         r"(?:failed to query|error while quering|error fetching) user ?info endpoint.*",
         _failed(LoginProblem.EXCHANGE),
+    ),
+    Pattern(
+        " required ",
+        r"(?P<detail>user \"?(?P<account>[^\s\"]{1,200})\"? (?:is )?not in (?:any of the )?required "
+        r"\w{1,20}.*)",
+        _failed(LoginProblem.GROUPS),
     ),
     Pattern(
         "ailed to authenticate: ",

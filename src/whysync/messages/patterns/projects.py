@@ -131,6 +131,11 @@ FIRST: tuple[Pattern, ...] = (
         denied(ProjectRule.SOURCE),
     ),
     Pattern(
+        "not permitted in project",
+        r"repository '(?P<value>[^']{1,300})' not permitted in project '(?P<project>[^']{1,253})'",
+        denied(ProjectRule.SOURCE),
+    ),
+    Pattern(
         "are not permitted in project",
         r"helm repos (?P<value>.{1,600}?) are not permitted in project '?(?P<project>[\w.-]{1,253})",
         denied(ProjectRule.HELM_REPO),

@@ -15,8 +15,10 @@ Log in again if a session has expired. If all users of a provider fail, correct 
 `argocd-cm` (`url`, `oidc.config`, `dex.config`) and its secret in `argocd-secret`.
 
 ## When it is something else
-`permission denied: applications, sync, …` is argocd-rbac: the login works, the account may not do this. A
-certificate of the provider that is not trusted is tls-trust.
+`permission denied: applications, sync, …` is argocd-rbac: the login works, the account may not do this. So is
+a user whom the connector of Dex does not let in because of its groups. An address of the provider in
+`argocd-cm` that is no URL, or not the provider's own, is settings-malformed. A certificate of the provider
+that is not trusted is tls-trust.
 """
 
 from collections.abc import Iterator
@@ -29,6 +31,8 @@ from whysync.queries.commands import argocd_namespace, kubectl, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
+# The login works as configured, but not as it should: the cause is the setting.
+_CAUSES = {LoginProblem.ADDRESS: "settings-malformed", LoginProblem.GROUPS: "argocd-rbac"}
 _DEX_PODS = "app.kubernetes.io/name=argocd-dex-server"
 
 
@@ -39,6 +43,7 @@ def login_failed(case: Case) -> Iterator[Finding]:
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
+            cause=_CAUSES.get(failure.problem, ""),
             severity=Severity.WARNING,
             confidence=Confidence.MEDIUM if failure.problem is LoginProblem.TOKEN else Confidence.HIGH,
             verdict=_verdict(failure),
@@ -48,45 +53,47 @@ def login_failed(case: Case) -> Iterator[Finding]:
         )
 
 
+_SENTENCES = {
+    LoginProblem.EXPIRED: "Argo CD rejects a request: the user's session or token has expired",
+    LoginProblem.SIGNATURE: "Argo CD rejects a token: its signature does not match the keys of Argo CD or the"
+    " provider",
+    LoginProblem.NO_SESSION: "Argo CD rejects a request without a session: nobody is logged in",
+}
+# The error follows.
+_BEGINNINGS = {
+    LoginProblem.ADDRESS: "Argo CD's address of its login provider is wrong, so SSO fails",
+    LoginProblem.ACCOUNT: "Argo CD rejects a login",
+    LoginProblem.REDIRECT: "the login returns to an address that Argo CD does not accept",
+    LoginProblem.EXCHANGE: "the login provider gives Argo CD no token",
+    LoginProblem.GROUPS: "Dex does not let a user in",
+    LoginProblem.CONNECTOR: "Dex cannot log a user in",
+    LoginProblem.TOKEN: "Argo CD does not accept a session or token",
+}
+
+
 def _verdict(failure: LoginFailed) -> str:
-    provider, account = failure.provider or "the login provider", failure.account
+    provider, error = failure.provider or "the login provider", one_line(failure.detail)
+    if failure.problem in _SENTENCES:
+        return _SENTENCES[failure.problem]
+    if failure.problem in _BEGINNINGS:
+        return f"{_BEGINNINGS[failure.problem]}: {error}"
     match failure.problem:
         case LoginProblem.PROVIDER:
-            why = why_unreachable(failure.reason) if failure.reason is not Network.UNKNOWN else failure.detail
-            return f"Argo CD cannot ask {provider} for its login settings, so SSO fails: {one_line(why)}"
-        case LoginProblem.ADDRESS:
-            return (
-                f"Argo CD's address of its login provider is wrong, so SSO fails: {one_line(failure.detail)}"
-            )
+            why = why_unreachable(failure.reason) if failure.reason is not Network.UNKNOWN else error
+            return f"Argo CD cannot ask {provider} for its login settings, so SSO fails: {why}"
         case LoginProblem.AUDIENCE if failure.got:
             return f"Argo CD rejects a token that was issued for {failure.got}: it accepts {failure.expected}"
         case LoginProblem.AUDIENCE:
             return "Argo CD rejects a token because of its audience: no audience is allowed"
-        case LoginProblem.EXPIRED:
-            return "Argo CD rejects a request: the user's session or token has expired"
         case LoginProblem.REVOKED:
-            return f"Argo CD rejects a request: its token{_of(account)} is no longer valid"
-        case LoginProblem.SIGNATURE:
-            return "Argo CD rejects a token: its signature does not match the keys of Argo CD or the provider"
-        case LoginProblem.PASSWORD:
-            return f"Argo CD rejects the user name or password{_of(account)}"
-        case LoginProblem.ACCOUNT:
-            return f"Argo CD rejects a login: {one_line(failure.detail)}"
-        case LoginProblem.NO_SESSION:
-            return "Argo CD rejects a request without a session: nobody is logged in"
-        case LoginProblem.REDIRECT:
-            return f"the login returns to an address that Argo CD does not accept: {one_line(failure.detail)}"
-        case LoginProblem.EXCHANGE:
-            return f"the login provider gives Argo CD no token: {one_line(failure.detail)}"
-        case LoginProblem.CONNECTOR:
-            return f"Dex cannot log a user in: {one_line(failure.detail)}"
+            return f"Argo CD rejects a request: its token{_of(failure.account)} is no longer valid"
         case LoginProblem.ANSWER:
             return (
                 f"{provider} answers the argocd command with HTTP {failure.got}:"
                 " it is not Argo CD, or a proxy in front of it rejects the request"
             )
-        case LoginProblem.TOKEN:
-            return f"Argo CD does not accept a session or token: {one_line(failure.detail)}"
+        case _:
+            return f"Argo CD rejects the user name or password{_of(failure.account)}"
 
 
 def _of(account: str) -> str:
@@ -157,6 +164,11 @@ def _fix(case: Case, failure: LoginFailed) -> Fix:
                 with_comment(settings, "clientID and clientSecret of oidc.config"),
                 server_log,
                 title="Compare the client's ID, secret and redirect URL with those at the login provider",
+            )
+        case LoginProblem.GROUPS:
+            return Fix.run(
+                with_comment(settings, "groups, orgs or teams of the connector in dex.config"),
+                title="Add the user to one of these groups, or a group of the user to the connector",
             )
         case LoginProblem.CONNECTOR:
             return Fix.run(
