@@ -75,12 +75,14 @@ class Answers:
             "server and core": [*server, *core],
         }[source]
 
-    def whysync(self, arguments: list[str], *, exits: tuple[int, ...], later: bool = True) -> str:
+    def whysync(
+        self, arguments: list[str], *, exits: tuple[int, ...], later: bool = True, cwd: Path | None = None
+    ) -> str:
         """Run it, unless told otherwise as late after the last step as in the scenario."""
         seconds, compared = self._play.seconds_to_add, self._play.model_compared_seconds_ago
         module = ["suites.argocd.later", str(seconds), str(compared)] if later and seconds else ["whysync"]
         command = [sys.executable, "-m", *module, *arguments]
-        done = self._argocd.run(command, seconds=_LONGEST, variables={"PYTHONPATH": _PYTHONPATH})
+        done = self._argocd.run(command, seconds=_LONGEST, cwd=cwd, variables={"PYTHONPATH": _PYTHONPATH})
         if done.returncode not in exits:
             raise NoAnswer(f"whysync {arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout

@@ -29,6 +29,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     sources: int = 0
     sources_equal: int = 0
     fix: str = ""
+    plan: str = ""
+    """Whether a plan of the last commit was right; empty if the scenario does not end with a push."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -51,12 +53,13 @@ class Figures:
 
     def lines(self) -> Iterator[str]:
         rows = sorted(self.rows.values(), key=lambda row: row.scenario)
-        yield f"{'scenario':28} {'seconds':>7} {'values':>6} {'differ':>6} {'known':>5}  sources  fix"
+        columns = f"{'seconds':>7} {'values':>6} {'differ':>6} {'known':>5}  sources  {'fix':10}  plan"
+        yield f"{'scenario':28} {columns}"
         for row in rows:
             sources = f"{row.sources_equal}/{row.sources}" if row.sources else "-"
             yield (
                 f"{row.scenario:28} {row.seconds:7.1f} {row.compared:6} {row.different:6} {row.known:5}"
-                f"  {sources:7}  {row.fix or '-'}"
+                f"  {sources:7}  {row.fix or '-':10}  {row.plan or '-'}"
             )
         compared = sum(row.compared for row in rows)
         different = sum(row.different for row in rows)
@@ -67,3 +70,5 @@ class Figures:
         yield f"{len(rows)} scenarios played, {equal_values}"
         asked, equal = sum(row.sources for row in rows), sum(row.sources_equal for row in rows)
         yield f"{equal} of {asked} live answers equal to the lab's; proven fixes: {holds} hold, {fails} fail"
+        right = sum(row.plan == "right" for row in rows)
+        yield f"{right} of {sum(bool(row.plan) for row in rows)} plans of a last commit were right"

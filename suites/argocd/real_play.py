@@ -79,6 +79,8 @@ class RealPlay:
         self._simulates_all = lacks_configuration(play(scenario))
         self.compared = 0
         self._last_step = time.monotonic()
+        self.before_last_push: Callable[[Path], None] | None = None
+        """Called with the checkout when it has the last commit and Argo CD does not."""
         self._client = argocd.kubernetes.client
         self._kinds: Sequence[ServedKind] = ()
 
@@ -299,7 +301,7 @@ class RealPlay:
     def _do(self, step: Step) -> None:
         match step.act:
             case Push() as push:
-                self._push(push)
+                self._push(push, is_last=step.at == max(other.at for other in self.scenario.happens))
             case Run() as run:
                 self.run(run.command, run.input)
             case ChangeSettings() as change:
@@ -315,7 +317,7 @@ class RealPlay:
             case _:
                 raise CannotPlay(f"{type(step.act).__name__} is not played for real")
 
-    def _push(self, push: Push) -> None:
+    def _push(self, push: Push, *, is_last: bool) -> None:
         repo = next(repo for repo in self.scenario.repos if repo.url == push.repo)
         commit = push.commit
         self.argocd.git.commit(
@@ -324,6 +326,7 @@ class RealPlay:
             files=commit.files,
             removes=commit.removes,
             message=commit.message,
+            before_push=self.before_last_push if is_last else None,
         )
         if push.webhook:
             self._refresh_all()

@@ -6,7 +6,7 @@ from suites.argocd.answers import SOURCES
 from suites.argocd.known import known_differences, stale, unexplained
 from suites.argocd.playable import playable, unplayable
 
-_PARTS = ("", *(f"/{source}" for source in SOURCES), "/fix")
+_PARTS = ("", *(f"/{source}" for source in SOURCES), "/fix", "/plan")
 
 
 def test_each_entry_names_a_place_that_is_compared() -> None:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -19,6 +18,7 @@ from suites.argocd.cleaning import Cleaner
 from suites.argocd.figures import PROPERTY
 from suites.argocd.fixing import SOURCE, why_fix_fails
 from suites.argocd.known import known, unexplained
+from suites.argocd.planning import Prediction, ends_with_push, prediction, why_wrong
 from suites.argocd.playable import playable
 from suites.argocd.real_play import Difference, RealPlay
 from suites.argocd.shortened import shortened
@@ -49,6 +49,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "played" in metafunc.fixturenames:
         everything = bool(metafunc.config.getoption("--all-scenarios"))
         names = playable() if everything else SUBSET
+        if metafunc.function is test_plan_predicts_what_the_last_push_does:
+            names = [name for name in names if ends_with_push(library.built_in(name))]
         metafunc.parametrize("played", names, indirect=True, scope="module")
 
 
@@ -62,6 +64,8 @@ class Played:
     differences: list[Difference]
     answers: Answers
     seconds: float
+    predicted: Prediction | None
+    """For a scenario that ends with a push."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +83,10 @@ def played(
         shortened(library.built_in(name), argocd.version),
         is_known=lambda difference: known(name, str(difference)) is not None,
     )
-    folder: Path = tmp_path_factory.mktemp("answers")
+    answers = Answers(play, tmp_path_factory.mktemp("answers"))
+    predicted: list[Prediction | None] = []
+    if ends_with_push(play.scenario):
+        play.before_last_push = lambda checkout: predicted.append(prediction(answers, play.app, checkout))
     try:
         with play.played() as differences:
             yield Played(
@@ -87,8 +94,9 @@ def played(
                 app=play.app,
                 play=play,
                 differences=differences,
-                answers=Answers(play, folder),
+                answers=answers,
                 seconds=time.monotonic() - start,
+                predicted=next(iter(predicted), None),
             )
     finally:
         argocd.start_controller()
@@ -119,6 +127,15 @@ def test_argocd_reports_what_the_model_reports(played: Played, record: Record) -
         known=explained,
     )
     problems = unexplained(played.name, differences)
+    assert not problems, "\n".join(problems)
+
+
+def test_plan_predicts_what_the_last_push_does(played: Played, record: Record) -> None:
+    problem = "there is no plan for it"
+    if played.predicted is not None:
+        problem = why_wrong(played.predicted, played.play, played.app)
+    record(played.name, plan="wrong" if problem else "right")
+    problems = unexplained(f"{played.name}/plan", [problem] if problem else [])
     assert not problems, "\n".join(problems)
 
 

@@ -13,7 +13,7 @@ import shutil
 import ssl
 import subprocess
 import threading
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
@@ -85,9 +85,19 @@ class GitHost:
             self._git(checkout, "config", key, value)
 
     def commit(
-        self, url: str, branch: str, *, files: Mapping[str, str], removes: Sequence[str], message: str
+        self,
+        url: str,
+        branch: str,
+        *,
+        files: Mapping[str, str],
+        removes: Sequence[str],
+        message: str,
+        before_push: Callable[[Path], None] | None = None,
     ) -> str:
-        """Change files, push, and return the commit; a new branch starts at the current commit."""
+        """Change files, push, and return the commit; a new branch starts at the current commit.
+
+        `before_push` is called with the checkout when it has the commit and the host does not.
+        """
         checkout = self.checkout(url)
         with contextlib.suppress(GitFailed):  # there is no commit yet
             self._git(checkout, "checkout", "--quiet", "-B", branch)
@@ -101,13 +111,10 @@ class GitHost:
             path = checkout / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content, encoding="utf-8")
-        return self.commit_checkout(url, message)
-
-    def commit_checkout(self, url: str, message: str) -> str:
-        """Commit what is in the checkout, push the branch, and return the commit."""
-        checkout = self.checkout(url)
         self._git(checkout, "add", "--all")
         self._git(checkout, "commit", "--quiet", "--allow-empty", "-m", message or "a commit")
+        if before_push is not None:
+            before_push(checkout)
         self._git(checkout, "push", "--quiet", "origin", "HEAD")
         return self._git(checkout, "rev-parse", "HEAD").strip()
 
