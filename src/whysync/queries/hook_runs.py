@@ -72,7 +72,7 @@ def was_never_created(result: ResourceResult) -> bool:
 def ended_with_its_sync(result: ResourceResult) -> bool:
     """Was the hook deleted while it ran, because its sync was terminated?
 
-    Argo CD 3.6 reports that it failed and was `Terminated`, 3.2 that it succeeded and was `Deleted`.
+    Argo CD reports that it failed and was `Terminated`; before 3.4, that it succeeded and was `Deleted`.
     """
     return bool(result.hook_type) and result.message in ("Terminated", "Deleted")
 
