@@ -243,3 +243,15 @@ def test_any_structure_gives_values_or_a_problem(text: str) -> None:
 
 def test_json_values_behind_each_other_may_be_scalars() -> None:
     assert [document.body for document in documents("{}0") if isinstance(document, Document)] == [{}, 0]
+
+
+def test_aliases_may_add_only_a_share_of_the_values() -> None:
+    """As go-yaml: at most 99 %, once they are more than a hundred values and the document has a thousand."""
+    flat = f"- &long {'x' * 20}\n" + "- *long\n" * 2_000
+    assert len(cast("list[str]", load(flat))) == 2_001
+    nested = "a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\nb: &b [{}]\nc: [{}]\n"
+    ten = nested.format(*(", ".join([f"*{name}"] * 10) for name in "ab"))
+    assert load(ten)
+    hundred = nested.format(*(", ".join([f"*{name}"] * times) for name, times in (("a", 40), ("b", 60))))
+    with pytest.raises(Invalid, match=r"document contains excessive aliasing$"):
+        load(hundred)

@@ -72,6 +72,14 @@ class Frame:
         self.merging: list[Frame] | None = None  # the mappings of a `<<: [*a, *b]`
 
 
+def _is_excessive(repeated: int, decoded: int) -> bool:
+    """Do aliases add too large a share of the values? Mirrors go-yaml v2 `allowedAliasRatio`."""
+    if repeated <= 100 or decoded <= 1000:
+        return False
+    share = min(max(decoded - 400_000, 0) / 3_600_000, 1.0)
+    return repeated / decoded > 0.99 - 0.89 * share
+
+
 class Anchored:
     """The value of an alias, and how many values it contains."""
 
@@ -97,6 +105,7 @@ class Builder:
         self._anchors: dict[str, Anchored] = {}
         self._count = 0
         self._repeated = 0
+        self._counted_before = 0
         self._first_line = 0
         self._at: Mark = _Start()
 
@@ -104,6 +113,7 @@ class Builder:
         """The value up to the end of the document whose start event was just taken."""
         self._anchors.clear()
         self._repeated = 0
+        self._counted_before = self._count
         self.warnings = []
         self._first_line = first_line
         event = next_event()
@@ -296,8 +306,11 @@ class Builder:
             raise Invalid("unknown anchor referenced (a text that begins with * must be quoted)")
         if anchored.open:
             raise Invalid("anchor value contains itself")
-        self._count += anchored.size
+        self._count += anchored.size + 1
         self._repeated += anchored.size
+        decoded = self._count - self._counted_before
+        if _is_excessive(self._repeated, decoded):
+            raise Invalid("document contains excessive aliasing")
         if self._repeated > self._limits.repeated:
             raise Invalid(f"document contains excessive aliasing (more than {self._limits.repeated} values)")
         return anchored
