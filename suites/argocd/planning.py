@@ -66,7 +66,9 @@ def why_wrong(predicted: Prediction, play: RealPlay, app: str) -> str:
     if not predicted.fails:
         return f"plan: {predicted.verdict}; then: {failure}" if failure else ""
     if not failure:
-        return "" if health != "Healthy" else f"plan: {predicted.message}; then: Healthy"
+        revision = text(dig(application, "status", "operationState", "syncResult", "revision"))
+        is_synced = revision == play.argocd.git.head(play.scenario.repos[0].url)
+        return f"plan: {predicted.message}; then: Healthy" if is_synced and health == "Healthy" else ""
     if failure in normalized(predicted.message):
         return ""
     return f"plan: {normalized(predicted.message)}; then: {failure}"

@@ -64,12 +64,20 @@ def why_not(scenario: Scenario) -> str:
         (scenario.argocd.objects, "it has credentials, which the Git host does not check"),
         (_unknown_parameters(scenario), "it starts Argo CD with other flags"),
         (_needs_the_date(scenario), "its sync windows depend on the date"),
+        (_retries_for_minutes(scenario), "it ends while Argo CD waits minutes for the next retry"),
     )
     return next((reason for holds, reason in reasons if holds), "")
 
 
 def _needs_the_date(scenario: Scenario) -> bool:
     return any(items(fields(project.get("spec")).get("syncWindows")) for project in scenario.projects)
+
+
+def _retries_for_minutes(scenario: Scenario) -> bool:
+    backoffs = (
+        dig(app, "spec", "syncPolicy", "retry", "backoff", "duration") for app in scenario.applications
+    )
+    return any(text(backoff).endswith("m") for backoff in backoffs)
 
 
 def _deploys_to_another_cluster(scenario: Scenario) -> bool:

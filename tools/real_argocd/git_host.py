@@ -116,7 +116,11 @@ class GitHost:
         if before_push is not None:
             before_push(checkout)
         self._git(checkout, "push", "--quiet", "origin", "HEAD")
-        return self._git(checkout, "rev-parse", "HEAD").strip()
+        return self.head(url)
+
+    def head(self, url: str) -> str:
+        """The newest commit of the checkout."""
+        return self._git(self.checkout(url), "rev-parse", "HEAD").strip()
 
     def delete_branch(self, url: str, branch: str) -> None:
         self._git(self._bare(url), "update-ref", "-d", f"refs/heads/{branch}")

@@ -49,6 +49,8 @@ class Timing:
 
     resync: int = 20
     self_heal: int = 3
+    repo_error_grace: int = 10
+    """How long an error of the repo-server is not reported after the first."""
 
 
 class RealArgoCD:
@@ -255,6 +257,7 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
             "application-controller", *of_kubernetes, *of_peers, "--metrics-port", str(metrics),
             "--app-resync", str(timing.resync), "--app-resync-jitter", "0",
             "--self-heal-timeout-seconds", str(timing.self_heal),
+            "--repo-error-grace-period-seconds", str(timing.repo_error_grace),
             "--self-heal-backoff-cap-seconds", str(timing.self_heal), extra=variables,
         )  # fmt: skip
 
