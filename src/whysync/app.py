@@ -411,7 +411,7 @@ def plan(
         trials=trials,
     )
     report = _plan_diagnosed(plan, trials, prove=prove, deadline=deadline)
-    return replace(plan, apps=tuple(map(_with_all_causes, plan.apps))), report
+    return _plan_explained(plan, report, trials, checkout), report
 
 
 def _plan_diagnosed(
@@ -432,6 +432,24 @@ def _plan_diagnosed(
     keys = {id(run.snapshot): app.key for app in plan.apps if (run := app.decisive) is not None}
     apps = tuple(with_trials(app, trials.get(keys[id(app.case.index.snapshot)])) for app in report.apps)
     return replace(report, apps=apps)
+
+
+def _plan_explained(
+    plan: Plan, report: Report, trials: dict[tuple[str, str], Trial], checkout: Checkout
+) -> Plan:
+    """The plan with the causes of failures, and with the lines of the checkout that verdicts are about."""
+    from whysync.plan.causes import CheckoutPlaces
+
+    places = CheckoutPlaces(checkout)
+    reports = {id(app_report.case.index.snapshot): app_report for app_report in report.apps}
+    apps: list[AppPlan] = []
+    for app in plan.apps:
+        run = app.decisive
+        app_report = reports.get(id(run.snapshot)) if run is not None and run.snapshot is not None else None
+        if app_report is not None:
+            app = places.with_causes(_with_all_causes(app), app_report, trials.get(app.key))
+        apps.append(places.with_location(app))
+    return replace(plan, apps=tuple(apps))
 
 
 def _with_all_causes(app: AppPlan) -> AppPlan:

@@ -96,8 +96,9 @@ def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
     shop.commit({"README.md": "x"})
     result = whysync("plan", "--base", "main")
-    assert (result.code, result.out.splitlines()[0]) == (0, "Would pass.    Nothing changes.")
-    assert "1 app is not touched: shop" in result.out
+    assert (result.code, result.out) == (0, "Nothing changes: 1 app is not touched.\n")
+    comment = whysync("plan", "--base", "main", "-o", "markdown")
+    assert comment.out == "✅ Nothing changes: 1 app is not touched.\n"
 
 
 @pytest.mark.parametrize(

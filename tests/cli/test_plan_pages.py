@@ -14,7 +14,8 @@ from tests.cli.running import Whysync
 from tests.golden import Golden
 from tests.plan.shop import DEPLOYMENT, HOOK, HPA, SECRET, Shop
 from tests.situations import ROOT
-from whysync.diagnosis.report import Reason, ReasonKind, Report, Safety, SyncSafety
+from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncSafety
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.kubernetes.api.ref import Ref
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Item, Plan, PlannedCluster, Run, State, Step
 from whysync.reports import plan_html, plan_markdown, plan_svg, plan_text
@@ -23,12 +24,12 @@ from whysync.reports.annotations.plan_rows import app_rows, run_rows
 from whysync.reports.output import Safe
 from whysync.reports.terminal import Terminal
 
+NO_CHART = Gap(kind=GapKind.NOT_RENDERED, what="its manifests", why="no chart")
 HERE = ROOT / "tests/reports/plan"
-NOTHING = Report(apps=(), groups=())
 
 
-def junit_text(plan: Plan, report: Report) -> Safe:
-    return junit.render("whysync plan", run_rows(plan, report), empty="nothing changes")
+def junit_text(plan: Plan) -> Safe:
+    return junit.render("whysync plan", run_rows(plan), empty="nothing changes")
 
 
 FORMATS = {"html": plan_html.render, "svg": plan_svg.render, "junit": junit_text}
@@ -95,7 +96,7 @@ class TestGoldens:
 
     def test_a_page(self, golden: Golden) -> None:
         """Without a diagnosis, whose words are those of the rules."""
-        golden(HERE / "page.html", plan_html.render(planned("shop", resources=3, waves=2), NOTHING))
+        golden(HERE / "page.html", plan_html.render(planned("shop", resources=3, waves=2)))
 
     def test_the_guide_shows_the_drawing(self) -> None:
         shown = (ROOT / "docs/examples/plan.svg").read_text()
@@ -104,7 +105,7 @@ class TestGoldens:
     @pytest.mark.usefixtures("shop")
     def test_the_guide_shows_the_text(self, whysync: Whysync, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("COLUMNS", "100")
-        overview = whysync("plan", "apps/shop", "--base", "main").out.partition("\n\n✗ ")[0]
+        overview = whysync("plan", "apps/shop", "--base", "main").out.partition("\n\n  Job ")[0]
         assert (
             f"$ whysync plan apps/shop --base main\n{overview}\n```"
             in (ROOT / "docs/planning.md").read_text()
@@ -116,27 +117,27 @@ class TestHostileNames:
     @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
     def test_text_is_never_markup(self, format: str, name: str) -> None:
         """The elements of the page are the same for every name."""
-        page = ElementTree.fromstring(FORMATS[format](planned(name), NOTHING).encode("utf-8"))
-        usual = ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
+        page = ElementTree.fromstring(FORMATS[format](planned(name)).encode("utf-8"))
+        usual = ElementTree.fromstring(FORMATS[format](planned("shop")))
         assert _shape(page) <= _shape(usual)
 
     @pytest.mark.parametrize("format", FORMATS)
     @given(name=st.text(min_size=1, max_size=60))
     @example(name="\r\x85\u2028")
     def test_any_text(self, format: str, name: str) -> None:
-        page = FORMATS[format](planned(name), NOTHING)
+        page = FORMATS[format](planned(name))
         assert _shape(ElementTree.fromstring(page)) <= _shape(
-            ElementTree.fromstring(FORMATS[format](planned("shop"), NOTHING))
+            ElementTree.fromstring(FORMATS[format](planned("shop")))
         )
 
     @given(name=st.text(min_size=1, max_size=60))
     @example(name="x\n::set-output name=a::b")
     def test_no_command_of_github_is_smuggled_in(self, name: str) -> None:
-        lines = github.render(app_rows(planned(name), NOTHING)).split("\n")
+        lines = github.render(app_rows(planned(name))).split("\n")
         assert [line.startswith("::error ") for line in lines] == [True, False]
 
     def test_the_page_loads_no_external_resource(self) -> None:
-        page = plan_html.render(planned("http://evil.example/x.png"), NOTHING)
+        page = plan_html.render(planned("http://evil.example/x.png"))
         assert "default-src 'none'" in page.replace("&#x27;", "'")
         assert not re.search(r"<(script|link|iframe|img|object|embed|form|base)\b", page)
         assert not re.search(r"\bon[a-z]+=|url\(|@import", page)
@@ -147,7 +148,7 @@ class TestSize:
     @pytest.mark.parametrize(("resources", "waves", "apps"), [(2_000, 1, 1), (100, 300, 1), (60, 40, 500)])
     def test_it_is_bounded(self, resources: int, waves: int, apps: int) -> None:
         plan = planned("a-name-of-usual-length-", resources=resources, waves=waves, apps=apps)
-        page, picture = plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)
+        page, picture = plan_html.render(plan), plan_svg.render(plan)
         assert len(page) < 2 * plan_html.LARGEST
         assert len(picture) < 2_500_000
         ElementTree.fromstring(page)
@@ -159,7 +160,7 @@ class TestSize:
         step = Step(phase="Sync", wave=0, items=tuple(items), began=0.0, ended=9.0)
         run = Run(cluster=PlannedCluster.LIVE, passed=False, message="boom", seconds=9, steps=(step,))
         plan = Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", runs=(run,)),))
-        for text in (plan_html.render(plan, NOTHING), plan_svg.render(plan, NOTHING)):
+        for text in (plan_html.render(plan), plan_svg.render(plan)):
             assert "the-one" in text
             assert "and 1,976 more" in text
 
@@ -168,15 +169,15 @@ class TestSize:
     ("plan", "expected"),
     [
         (Plan(base="a", head="b", apps=()), "Nothing changes"),
-        (Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", notes=("no chart",)),)), "Unknown"),
+        (Plan(base="a", head="b", apps=(AppPlan(name="argocd/a", file="", unseen=(NO_CHART,)),)), "Unknown"),
     ],
 )
 def test_without_a_run(plan: Plan, expected: str) -> None:
     for render in (plan_html.render, plan_svg.render):
-        text = render(plan, NOTHING)
+        text = render(plan)
         ElementTree.fromstring(text)
         assert expected in text
-    ElementTree.fromstring(junit_text(plan, NOTHING))
+    ElementTree.fromstring(junit_text(plan))
 
 
 def _shape(root: ElementTree.Element) -> set[tuple[str, frozenset[str]]]:
@@ -210,6 +211,6 @@ def test_what_fails_is_not_called_safe_to_merge() -> None:
         run = Run(cluster=PlannedCluster.BASE, passed=passed, message="" if passed else "boom", seconds=9)
         app = AppPlan(name="argocd/a", file="", runs=(run,), safety=lost)
         plan = Plan(base="a", head="b", apps=(app,))
-        assert expected in plan_html.render(plan, NOTHING)
-        assert expected in plan_text.render(plan, NOTHING, Terminal(width=100))
-        assert ("Otherwise the sync is **safe**" in plan_markdown.render(plan, NOTHING)) is not passed
+        assert expected in plan_html.render(plan)
+        assert expected in plan_text.render(plan, Terminal(width=100))
+        assert f"**{expected.capitalize()}**" in plan_markdown.render(plan)

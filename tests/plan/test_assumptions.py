@@ -53,7 +53,7 @@ def with_pod_field(field: str) -> str:
 def test_classes_that_the_app_names_exist(tmp_path: Path, files: dict[str, str], assumed: str) -> None:
     app = new_app(tmp_path, files)
     assert app.verdict is Verdict.PASS
-    assert f"{assumed} is assumed to exist" in app.runs[-1].notes
+    assert f"{assumed} is assumed to exist" in map(str, app.runs[-1].assumptions)
 
 
 def test_a_class_that_the_commit_removes_does_not_exist(tmp_path: Path) -> None:
@@ -96,13 +96,13 @@ def test_a_volume_that_a_claim_names_exists(tmp_path: Path) -> None:
     claim = CLAIM.replace("spec: {", 'spec: {storageClassName: "", volumeName: photos, ')
     app = new_app(tmp_path, {"claim.yaml": claim})
     assert app.verdict is Verdict.PASS
-    assert "PersistentVolume photos is assumed to exist" in app.runs[-1].notes
+    assert "PersistentVolume photos is assumed to exist" in map(str, app.runs[-1].assumptions)
 
 
 def test_argo_cds_own_kinds_are_served(tmp_path: Path) -> None:
     app = new_app(tmp_path, {"project.yaml": PROJECT})
     assert app.verdict is Verdict.PASS
-    assert not any("AppProject" in note for run in app.runs for note in run.notes)
+    assert not any(assumption.of == "AppProject" for run in app.runs for assumption in run.assumptions)
 
 
 def test_a_config_map_of_another_app_exists(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ def test_a_namespace_that_nobody_brings_is_taken_to_exist_and_said(tmp_path: Pat
     shop.commit({"argocd/shop.yaml": APP.replace("    syncOptions: [CreateNamespace=true]\n", "")})
     app = only_app(planned_changes(shop))
     assert app.passed
-    assert "Namespace shop is assumed to exist" in app.runs[-1].notes
+    assert "Namespace shop is assumed to exist" in map(str, app.runs[-1].assumptions)
 
 
 def test_a_commit_is_planned_like_a_work_tree_and_always_alike(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_what_the_commit_removes_is_not_assumed_to_exist(tmp_path: Path) -> None
     app = only_app(planned_changes(shop))
     based, empty = app.runs
     assert (based.passed, empty.passed) == (True, False)
-    assert not any("ConfigMap" in note for note in empty.notes)
+    assert not any(assumption.of == "ConfigMap" for assumption in empty.assumptions)
     assert [change.users for change in app.changes] == [(of(app, "ConfigMap").users[0],)]
 
 

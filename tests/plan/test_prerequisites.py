@@ -31,7 +31,7 @@ def test_a_secret_that_the_base_needs_is_there(tmp_path: Path) -> None:
     shop.put("deployment.yaml", NEEDY.replace("shop:1.0", "shop:1.1"))
     app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
-    assert "Secret db is assumed to exist" in app.runs[-1].notes
+    assert "Secret db is assumed to exist" in map(str, app.runs[-1].assumptions)
 
 
 def test_of_one_that_the_commit_names_first_nothing_is_known(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_but_an_operator_may_make_it(tmp_path: Path) -> None:
     shop.put("secret.yaml", EXTERNAL)
     app = only_app(planned_changes(shop))
     assert [run.passed for run in app.runs] == [True, True]
-    assert "the operator of ExternalSecret is assumed to work" in app.runs[-1].notes
+    assert "the operator of ExternalSecret is assumed to work" in map(str, app.runs[-1].assumptions)
 
 
 def test_kinds_of_argo_that_are_not_argo_cds(tmp_path: Path) -> None:

@@ -184,14 +184,14 @@ def _lint(outcome: Outcome) -> Shown:
 
 def _plan(plan: Plan, report: Report) -> Shown:
     for terminal in (WIDE, NARROW):
-        yield _format("text", terminal), plan_text.render(plan, report, terminal)
-        yield _format("wide", terminal), plan_text.render(plan, report, terminal, wide=True)
+        yield _format("text", terminal), plan_text.render(plan, terminal)
+        yield _format("wide", terminal), plan_text.render(plan, terminal, wide=True)
     yield "json", plan_json.render(plan, report)
-    yield "markdown", plan_markdown.render(plan, report)
-    yield "html", plan_html.render(plan, report)
-    yield "svg", plan_svg.render(plan, report)
-    yield "junit", junit.render("whysync plan", run_rows(plan, report))
-    yield "github", github.render(app_rows(plan, report))
+    yield "markdown", plan_markdown.render(plan)
+    yield "html", plan_html.render(plan)
+    yield "svg", plan_svg.render(plan)
+    yield "junit", junit.render("whysync plan", run_rows(plan))
+    yield "github", github.render(app_rows(plan))
 
 
 def _explain(rule: AnyRule) -> Shown:

@@ -211,19 +211,19 @@ def _rendered(plan: Plan, report: Report, format: str, terminal: Terminal) -> Sa
 
     match format:
         case "html":
-            return plan_html.render(plan, report)
+            return plan_html.render(plan)
         case "svg":
-            return plan_svg.render(plan, report)
+            return plan_svg.render(plan)
         case "junit":
-            return junit.render("whysync plan", run_rows(plan, report), empty="nothing changes")
+            return junit.render("whysync plan", run_rows(plan), empty="nothing changes")
         case "github":
-            return github.render(app_rows(plan, report))
+            return github.render(app_rows(plan))
         case "json":
             return plan_json.render(plan, report)
         case "markdown":
-            return plan_markdown.render(plan, report)
+            return plan_markdown.render(plan)
         case _:
-            return plan_text.render(plan, report, terminal, wide=format == "wide")
+            return plan_text.render(plan, terminal, wide=format == "wide")
 
 
 def _exit(plan: Plan, fail_on: frozenset[str]) -> Exit:

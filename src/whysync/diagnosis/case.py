@@ -92,6 +92,11 @@ class Case:
         return f"{self.instance}/{name}" if self.instance else name
 
     @property
+    def is_predicted(self) -> bool:
+        """Is it the state that a commit would lead to? Then findings say what would happen."""
+        return self.index.snapshot.is_predicted
+
+    @property
     def argocd_version(self) -> str:
         return self.index.snapshot.argocd_version
 

@@ -83,3 +83,5 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     # of a large bundle, the bodies that are decoded at the moment
     open_packs: OpenPacks = msgspec.field(default_factory=OpenPacks)
+    # the state after the simulated sync of a commit that is not merged yet
+    is_predicted: bool = False

@@ -14,6 +14,7 @@ from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masker import Masker
+from whysync.fixes.diffs import largest_context, unified
 from whysync.fixes.edit import edited
 from whysync.fixes.follow_up import created_refs, is_in_git
 from whysync.fixes.fragments import name_of
@@ -61,6 +62,23 @@ class FileChange(NamedTuple):
 
     def secret_lines(self) -> set[int]:
         return secret_lines(self.before) if self.before is not None else set()
+
+
+def shown_diff(change: FileChange) -> str:
+    """The diff of a file, with as much context as does not show secrets."""
+    return unified(change.path, change.before, change.after, context=context_of(change))
+
+
+def context_of(change: FileChange) -> int:
+    """The lines of context that show no secret; `Refused` if the change itself is next to one."""
+    context = largest_context(change.before or "", change.after or "", change.secret_lines())
+    if context is None:
+        raise Refused(
+            what=f"the change of {change.path} cannot be shown",
+            why="the lines next to it contain secrets",
+            next="use --write to change the file without showing it",
+        )
+    return context
 
 
 def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> FileChange:

@@ -12,8 +12,8 @@ import msgspec
 from whysync.diagnosis.finding import FileLocation, Finding, Severity
 from whysync.diagnosis.rule import MANIFESTS, Layer, Rule, rules_in
 from whysync.diagnosis.runner import run_rules
+from whysync.fixes.lines import Lines
 from whysync.kubernetes.api.pointer import join
-from whysync.lint.lines import Lines
 from whysync.lint.outcome import Outcome, Suppressed, in_order
 from whysync.manifests.configuration import OFF
 from whysync.manifests.files import File, Item, Note

@@ -20,9 +20,9 @@ from whysync.diagnosis.finding import FileLocation, Finding
 from whysync.diagnosis.rule import Layer, Rule
 from whysync.errors import WhysyncError
 from whysync.files import read_file
+from whysync.fixes.rendered_lines import KustomizedLines, in_template
 from whysync.json_tree import Object, fields, items, text
 from whysync.lint.check_tree import CheckedTree
-from whysync.lint.rendered_lines import KustomizedLines, in_template
 from whysync.manifests.encrypted import is_sops, without_sops
 from whysync.manifests.files import File, Item, Note, Part
 from whysync.manifests.kustomizations import Kustomization

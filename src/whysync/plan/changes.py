@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from whysync.argocd import hooks
 from whysync.argocd.app_controller.deletion.finalizers import Finalizers
 from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
+from whysync.argocd.repo_server.render.options import Origin
 from whysync.diagnosis.drift.raw_difference import differences
 from whysync.json_tree import Object, dig, integer, items, text
 from whysync.kubernetes.api import pointer as pointers
@@ -41,31 +42,31 @@ def changes_of(
     prunes: bool,
     effects: Effects | None = None,
     live: frozenset[Key] | None = None,
-    origins: Mapping[Key, str] | None = None,
+    origins: Mapping[Key, Origin] | None = None,
 ) -> tuple[Change, ...]:
-    """Changes between two renderings. `live` are the objects of the cluster if they are known."""
+    """Changes between two renderings. `live` are the objects of the cluster if they are known.
+
+    `origins` are the files of the new objects, and of those that are removed.
+    """
     old, new = _by_key(base, namespace), _by_key(head, namespace)
     recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
     restarts = dict(effects.restarted) if effects is not None else {}
     restarted_pods = {ref.key: number for ref, number in restarts.items()}
-    origin_of = origins or {}
     changes: list[Change] = []
     for key, obj in new.items():
-        ref, origin = _ref_of(obj, key), origin_of.get(key, "")
+        ref = _ref_of(obj, key)
         if hooks.is_hook(obj):
             if old.get(key) != obj:
-                changes.append(Change(sort=ChangeKind.HOOK, ref=ref, origin=origin))
+                changes.append(Change(sort=ChangeKind.HOOK, ref=ref))
             continue
         before = old.get(key)
         if before is None and (live is None or key not in live):
-            changes.append(Change(sort=ChangeKind.CREATE, ref=ref, origin=origin))
+            changes.append(Change(sort=ChangeKind.CREATE, ref=ref))
         elif before is None or before != obj:
             pointers_of = _fields(before, obj) if before is not None else ()
             if key in recreated:
                 risk = _LOST.get(ref.kind, "deleted first, then created again")
-                changes.append(
-                    Change(sort=ChangeKind.RECREATE, ref=ref, risk=risk, fields=pointers_of, origin=origin)
-                )
+                changes.append(Change(sort=ChangeKind.RECREATE, ref=ref, risk=risk, fields=pointers_of))
             elif before is None or pointers_of:
                 changes.append(
                     Change(
@@ -73,7 +74,6 @@ def changes_of(
                         ref=ref,
                         risk=_restart(obj, ref, pointers_of, restarted_pods.get(key)),
                         fields=pointers_of,
-                        origin=origin,
                     )
                 )
     for key, obj in old.items():
@@ -83,7 +83,14 @@ def changes_of(
         stays = not prunes or hooks.has_option(obj, hooks.SYNC_OPTIONS, "Prune=false")
         risk = "stays in the cluster: it is not pruned"
         changes.append(Change(sort=ChangeKind.KEEP, ref=ref, risk=risk) if stays else _pruned(obj, ref))
-    return tuple(sorted(_with_renames(changes, old, new), key=_sort_key))
+    linked = _with_renames(changes, old, new)
+    return tuple(sorted(_with_origins(linked, origins or {}), key=_sort_key))
+
+
+def _with_origins(changes: Iterable[Change], origins: Mapping[Key, Origin]) -> Iterator[Change]:
+    for change in changes:
+        origin = origins.get(change.ref.key)
+        yield replace(change, origin=str(origin)) if origin is not None else change
 
 
 def _sort_key(change: Change) -> tuple[int, str, str, bool]:
@@ -100,7 +107,13 @@ def _sort_key(change: Change) -> tuple[int, str, str, bool]:
     )
 
 
-def removals(objects: Iterable[Object], namespace: str, *, deleted: bool) -> tuple[Change, ...]:
+def removals(
+    objects: Iterable[Object],
+    namespace: str,
+    *,
+    deleted: bool,
+    origins: Mapping[Key, Origin] | None = None,
+) -> tuple[Change, ...]:
     """The changes when an Application leaves Git: its resources are deleted with it, or stay."""
     changes = [
         _pruned(obj, _ref_of(obj, key))
@@ -111,7 +124,7 @@ def removals(objects: Iterable[Object], namespace: str, *, deleted: bool) -> tup
         for key, obj in _by_key(objects, namespace).items()
         if not hooks.is_hook(obj)
     ]
-    return tuple(sorted(changes, key=_sort_key))
+    return tuple(sorted(_with_origins(changes, origins or {}), key=_sort_key))
 
 
 def _pruned(obj: Object, ref: Ref) -> Change:

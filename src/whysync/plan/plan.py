@@ -6,8 +6,12 @@ from enum import StrEnum
 
 import msgspec
 
+from whysync.diagnosis.finding import FileLocation, Finding
+from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.facts.snapshot import Gap, Snapshot
+from whysync.fixes.diffs import USUAL_CONTEXT, unified
+from whysync.fixes.files import FileChange
 from whysync.kubernetes.api.ref import Ref
 
 
@@ -86,6 +90,38 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     ended: float | None = None
 
 
+class AssumptionKind(StrEnum):
+    """What a plan takes for granted about a cluster."""
+
+    EXISTS = "exists"
+    """An object that the commit does not contain."""
+    SERVED = "served"
+    """A custom kind whose CRD the commit does not contain: any value is valid."""
+    OPERATOR = "operator"
+    """The operator of a custom kind makes its objects healthy."""
+    PERMISSIONS = "permissions"
+    """The account of the sync may do everything."""
+
+
+class Assumption(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    kind: AssumptionKind
+    of: str = ""
+    """The kind of the objects."""
+    name: str = ""
+    """The name of the object, if it is about one."""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case AssumptionKind.EXISTS:
+                return f"{self.of} {self.name} is assumed to exist"
+            case AssumptionKind.SERVED:
+                return f"the cluster is assumed to serve {self.of}: its values are not checked"
+            case AssumptionKind.OPERATOR:
+                return f"the operator of {self.of} is assumed to work"
+            case AssumptionKind.PERMISSIONS:
+                return "the account of the sync is assumed to have the permissions that it needs"
+
+
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """The sync of the head on one cluster."""
 
@@ -97,14 +133,43 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     """Simulated time."""
     steps: tuple[Step, ...] = ()
     safety: Safety | None = None
+    assumptions: tuple[Assumption, ...] = ()
     notes: tuple[str, ...] = ()
-    """Assumptions."""
     snapshot: Snapshot | None = None
     """What a bundle would contain afterwards; masked."""
     unknown_secrets: tuple[str, ...] = ()
     """Names of Secrets that nothing in Git creates; the run assumes that they exist."""
     fails_as_base: bool = False
     """It fails, but so does the base there: the commit is not the reason."""
+
+
+class PlannedFix(msgspec.Struct, frozen=True, kw_only=True):
+    """A fix as a change of the checkout."""
+
+    fix: Fix
+    change: FileChange | None = None
+    """`None` if no single file can be edited, or if its diff would show secrets."""
+    context: int = USUAL_CONTEXT
+    """Lines around a change that show no secret."""
+    location: FileLocation | None = None
+    """The first line that it changes."""
+    hint: str = ""
+    """What to change instead."""
+
+    @property
+    def diff(self) -> str:
+        """For `git apply`."""
+        change = self.change
+        if change is None:
+            return ""
+        return unified(change.path, change.before, change.after, context=self.context)
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an app would fail. The `location` of the finding is in the checkout."""
+
+    finding: Finding
+    fixes: tuple[PlannedFix, ...] = ()
 
 
 class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +186,10 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     """It is no longer in Git: Argo CD would delete it."""
     shares_name: bool = False
     """Another file has an Application of the same name."""
+    causes: tuple[Cause, ...] = ()
+    """Why it would fail, the most likely cause first."""
+    location: FileLocation | None = None
+    """The line of the checkout that the verdict is about; preferably one that the commit changes."""
 
     @property
     def key(self) -> tuple[str, str]:

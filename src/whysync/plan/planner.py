@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import missing_in_words
 from whysync.argocd.repo_server.git_sources import GitSources
+from whysync.argocd.repo_server.render.options import Origin
 from whysync.argocd.repo_server.repository import Head, Rendered, RepoProblem
 from whysync.diagnosis.case import Case
 from whysync.errors import NotFound, SourceError, Unreadable
@@ -43,14 +44,13 @@ from whysync.plan.try_fix import Trial
 from whysync.proofs.required_facts import NotSimulated
 
 _MAX_APPS: Final = 500
-_MAX_GAPS: Final = 10
 _MAX_ATTEMPTS: Final = 4
 _HEAD: Final = "the head/"
 
 
 class Rendering(msgspec.Struct, kw_only=True):
     objects: list[Object] = msgspec.field(default_factory=list[Object])
-    origins: dict[Key, str] = msgspec.field(default_factory=dict[Key, str])
+    origins: dict[Key, Origin] = msgspec.field(default_factory=dict[Key, Origin])
     problem: str = ""
     gap: str = ""
     """Set if only this machine cannot render it."""
@@ -210,7 +210,7 @@ def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
     base = rendered(checkout, app, checkout.base)
     cascades = deletes_resources(app)
     namespace = text(dig(app.body, "spec", "destination", "namespace"))
-    changes = removals(base.objects, namespace, deleted=cascades)
+    changes = removals(base.objects, namespace, deleted=cascades, origins=base.origins)
     notes = (f"its resources are not known: {base.problem}",) if base.problem else ()
     return AppPlan(
         name=app.name,
@@ -315,7 +315,7 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
                 commit = sources.resolve(source, text(source.get("targetRevision")))
                 for obj in sources.rendered(app.body, source, commit).objects:
                     result.objects.append(obj.body)
-                    result.origins.setdefault(key_of(obj.body, namespace), str(obj.origin))
+                    result.origins.setdefault(key_of(obj.body, namespace), obj.origin)
         except RepoProblem as problem:
             result.problem = problem.message
             is_missing_here = isinstance(problem.__cause__, SourceError)
@@ -352,7 +352,8 @@ def _planned(
     """Plan one app. Manifests that cannot be rendered fail everywhere, so one cluster is sufficient."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
     if new.gap:
-        return AppPlan(name=app.name, file=app.file, notes=(f"not planned: {new.gap}",))
+        gap = Gap(kind=GapKind.NOT_RENDERED, what="its manifests", why=new.gap)
+        return AppPlan(name=app.name, file=app.file, unseen=(gap,))
     others = all_apps.others(app.body)
     with checkout.sources([app.body], checkout.head) as head:
         empty_run = on_empty(app.body, new.objects, head, known=base.objects, others=others, keep=keep)
@@ -373,7 +374,6 @@ def _planned(
         )
     if case is None:
         unseen += tuple(map(_unknown_secret, empty_run.unknown_secrets))
-    notes += [f"not available: {gap.what}: {gap.why}" for gap in unseen[:_MAX_GAPS]]
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
     planned_cluster = PlannedCluster.LIVE
@@ -394,6 +394,7 @@ def _planned(
             case=case,
             masked_head=head_objects,
             cluster=planned_cluster,
+            origins=new.origins,
         )
     runs: list[Run] = []
     effects = None
@@ -414,7 +415,7 @@ def _planned(
         live=frozenset(live_object.key for live_object in case.index.snapshot.live)
         if case is not None and live
         else None,
-        origins=new.origins,
+        origins={**base.origins, **new.origins},
     )
     changes = all_apps.with_users(app.body, changes)
     return AppPlan(

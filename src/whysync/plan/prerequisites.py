@@ -16,6 +16,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.controllers.storage import DEFAULT_CLASS, default_class
+from whysync.plan.plan import Assumption, AssumptionKind
 from whysync.proofs.assumed import nodes_for, referenced_keys
 from whysync.proofs.partial_objects import AssumedCrds, is_built_in_group, pod_templates, unmasked
 from whysync.queries.references import references_of
@@ -210,16 +211,16 @@ def new_kinds(case: Case, head: list[Object]) -> list[Object]:
     ]
 
 
-def rights(case: Case) -> tuple[list[Object], str]:
+def rights(case: Case) -> tuple[list[Object], tuple[Assumption, ...]]:
     """RBAC objects if syncs use impersonation, and what is assumed.
 
     Facts rarely contain the permissions of accounts: in that case the syncing account may do everything.
     """
     if not case.argocd.impersonation_enabled:
-        return [], ""
+        return [], ()
     rbac_objects = [manifest.body for kind in _RBAC_KINDS for manifest in case.live_of_kind(kind)]
     if any(text(body.get("kind")).endswith("Binding") for body in rbac_objects):
-        return rbac_objects, ""
+        return rbac_objects, ()
     group = "rbac.authorization.k8s.io"
     role: Object = {
         "apiVersion": f"{group}/v1",
@@ -237,7 +238,7 @@ def rights(case: Case) -> tuple[list[Object], str]:
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _ALL_PERMISSIONS},
         "subjects": [{"kind": "Group", "apiGroup": group, "name": "system:serviceaccounts"}],
     }
-    return [role, binding], "the account of the sync is assumed to have the permissions that it needs"
+    return [role, binding], (Assumption(kind=AssumptionKind.PERMISSIONS),)
 
 
 def let_webhooks_fail(case: Case, api_server: ApiServer) -> None:

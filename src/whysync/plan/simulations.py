@@ -28,7 +28,7 @@ from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.timeline import NeverSettles
 from whysync.plan.find_applications import qualified
-from whysync.plan.plan import PlannedCluster, Run
+from whysync.plan.plan import Assumption, AssumptionKind, PlannedCluster, Run
 from whysync.plan.prerequisites import (
     classes_and_nodes,
     health_of_custom_kinds,
@@ -116,17 +116,15 @@ def on_empty(
             namespace=namespace,
         )
     )
-    notes = [
-        f"Namespace {text(dig(space, 'metadata', 'name'))} is assumed to exist"
-        for space in assumed_namespaces
-    ]
-    notes += [f"{gap.what} is not known: every value is assumed to be valid" for gap in assumed_crds.gaps]
-    notes += [
-        f"{other['kind']} {text(dig(other, 'metadata', 'name'))} is assumed to exist"
-        for other in (*outside, *cluster_objects)
+    assumptions = [
+        _existing(other)
+        for other in (*assumed_namespaces, *outside, *cluster_objects)
         if other["kind"] != "Node" and other not in secrets
     ]
-    notes += [f"the operator of {setting.rpartition('_')[2]} is assumed to work" for setting in health_checks]
+    assumptions += [_served(gap.about.kind) for gap in assumed_crds.gaps if gap.about is not None]
+    assumptions += [
+        Assumption(kind=AssumptionKind.OPERATOR, of=setting.rpartition("_")[2]) for setting in health_checks
+    ]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
     snapshot = _snapshot_after(simulation, application, ended, desired) if keep or not ended.passed else None
@@ -141,10 +139,21 @@ def on_empty(
             replace(step, items=tuple(replace(item, note=mask_secrets(item.note)) for item in step.items))
             for step in steps
         ),
-        notes=(*notes, *ended.notes),
+        assumptions=tuple(assumptions),
+        notes=ended.notes,
         unknown_secrets=tuple(text(dig(secret, "metadata", "name")) for secret in secrets),
         snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
+
+
+def _existing(obj: Object) -> Assumption:
+    return Assumption(
+        kind=AssumptionKind.EXISTS, of=text(obj.get("kind")), name=text(dig(obj, "metadata", "name"))
+    )
+
+
+def _served(kind: str) -> Assumption:
+    return Assumption(kind=AssumptionKind.SERVED, of=kind)
 
 
 def _hiding(desired: list[Object]) -> Callable[[str], str]:
@@ -164,7 +173,7 @@ def onto(
     services = [(service.ref.namespace, service.ref.name) for service in case.live_of_kind("Service")]
 
     crds = new_kinds(case, objects)
-    rbac_objects, rbac_note = rights(case)
+    rbac_objects, assumed_rights = rights(case)
 
     def with_pods(behavior: Behavior) -> Behavior:
         return with_callers(behavior, objects, case.destination_namespace, existing=services)
@@ -196,14 +205,16 @@ def onto(
             simulation, world.app, head, simulation.argocd.trace[first_event:], passed=ended.passed
         ),
         safety=_safety(world, effects, passed=ended.passed),
-        notes=(
-            *(f"{gap.what}: {gap.why}" for gap in _reportable(world.gaps)),
+        assumptions=(
             *(
-                f"the cluster is assumed to have {text(dig(crd, 'spec', 'names', 'kind'))}"
+                _served(text(dig(crd, "spec", "names", "kind")))
                 for crd in crds
                 if dig(crd, "spec", "group") != "argoproj.io"
             ),
-            *([rbac_note] if rbac_note else []),
+            *assumed_rights,
+        ),
+        notes=(
+            *(f"{gap.what}: {gap.why}" for gap in _reportable(world.gaps)),
             *ended.notes,
         ),
         snapshot=None if snapshot is None else masked(_after(snapshot, planned_cluster)),
@@ -230,7 +241,13 @@ def _snapshot_after(
         rendered[name] = tuple(
             Manifest(desired_object, role=Role.DESIRED, origin="git") for desired_object in desired
         )
-    return replace(snapshot, applications=apps, desired=rendered, logs=(*snapshot.logs, *deleted_logs))
+    return replace(
+        snapshot,
+        applications=apps,
+        desired=rendered,
+        logs=(*snapshot.logs, *deleted_logs),
+        is_predicted=True,
+    )
 
 
 def _after(snapshot: Snapshot, planned_cluster: PlannedCluster) -> Snapshot:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 
 import msgspec
 from msgspec.structs import replace
 
+from whysync.argocd.repo_server.render.options import Origin
 from whysync.argocd.simulation.sources import repositories_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind, Proof, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport
 from whysync.fixes.edit import edited
 from whysync.json_tree import Object, dig, text
+from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.clock import Clock
 from whysync.plan.find_applications import is_application
 from whysync.plan.plan import PlannedCluster
@@ -40,6 +43,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     masked_head: list[Object]
     """As rendered; secrets are masked as in `case`."""
     cluster: PlannedCluster
+    origins: Mapping[Key, Origin]
+    """The file of each object."""
 
     def passes(self, fix: Fix) -> tuple[PlannedCluster, ...] | None:
         """Clusters on which the fixed commit passes; `None` if it cannot be tried or fails on any."""

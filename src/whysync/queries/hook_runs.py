@@ -95,13 +95,15 @@ def how_it_ended(
     case: Case, result: ResourceResult, root_cause: LogRootCause | None, overdue_job: Manifest | None
 ) -> str:
     if overdue_job is not None:
-        deadline = f"exceeded its deadline of {overdue_job.at(DEADLINE_POINTER)} s"
+        verb = "would exceed" if case.is_predicted else "exceeded"
+        deadline = f"{verb} its deadline of {overdue_job.at(DEADLINE_POINTER)} s"
         return (
             f"{deadline}: {root_cause_text(root_cause.failure)}"
             if root_cause is not None
-            else f"{deadline} while it was still running"
+            else f"{deadline} while it {'is' if case.is_predicted else 'was'} still running"
         )
-    return f"failed: {_failure_text(case, result, root_cause)}"
+    verb = "would fail" if case.is_predicted else "failed"
+    return f"{verb}: {_failure_text(case, result, root_cause)}"
 
 
 def _failure_text(case: Case, result: ResourceResult, root_cause: LogRootCause | None) -> str:

@@ -44,7 +44,9 @@ def revert_in_git(case: Case, ref: Ref) -> Fix | None:
     return Fix.change(
         ref,
         *live_values(drifts),
-        title="Or revert the change: set Git to the live values",
+        title="Revert the change: restore the old values"
+        if case.is_predicted
+        else "Or revert the change: set Git to the live values",
         risk="the purpose of the change is lost",
     )
 

@@ -21,6 +21,7 @@ from whysync.messages.patterns.operations import Awaited, Waiting
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_namespaced
 from whysync.queries.sync_position import first_phase, is_hook
+from whysync.queries.timestamps import age_text
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -53,6 +54,13 @@ class AwaitedObject(msgspec.Struct, frozen=True, kw_only=True):
 def is_too_long(age: timedelta | None, slowest: timedelta | None) -> bool:
     """Longer than ten minutes, and than three times the slowest sync in the history."""
     return age is not None and age >= max(LONG, _SLOWER * slowest if slowest else LONG)
+
+
+def waiting_text(case: Case, wait: AwaitedObject) -> str:
+    """`the sync has been waiting for 12 min for`, before the name of what it waits for."""
+    if case.is_predicted:
+        return "the sync would wait without end for"
+    return f"the sync has been waiting for {age_text(wait.age)} for"
 
 
 def is_running(case: Case) -> bool:

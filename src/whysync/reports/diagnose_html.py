@@ -115,7 +115,11 @@ def _app(entry: Entry, number: int) -> Iterator[Xml]:
         same = ", ".join(map(one_line, entry.same))
         yield tag("p", f"The same in {len(entry.same)} more: ", one_line(same, 4_000))
     for finding in report.findings[:_MOST_FINDINGS]:
-        yield finding_card(finding, report, verdict=finding is not report.first or is_shortened(finding))
+        yield finding_card(
+            finding,
+            [(fix, patch_text(fix, report.case)) for fix in finding.fixes],
+            verdict=finding is not report.first or is_shortened(finding),
+        )
     if len(report.findings) > _MOST_FINDINGS:
         yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings (-o json)", class_="soft")
     yield from _list("Unexplained", [symptom.text for symptom in report.unexplained])

@@ -432,7 +432,7 @@ def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]
     steps = [item for item in finding.evidence if item not in supporting]
     visible = steps if wide else _explaining(steps)[-_LONGEST_CHAIN:]
     for depth, evidence in enumerate(visible):
-        yield from terminal.wrap(_evidence(evidence, finding, wide=wide), **_step(depth, terminal))
+        yield from terminal.wrap(evidence_text(evidence, finding, wide=wide), **_step(depth, terminal))
     mark = f"{terminal.mark('left')} root cause"
     *lines, last = terminal.wrap(one_line(finding.root or ""), **_step(len(visible), terminal))
     yield from (terminal.paint(line, "bold") for line in lines)
@@ -442,7 +442,7 @@ def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]
         yield terminal.paint(last, "bold")
         yield f"{'':<{_step(len(visible), terminal)['indent']}}{terminal.paint(mark, 'red')}"
     for evidence in supporting:
-        yield from terminal.labeled("evidence", _evidence(evidence, finding, wide=wide))
+        yield from terminal.labeled("evidence", evidence_text(evidence, finding, wide=wide))
 
 
 def _is_supporting(evidence: Evidence) -> bool:
@@ -504,7 +504,7 @@ def _brief(value: Json, longest: int = 40) -> str:
 
 
 def _all_evidence(finding: Finding) -> Iterator[str]:
-    return (_evidence(evidence, finding, wide=True) for evidence in finding.evidence)
+    return (evidence_text(evidence, finding, wide=True) for evidence in finding.evidence)
 
 
 def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
@@ -521,7 +521,7 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
     for evidence in rest:
         field = (evidence.ref.kind, evidence.ref.name, evidence.pointer)
         if field not in live or field not in desired:
-            lines.append(_evidence(evidence, finding, wide=False))
+            lines.append(evidence_text(evidence, finding, wide=False))
         elif evidence.source == "desired":
             values = _both_sides(evidence.value, live[field].value, terminal)
             of = "" if _is_about(evidence, finding) else f"{evidence.ref} "
@@ -530,7 +530,7 @@ def _key_evidence(finding: Finding, terminal: Terminal) -> list[str]:
     return lines if more <= 0 else [*lines[:_MOST_EVIDENCE], f"and {more} more (-o wide)"]
 
 
-def _evidence(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
+def evidence_text(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     """The statement, its value if that is short or `wide`, and the location."""
     value = _brief(evidence.value, 2_000)
     if not wide and isinstance(evidence.value, dict):
@@ -579,7 +579,7 @@ def _fixes(
 ) -> Iterator[str]:
     for number, fix in enumerate(finding.fixes, start=1):
         label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
-        yield from _fix_title(terminal, label, fix)
+        yield from fix_title(terminal, label, fix)
         for note in notes_of(fix, everything=wide or proofs):
             yield from terminal.labeled("", note)
         if fix.risk:
@@ -597,7 +597,7 @@ def _fixes(
             yield from terminal.labeled("rejected", rejected, "red")
 
 
-def _fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
+def fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
     """Title and proof mark of a fix; the mark is below the title if it does not fit on the line."""
     title, mark = one_line(fix.title), mark_of(fix, terminal)
     color = "red" if fix.destroys else "green"

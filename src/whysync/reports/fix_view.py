@@ -10,8 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, FixKind, ProofStatus
 from whysync.errors import Refused
-from whysync.fixes.diffs import largest_context, unified
-from whysync.fixes.files import FileChange
+from whysync.fixes.files import FileChange, shown_diff
 from whysync.fixes.follow_up import noteworthy_commands
 from whysync.fixes.formats import EMPTY_LIST, as_commands, as_patch, as_yaml
 from whysync.fixes.patches import patch_text
@@ -150,18 +149,6 @@ def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
     if chosen.change is not None:
         return _diff(chosen.change, exact=exact) if chosen.change.changes else []
     return _lines(as_patch(chosen.fix, chosen.case))
-
-
-def shown_diff(change: FileChange) -> str:
-    """The diff of a file, with as much context as does not show secrets."""
-    context = largest_context(change.before or "", change.after or "", change.secret_lines())
-    if context is None:
-        raise Refused(
-            what=f"the change of {change.path} cannot be shown",
-            why="the lines next to it contain secrets",
-            next="use --write to change the file without showing it",
-        )
-    return unified(change.path, change.before, change.after, context=context)
 
 
 def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:

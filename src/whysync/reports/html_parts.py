@@ -6,14 +6,12 @@ A page is one file without scripts and without requests; its Content-Security-Po
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, LiteralString
 
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
-from whysync.diagnosis.report import AppReport
-from whysync.fixes.patches import patch_text
 from whysync.reports.proof_text import mark_of, notes_of
 from whysync.reports.terminal import Terminal, one_line
 from whysync.reports.xml_text import BREAK, Xml, joined, lines_of, tag
@@ -38,20 +36,25 @@ def page_start(title: str, style: LiteralString) -> Xml:
     )
 
 
-def finding_card(finding: Finding, report: AppReport, *, verdict: bool = True) -> Xml:
-    """A cause with its evidence and its fixes. `verdict`: with the sentence, if it is not above the card."""
+def finding_card(finding: Finding, fixes: Iterable[tuple[Fix, str]], *, verdict: bool = True) -> Xml:
+    """A cause with its evidence and its fixes, each with its patch.
+
+    `verdict`: with the sentence, if it is not above the card.
+    """
     css_class = "card follows" if finding.caused_by else "card"
-    return tag("article", BREAK, joined(_parts(finding, report, verdict), "\n"), BREAK, class_=css_class)
+    return tag("article", BREAK, joined(_parts(finding, fixes, verdict), "\n"), BREAK, class_=css_class)
 
 
-def _parts(finding: Finding, report: AppReport, verdict: bool) -> Iterator[Xml]:
+def _parts(finding: Finding, fixes: Iterable[tuple[Fix, str]], verdict: bool) -> Iterator[Xml]:
     about = one_line(f"{finding.about} {finding.field or ''}")
+    place = (" · ", tag("code", one_line(finding.place))) if finding.place else ()
     yield tag("h4", one_line(finding.verdict, 600) if verdict else about)
     yield tag(
         "p",
         f"{about} · cause " if verdict else "cause ",
         tag("code", one_line(finding.cause)),
         f" · confidence {finding.confidence.value}",
+        *place,
         class_="soft",
     )
     if finding.root:
@@ -59,8 +62,8 @@ def _parts(finding: Finding, report: AppReport, verdict: bool) -> Iterator[Xml]:
     if finding.evidence:
         entries = [tag("li", _evidence_entry(evidence)) for evidence in finding.evidence[:_MOST_EVIDENCE]]
         yield tag("details", tag("summary", "Evidence"), tag("ul", *entries))
-    for fix in finding.fixes:
-        yield tag("div", BREAK, joined(_fix(fix, report), "\n"), BREAK, class_="fix")
+    for fix, patch in fixes:
+        yield tag("div", BREAK, joined(_fix(fix, patch), "\n"), BREAK, class_="fix")
 
 
 def _evidence_entry(evidence: Evidence) -> Xml:
@@ -70,7 +73,7 @@ def _evidence_entry(evidence: Evidence) -> Xml:
     return joined((one_line(evidence.says), *shown_value, " ", tag("span", location, class_="soft")))
 
 
-def _fix(fix: Fix, report: AppReport) -> Iterator[Xml]:
+def _fix(fix: Fix, patch: str) -> Iterator[Xml]:
     css_class = "good" if fix.proof.status is ProofStatus.PROVEN else "wait"
     mark = mark_of(fix, Terminal())
     yield tag(
@@ -84,9 +87,8 @@ def _fix(fix: Fix, report: AppReport) -> Iterator[Xml]:
         yield tag("p", f"Risk: {one_line(fix.risk)}")
     if fix.destroys:
         yield tag("p", f"Destroys: {one_line(', '.join(fix.destroys))}", class_="bad")
-    patch = lines_of(patch_text(fix, report.case))
-    if patch:
-        yield tag("pre", joined(map(_painted, patch), "\n"))
+    if lines := lines_of(patch):
+        yield tag("pre", joined(map(_painted, lines), "\n"))
 
 
 def _painted(line: Xml) -> Xml:

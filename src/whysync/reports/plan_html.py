@@ -6,29 +6,31 @@ its size is limited.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.diagnosis.report import SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run
 from whysync.reports.html_parts import finding_card, page_start
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagram import WIDTH, colour_of, draw, marks_of, step_lines, time_range
 from whysync.reports.plan_style import PAGE
+from whysync.reports.plan_summary import (
+    CLUSTER_LABELS,
+    assumption_texts,
+    gap_text,
+    statements,
+    verdict_text,
+)
 from whysync.reports.plan_svg import headline, verdict_class
 from whysync.reports.plan_text import (
-    CLUSTER_LABELS,
     HEADLINES,
     MARKS,
     VERDICT_CLASSES,
-    AppKey,
-    by_app,
     change_text,
     safety_text,
     took,
     untouched_text,
-    verdict_text,
-    verdict_texts,
     worst_first,
 )
 from whysync.reports.terminal import one_line
@@ -47,14 +49,13 @@ _CAPTION: Final = (
 _SAFETY: Final = {SyncSafety.SAFE: "good", SyncSafety.UNSAFE: "bad", SyncSafety.UNKNOWN: "wait"}
 
 
-def render(plan: Plan, report: Report) -> Safe:
-    reports = by_app(plan, report)
+def render(plan: Plan) -> Safe:
     apps = sorted(plan.apps, key=worst_first)
     sections: list[Xml] = []
     omitted: list[AppPlan] = []
     used = 0
     for number, app in enumerate(apps):
-        section = Xml("") if omitted else joined(_app(app, reports.get(app.key), number), "\n")
+        section = Xml("") if omitted else joined(_app(app, number), "\n")
         if omitted or used + len(section) > LARGEST:
             omitted.append(app)
             continue
@@ -62,10 +63,10 @@ def render(plan: Plan, report: Report) -> Safe:
         sections.append(section)
     parts = [
         page_start(f"{headline(plan)}: whysync plan, {plan.base} → {plan.head}", PAGE),
-        *_header(plan, apps, reports),
+        *_header(plan, apps),
         Xml("<main>"),
         *sections,
-        *_omitted(omitted, reports),
+        *_omitted(omitted),
         Xml("</main>"),
         *_footer(plan),
         Xml("</body>\n</html>\n"),
@@ -73,14 +74,14 @@ def render(plan: Plan, report: Report) -> Safe:
     return document(joined(parts, "\n"))
 
 
-def _header(plan: Plan, apps: list[AppPlan], reports: Mapping[AppKey, AppReport]) -> Iterator[Xml]:
+def _header(plan: Plan, apps: list[AppPlan]) -> Iterator[Xml]:
     yield Xml("<header>")
     mark = {"bad": "✗", "wait": "?", "good": "✓"}[verdict_class(plan)]
     yield tag("h1", f"{mark} {headline(plan)}", class_=verdict_class(plan))
     texts = [
-        f"{'' if verdict is plan.verdict else f'{HEADLINES[verdict]}: '}{text}"
-        for verdict in plan.problems
-        for text in verdict_texts(plan, verdict, reports)
+        ("" if statement.verdict is plan.verdict else f"{HEADLINES[statement.verdict]}: ")
+        + statement.sentence()
+        for statement in statements(plan)
     ]
     for text in texts[:20]:
         yield tag("p", one_line(text, 600), class_="answer")
@@ -107,7 +108,7 @@ def _badge(app: AppPlan) -> Xml:
     return tag("span", HEADLINES[app.verdict].lower(), class_=f"badge {VERDICT_CLASSES[app.verdict]}")
 
 
-def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
+def _app(app: AppPlan, number: int) -> Iterator[Xml]:
     yield Xml(f'<section aria-labelledby="app-{number}">')
     yield tag("h2", one_line(app.title), " ", _badge(app), id=f"app-{number}")
     if app.file:
@@ -119,8 +120,7 @@ def _app(app: AppPlan, report: AppReport | None, number: int) -> Iterator[Xml]:
             yield from _figure(app_run, app, number, open=app_run is run)
     yield from _changes(app)
     yield from _safe(app)
-    if report is not None and run is not None and not run.passed:
-        yield from _diagnosis(report)
+    yield from _causes(app)
     yield from _notes(app)
     yield Xml("</section>")
 
@@ -211,43 +211,32 @@ def _safe(app: AppPlan) -> Iterator[Xml]:
         yield tag("p", "Nothing is lost.")
 
 
-def _diagnosis(report: AppReport) -> Iterator[Xml]:
-    if not report.findings and not report.unexplained:
+def _causes(app: AppPlan) -> Iterator[Xml]:
+    if not app.causes:
         return
     yield tag("h3", "Why, and what fixes it")
-    for finding in report.findings[:_MOST_FINDINGS]:
-        yield finding_card(finding, report)
-    if len(report.findings) > _MOST_FINDINGS:
-        yield tag("p", f"and {len(report.findings) - _MOST_FINDINGS} more findings", class_="soft")
-    if report.unexplained:
-        entries = (tag("li", one_line(symptom.text)) for symptom in report.unexplained[:_MOST_FINDINGS])
-        yield tag("h4", "Unexplained")
-        yield tag("ul", *entries)
-    if report.gaps:
-        gaps = (tag("li", one_line(f"{gap.what}: {gap.why}")) for gap in report.gaps[:_MOST_FINDINGS])
-        yield tag("h4", "Could not be seen")
-        yield tag("ul", *gaps)
+    for cause in app.causes:
+        yield finding_card(cause.finding, [(planned.fix, planned.diff) for planned in cause.fixes])
 
 
 def _notes(app: AppPlan) -> Iterator[Xml]:
-    if app.notes:
+    notes = [*app.notes, *(note for run in app.runs for note in run.notes), *map(gap_text, app.unseen)]
+    if notes:
         yield tag("h3", "Notes")
-        yield tag("ul", *(tag("li", one_line(note)) for note in app.notes[:_MOST_NOTES]))
-    assumptions = list(dict.fromkeys(one_line(note) for run in app.runs for note in run.notes))
-    if assumptions:
-        entries = [tag("li", one_line(assumption)) for assumption in assumptions[:_MOST_NOTES]]
-        if len(assumptions) > _MOST_NOTES:
-            entries.append(tag("li", f"and {len(assumptions) - _MOST_NOTES:,} more"))
-        yield tag("details", tag("summary", "Taken for granted"), tag("ul", *entries))
+        yield tag("ul", *(tag("li", one_line(note)) for note in list(dict.fromkeys(notes))[:_MOST_NOTES]))
 
 
-def _omitted(omitted: list[AppPlan], reports: Mapping[AppKey, AppReport]) -> Iterator[Xml]:
+def _omitted(omitted: list[AppPlan]) -> Iterator[Xml]:
     if omitted:
         yield tag("h2", f"{len(omitted)} more apps, for which there is no room here")
-        yield tag("ul", *(tag("li", one_line(verdict_text(app, reports.get(app.key)))) for app in omitted))
+        yield tag("ul", *(tag("li", one_line(verdict_text(app))) for app in omitted))
 
 
 def _footer(plan: Plan) -> Iterator[Xml]:
+    assumed = assumption_texts(plan, most=_MOST_NOTES)
+    if assumed:
+        entries = (tag("li", one_line(text, 2_000)) for text in assumed)
+        yield tag("details", tag("summary", "Taken for granted"), tag("ul", *entries))
     paragraphs = [untouched_text(plan)] if plan.untouched else []
     paragraphs += [*plan.notes[:_MOST_NOTES]]
     paragraphs.append("Times are those of a virtual clock: nothing was deployed to make this page.")

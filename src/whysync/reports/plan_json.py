@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from whysync.diagnosis.finding import FileLocation
 from whysync.diagnosis.report import Report, Safety
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
-from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, Run, Step
+from whysync.plan.plan import AppPlan, Cause, Change, ChangeKind, Plan, Run, Step
 from whysync.reports import diagnose_json
 from whysync.reports.json_yaml import as_json, tree
 from whysync.reports.output import Safe
-from whysync.reports.plan_text import by_app, verdict_text
+from whysync.reports.plan_summary import verdict_text
 
 
 def render(plan: Plan, report: Report) -> Safe:
@@ -18,8 +19,7 @@ def render(plan: Plan, report: Report) -> Safe:
 
 def as_object(plan: Plan, report: Report) -> Object:
     diagnosis = fields(tree(diagnose_json.report_v1(report)))
-    reports = by_app(plan, report)
-    apps: list[Json] = [_app(app, verdict_text(app, reports.get(app.key))) for app in plan.apps]
+    apps: list[Json] = [_app(app) for app in plan.apps]
     return {
         **diagnosis,
         "plan": {
@@ -34,13 +34,15 @@ def as_object(plan: Plan, report: Report) -> Object:
     }
 
 
-def _app(app: AppPlan, verdict: str) -> Object:
+def _app(app: AppPlan) -> Object:
     return {
         "name": app.name,
         "file": app.file,
         "verdict": app.verdict.value,
         "removed": app.is_removed,
-        "says": verdict,
+        "says": verdict_text(app),
+        "location": _location(app.location),
+        "causes": [_cause(cause) for cause in app.causes],
         "runs": [_run(run) for run in app.runs],
         "changes": [_change(change) for change in app.changes],
         "safety": _safety(app.safety) if app.safety is not None else None,
@@ -56,8 +58,37 @@ def _run(run: Run) -> Object:
         "message": run.message,
         "seconds": run.seconds,
         "steps": [_step(step) for step in run.steps],
+        "assumptions": [
+            {"kind": assumption.kind.value, "of": assumption.of, "name": assumption.name}
+            for assumption in run.assumptions
+        ],
         "notes": list(run.notes),
     }
+
+
+def _cause(cause: Cause) -> Object:
+    fixes: list[Json] = [
+        {
+            "title": planned.fix.title,
+            "location": _location(planned.location),
+            "diff": planned.diff,
+            "hint": planned.hint,
+        }
+        for planned in cause.fixes
+    ]
+    finding = cause.finding
+    return {
+        "rule": finding.rule,
+        "cause": finding.cause,
+        "verdict": finding.verdict,
+        "about": _ref(finding.about),
+        "location": _location(finding.location),
+        "fixes": fixes,
+    }
+
+
+def _location(location: FileLocation | None) -> Json:
+    return None if location is None else {"file": location.path, "line": location.line}
 
 
 def _step(step: Step) -> Object:

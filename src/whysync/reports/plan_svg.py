@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
 from typing import Final
 
-from whysync.diagnosis.report import AppReport, Report
 from whysync.plan.plan import AppPlan, Plan, Verdict
 from whysync.reports.output import Safe
 from whysync.reports.plan_diagram import WIDTH, Drawing, colour_of, draw, marks_of, step_lines
 from whysync.reports.plan_style import ALONE
+from whysync.reports.plan_summary import CLUSTER_LABELS, gap_text, statements, verdict_text
 from whysync.reports.plan_text import (
-    CLUSTER_LABELS,
     HEADLINES,
     MARKS,
     VERDICT_CLASSES,
-    AppKey,
-    by_app,
     change_text,
     took,
     untouched_text,
-    verdict_text,
-    verdict_texts,
     worst_first,
 )
 from whysync.reports.proof_text import mark_of
@@ -37,21 +31,20 @@ _COLUMN: Final = 116
 """Letters in a line."""
 
 
-def render(plan: Plan, report: Report) -> Safe:
-    reports = by_app(plan, report)
+def render(plan: Plan) -> Safe:
     drawing = Drawing(height=20)
-    _verdict(drawing, plan, reports)
+    _verdict(drawing, plan)
     apps = sorted(plan.apps, key=worst_first)
     count = 0
     while count < min(len(apps), _MOST_APPS) and sum(map(len, drawing.parts)) < _LARGEST:
-        _app(drawing, apps[count], reports.get(apps[count].key), several=len(apps) > 1)
+        _app(drawing, apps[count], several=len(apps) > 1)
         count += 1
     if len(apps) > count:
         _line(drawing, f"and {len(apps) - count} more apps: see whysync plan -o html", "soft")
     if plan.untouched:
         _line(drawing, untouched_text(plan), "soft")
     drawing.height += 14
-    title, text = headline(plan), description(plan, reports)
+    title, text = headline(plan), description(plan)
     svg = tag(
         "svg",
         tag("title", one_line(f"whysync plan: {title}"), id="title"),
@@ -79,32 +72,30 @@ def verdict_class(plan: Plan) -> str:
     return VERDICT_CLASSES[plan.verdict]
 
 
-def description(plan: Plan, reports: Mapping[AppKey, AppReport]) -> str:
+def description(plan: Plan) -> str:
     """The text alternative of the diagram: the verdict of each app, and the result of its waves."""
     sentences: list[str] = []
     for app in plan.apps[:_MOST_APPS]:
-        sentences.append(verdict_text(app, reports.get(app.key)))
+        sentences.append(verdict_text(app))
         run = app.decisive
         for step in run.steps if run is not None else ():
             sentences.append(f"{step.phase}, wave {step.wave}: {'; '.join(step_lines(step))}")
     return ". ".join(sentences)
 
 
-def _verdict(drawing: Drawing, plan: Plan, reports: Mapping[AppKey, AppReport]) -> None:
+def _verdict(drawing: Drawing, plan: Plan) -> None:
     drawing.height += 22
     drawing.text(24, drawing.height, headline(plan), f"verdict {verdict_class(plan)}")
     drawing.text(WIDTH - 24, drawing.height, f"{plan.base} → {plan.head}"[:80], "soft", text_anchor="end")
     drawing.height += 10
-    verdicts = plan.problems
-    texts = [text for verdict in verdicts for text in verdict_texts(plan, verdict, reports)]
-    for text in texts[:_MOST_APPS]:
-        for line in textwrap.wrap(one_line(text), 115)[:4]:
+    for statement in statements(plan)[:_MOST_APPS]:
+        for line in textwrap.wrap(one_line(statement.sentence()), 115)[:4]:
             drawing.height += 20
             drawing.text(24, drawing.height, line, "said")
     drawing.height += 22
 
 
-def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: bool) -> None:
+def _app(drawing: Drawing, app: AppPlan, *, several: bool) -> None:
     if several:
         drawing.height += 22
         drawing.text(24, drawing.height, app.title, "said")
@@ -114,8 +105,8 @@ def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: b
         picture = draw(run, marks_of(app.changes), top=drawing.height)
         drawing.parts += picture.parts
         drawing.height += picture.height + 12
-    for note in app.notes[:2] if not app.runs else ():
-        _line(drawing, note, "wait")
+    for gap in app.unseen[:2] if not app.runs else ():
+        _line(drawing, gap_text(gap), "wait")
     for run_of_app in app.runs:
         ending = f"would {'pass in' if run_of_app.passed else 'fail after'} {took(run_of_app.seconds)}"
         _line(
@@ -127,8 +118,8 @@ def _app(drawing: Drawing, app: AppPlan, report: AppReport | None, *, several: b
         _line(drawing, f"{MARKS[change.sort]} {change_text(change)}", colour_of(change.sort))
     if len(app.changes) > _MOST_CHANGES:
         _line(drawing, f"  and {len(app.changes) - _MOST_CHANGES:,} more", "soft")
-    for finding in report.findings[:1] if report is not None and run is not None and not run.passed else ():
-        for fix in finding.fixes[:2]:
+    for cause in app.causes[:1]:
+        for fix in cause.finding.fixes[:2]:
             proof = mark_of(fix, Terminal())
             _line(drawing, f"fix: {fix.title}{f'   {proof}' if proof else ''}", "news")
     drawing.height += 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
@@ -23,12 +22,11 @@ from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.apiserver.protocol import Cluster, Request
 from whysync.plan.checkout import open_checkout
-from whysync.plan.plan import PlannedCluster, Run
+from whysync.plan.plan import AssumptionKind, PlannedCluster, Run
 from whysync.plan.planner import plan
 
 URL = "https://git.example.org/team/deploy.git"
 NAME = "argocd/app"
-_GRANTED = re.compile(r"Namespace (\S+) is assumed to exist")
 _CLASS: Object = {
     "apiVersion": "storage.k8s.io/v1",
     "kind": "StorageClass",
@@ -97,7 +95,9 @@ class CommitRunner:
         runs: list[Run] = [run for run in result.runs if run.cluster is expected]
         assert runs, (result.notes, [run.message for run in result.runs])
         self.granted = [
-            _object("Namespace", result[1]) for note in runs[0].notes if (result := _GRANTED.match(note))
+            _object("Namespace", assumption.name)
+            for assumption in runs[0].assumptions
+            if assumption.kind is AssumptionKind.EXISTS and assumption.of == "Namespace"
         ]
         return planned_outcome(runs[0], NAME)
 

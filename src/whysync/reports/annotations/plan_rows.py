@@ -3,54 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypedDict
 
-from whysync.diagnosis.finding import Severity
-from whysync.diagnosis.report import AppReport, Report, SyncSafety
+from whysync.diagnosis.finding import FileLocation, Severity
+from whysync.diagnosis.report import SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run, Verdict
 from whysync.reports.annotations.annotation import Annotation
-from whysync.reports.plan_text import CLUSTER_LABELS, by_app, verdict_text
+from whysync.reports.plan_summary import CLUSTER_LABELS, Statement, statements, verdict_text
+from whysync.reports.plan_text import HEADLINES
 
 
-def app_rows(plan: Plan, report: Report) -> list[Annotation]:
-    """Apps that would fail, that cannot be planned, and whose sync would lose something."""
-    reports = by_app(plan, report)
-    rows = [row for app in plan.apps for row in _verdicts(app, reports.get(app.key))]
-    rows += [
-        Annotation(message=text, severity=Severity.WARNING, title="whysync plan: unknown")
-        for text in plan.not_planned
-    ]
-    return sorted(rows, key=lambda row: (row.title, not row.file, row.file, row.message))
+def app_rows(plan: Plan) -> list[Annotation]:
+    """Why apps would fail, would delete something, or are unknown; a cause that apps share is one row."""
+    rows = [_row(statement) for statement in statements(plan)]
+    rows += [row for app in plan.apps if app.verdict is Verdict.FAIL for row in _unsafe(app)]
+    return sorted(rows, key=lambda row: (row.title, not row.file, row.file, row.line or 0, row.message))
 
 
-def _verdicts(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
-    why = verdict_text(app, report)
-    match app.verdict:
-        case Verdict.UNKNOWN:
-            yield _verdict(app, Severity.WARNING, "unknown", why)
-        case Verdict.FAIL:
-            yield _verdict(app, Severity.CRITICAL, "would fail", why)
-        case _:
-            pass
+def _row(statement: Statement) -> Annotation:
+    verdict = HEADLINES[statement.verdict].lower()
+    is_unknown = statement.verdict is Verdict.UNKNOWN
+    return Annotation(
+        message=statement.sentence(),
+        severity=Severity.WARNING if is_unknown else Severity.CRITICAL,
+        help=f"fix: {statement.fix.fix.title}" if statement.fix is not None else "",
+        **_place(f"whysync plan: {verdict}", statement.location, statement.apps[:1]),
+    )
+
+
+def _unsafe(app: AppPlan) -> Iterator[Annotation]:
+    """An app that would fail may also lose something in a later sync."""
     if app.safety is not None and app.safety.sync is SyncSafety.UNSAFE:
         reasons = "; ".join(reason.text for reason in app.safety.reasons)
-        if app.verdict is Verdict.DELETE:
-            yield _verdict(app, Severity.CRITICAL, "would delete", f"{app.name}: {reasons}")
-        else:
-            yield _verdict(app, Severity.WARNING, "not safe to merge", f"{app.name}: {reasons}")
+        place = _place("whysync plan: not safe to merge", None, (app,))
+        yield Annotation(message=f"{app.title}: {reasons}", severity=Severity.WARNING, **place)
 
 
-def _verdict(app: AppPlan, severity: Severity, verdict: str, message: str) -> Annotation:
-    return Annotation(message=message, severity=severity, title=f"whysync plan: {verdict}", file=app.file)
+class _Place(TypedDict):
+    title: str
+    rule: str
+    file: str
+    line: int | None
 
 
-def run_rows(plan: Plan, report: Report) -> list[Annotation]:
+def _place(title: str, location: FileLocation | None, apps: tuple[AppPlan, ...]) -> _Place:
+    if location is None:
+        return _Place(title=title, rule=title, file=apps[0].file if apps else "", line=None)
+    return _Place(title=title, rule=title, file=location.path, line=location.line or None)
+
+
+def run_rows(plan: Plan) -> list[Annotation]:
     """Each app on each cluster, whether it passed or not."""
-    reports = by_app(plan, report)
-    return [row for app in plan.apps for row in _runs(app, reports.get(app.key))]
+    return [row for app in plan.apps for row in _runs(app)]
 
 
-def _runs(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
-    why = verdict_text(app, report)
+def _runs(app: AppPlan) -> Iterator[Annotation]:
+    why = verdict_text(app)
     if app.verdict is Verdict.DELETE:
         yield Annotation(
             message=why,
@@ -74,12 +82,16 @@ def _runs(app: AppPlan, report: AppReport | None) -> Iterator[Annotation]:
             file=app.file,
             suite=app.name,
             failure_type="plan",
-            details=_details(run, why, report) if decisive else run.message,
+            details=_details(run, why, app) if decisive else run.message,
             seconds=run.seconds,
         )
 
 
-def _details(run: Run, why: str, report: AppReport | None) -> str:
-    findings = report.findings[:1] if report is not None else ()
-    fixes = [f"fix: {fix.title}" for finding in findings for fix in finding.fixes]
-    return "\n".join(dict.fromkeys([why, run.message, *fixes]))
+def _details(run: Run, why: str, app: AppPlan) -> str:
+    """The cause with its line, Argo CD's message, and fixes as diffs."""
+    causes = app.causes[:1]
+    places = [f"at {cause.finding.location}" for cause in causes if cause.finding.location is not None]
+    fixes = [
+        f"fix: {planned.fix.title}\n{planned.diff}".rstrip() for cause in causes for planned in cause.fixes
+    ]
+    return "\n".join(dict.fromkeys([why, *places, run.message, *fixes]))

@@ -97,7 +97,8 @@ def _of_operation(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.MEDIUM,
-            verdict=f"a Job of the sync, most likely a hook, failed: {why}",
+            verdict="a Job of the sync, most likely a hook,"
+            f" {'would fail' if case.is_predicted else 'failed'}: {why}",
             root=why,
             evidence=group.cited(says="the reason that the sync gives"),
             fixes=(

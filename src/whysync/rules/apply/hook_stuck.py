@@ -44,8 +44,7 @@ from whysync.queries.log_lines import last_log_line
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sidecars import sidecar_removed_in_git
 from whysync.queries.stuck_wait import StuckWait, hook_fixes, why_stuck
-from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import wait_of
+from whysync.queries.waiting_on import wait_of, waiting_text
 
 
 @rule(cause="hook-stuck", since="0.1")
@@ -77,7 +76,7 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
-        verdict=f"the sync has been waiting for {age_text(wait.age)} for hook {wait.ref}{others}:"
+        verdict=f"{waiting_text(case, wait)} hook {wait.ref}{others}:"
         f" {stuck.reason if last_line is None else f'its last log line is {last_line.value!r}'}",
         root=stuck.reason if stuck.certain else None,
         evidence=(*_evidence(case, stuck), *((last_line,) if last_line is not None else ())),

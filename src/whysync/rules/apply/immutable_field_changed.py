@@ -240,7 +240,8 @@ def _revert(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool) 
     desired, live = case.desired_of(ref.key), case.live_of(ref.key)
     edits = tuple(_reverting(immutable, live)) if desired is not None and live is not None else ()
     if edits:
-        return Fix.change(ref, *edits, title="Restore the live value of the field in Git")
+        which = "old" if case.is_predicted else "live"
+        return Fix.change(ref, *edits, title=f"Restore the {which} value of the field in Git")
     if emptied and immutable:
         name = split(immutable[0])[-1]
         return Fix.run(

@@ -31,7 +31,13 @@ from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import comment, on_object, sync, terminate
 from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import AwaitedObject, follows_health, is_hook_result, wait_of
+from whysync.queries.waiting_on import (
+    AwaitedObject,
+    follows_health,
+    is_hook_result,
+    wait_of,
+    waiting_text,
+)
 
 
 @rule(cause="wave-stalled", since="0.1")
@@ -69,15 +75,12 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
 
 
 def _verdict(case: Case, wait: AwaitedObject, stuck: StuckWait) -> str:
-    age, awaited = age_text(wait.age), f"{wait.ref}{and_more(wait.others)} to become healthy"
-    if wait.reported:
-        return (
-            f"the sync has been waiting for {age} for {awaited}: {stuck.reason}{_not_applied(case)}"
-            f"{_hooks_after(case)}"
-        )
+    awaited = f"{wait.ref}{and_more(wait.others)} to become healthy"
+    if wait.reported or case.is_predicted:
+        return f"{waiting_text(case, wait)} {awaited}: {stuck.reason}{_not_applied(case)}{_hooks_after(case)}"
     return (
-        f"the sync has been running for {age}, most likely waiting for {awaited}{_hooks_after(case)}"
-        f"{_not_applied(case)}"
+        f"the sync has been running for {age_text(wait.age)}, most likely waiting for {awaited}"
+        f"{_hooks_after(case)}{_not_applied(case)}"
     )
 
 
@@ -117,7 +120,8 @@ def _failed(case: Case) -> Iterator[Finding]:
             because=tuple(_unhealthy(case, result.ref)),
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{result.ref} became Degraded before its wave was done"
+            verdict=f"{result.ref} {'would become' if case.is_predicted else 'became'} Degraded"
+            f" before its wave {'is' if case.is_predicted else 'was'} done"
             + (f": {one_line(result.message)}" if result.message else "")
             + _not_applied(case),
             evidence=(
@@ -148,7 +152,8 @@ def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
 
 def _not_applied(case: Case) -> str:
     waiting = _out_of_sync_count(case)
-    return f"; {counted(waiting, 'resource')} of this sync not applied yet" if waiting else ""
+    when = "would not be applied" if case.is_predicted else "of this sync not applied yet"
+    return f"; {counted(waiting, 'resource')} {when}" if waiting else ""
 
 
 def _out_of_sync_count(case: Case) -> int:

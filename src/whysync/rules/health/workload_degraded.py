@@ -79,13 +79,13 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             ),  # where another rule explains what the chain reports, that is the cause
             severity=Severity.CRITICAL if code == "Degraded" or chain else Severity.WARNING,
             confidence=Confidence.MEDIUM if has_reason else Confidence.LOW,
-            verdict=f"{row.ref} is {code if code == 'Degraded' else 'not ready'}: "
+            verdict=f"{row.ref} {_verb(case, code)} {code if code == 'Degraded' else 'ready'}: "
             + (
                 f"{_reporter(row, chain)}{in_short(reason)}"
                 if reason
                 else "the facts do not contain a reason"
             )
-            + (f"; the sync stopped there, before {listed(stopped)}" if stopped else ""),
+            + (f"; the sync {_stops(case)} there, before {listed(stopped)}" if stopped else ""),
             root=both_ends(reason) if has_reason else None,
             evidence=(
                 case.cited_health(row, code),
@@ -94,6 +94,16 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
         yield with_revert(case, replace(finding, cause=_cause(case, row)))
+
+
+def _verb(case: Case, code: str) -> str:
+    if code == "Degraded":
+        return "would be" if case.is_predicted else "is"
+    return "would not become" if case.is_predicted else "is not"
+
+
+def _stops(case: Case) -> str:
+    return "would stop" if case.is_predicted else "stopped"
 
 
 def _cause(case: Case, row: ResourceRow) -> str:

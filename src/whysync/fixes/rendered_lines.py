@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from whysync.fixes.lines import Lines, Position
 from whysync.json_tree import Json, Missing, Object, fields, same, text
 from whysync.kubernetes.api.pointer import join, resolve, split
-from whysync.lint.lines import Lines, Position
 from whysync.manifests.files import File, Item
 
 _DIRECTIVES = ("{{", "}}")

@@ -1,0 +1,137 @@
+"""Why an app would fail, in the files of the checkout: the line of each cause, and fixes as diffs."""
+
+from __future__ import annotations
+
+import difflib
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.finding import FileLocation, Finding
+from whysync.diagnosis.fix import Fix
+from whysync.diagnosis.report import AppReport
+from whysync.diagnosis.symptom import Side
+from whysync.errors import WhysyncError
+from whysync.facts.checkout import Checkout as Files
+from whysync.fixes.diffs import lines
+from whysync.fixes.files import FileChange, context_of, file_change
+from whysync.fixes.follow_up import is_in_git
+from whysync.plan.checkout import Checkout
+from whysync.plan.plan import AppPlan, Cause, PlannedFix, Verdict
+from whysync.plan.source_lines import SourceLines
+from whysync.plan.try_fix import Trial
+
+_MOST_CAUSES: Final = 5
+_MOST_FIXES: Final = 3
+
+
+class CheckoutPlaces:
+    """Finds causes, fixes and deletions in the head of a checkout."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._checkout = checkout
+        self._lines = SourceLines(checkout.head.tree.root)
+
+    def with_causes(self, app: AppPlan, report: AppReport, trial: Trial | None) -> AppPlan:
+        """The app with the root causes of its failure; what only follows from them is left out."""
+        roots = [finding for finding in report.findings if not finding.caused_by]
+        serious = [finding for finding in roots if finding.severity.weight > 0]
+        causes = (self._cause(finding, app, report.case, trial) for finding in serious[:_MOST_CAUSES])
+        return replace(app, causes=tuple(causes))
+
+    def _cause(self, finding: Finding, app: AppPlan, case: Case, trial: Trial | None) -> Cause:
+        fixes = tuple(self._fixes(finding, case))
+        location = self._location_of(finding, app, case, trial)
+        planned = replace(finding, location=location, fixes=tuple(fix.fix for fix in fixes))
+        return Cause(finding=planned, fixes=fixes)
+
+    def with_location(self, app: AppPlan) -> AppPlan:
+        """The app with the line that its verdict is about, for annotations of the changed files."""
+        candidates = [cause.finding.location for cause in app.causes]
+        candidates += [fix.location for cause in app.causes[:1] for fix in cause.fixes]
+        if app.verdict is Verdict.DELETE:
+            candidates = [
+                self._after_removal(change.origin)
+                for change in app.changes
+                if change.is_harmful or change.users
+            ]
+        known = [location for location in candidates if location is not None]
+        changed = (location for location in known if self._is_changed(location))
+        location = next(changed, known[0] if known else self._lines.of_application(app.file, app.name))
+        return replace(app, location=location)
+
+    def _location_of(
+        self, finding: Finding, app: AppPlan, case: Case, trial: Trial | None
+    ) -> FileLocation | None:
+        location = None
+        if trial is not None:
+            location = self._lines.of_object(
+                finding.about, finding.field or "", trial.head, trial.origins, trial.application
+            )
+        elif finding.side is Side.COMPARE:  # its source cannot be rendered
+            location = self._lines.of_source(case.application.body)
+        return location or self._lines.of_application(app.file, app.name)
+
+    def _fixes(self, finding: Finding, case: Case) -> list[PlannedFix]:
+        """Fixes that change files; commands are for a sync that runs, and none does."""
+        planned = (self._in_files(fix, case) for fix in finding.fixes[:_MOST_FIXES] if not fix.commands)
+        return [fix for fix in planned if fix is not None]
+
+    def _in_files(self, fix: Fix, case: Case) -> PlannedFix | None:
+        try:
+            change = file_change(fix, case, Files(str(self._checkout.head.tree.root)))
+            context = context_of(change)
+        except WhysyncError as problem:
+            if not is_in_git(fix):
+                return None
+            hint = f"{problem.what}: {problem.next}" if problem.next else problem.what
+            return PlannedFix(fix=fix, hint=hint)
+        if not change.changes:
+            return None
+        return PlannedFix(fix=fix, change=change, context=context, location=_location_of_change(change))
+
+    def _after_removal(self, origin: str) -> FileLocation | None:
+        """Where something was removed from a file that still exists."""
+        path, _, line = origin.partition(":")
+        if not path or not (self._checkout.head.tree.root / path).is_file():
+            return None
+        number = int(line) if line.isdecimal() else 1
+        return FileLocation(path=path, line=min(number, max(len(self._head_lines(path)), 1)))
+
+    def _is_changed(self, location: FileLocation) -> bool:
+        if location.path not in self._checkout.changed_paths():
+            return False
+        return location.line in self._changed_lines(location.path)
+
+    @lru_cache(maxsize=256)  # noqa: B019  (one object per run)
+    def _changed_lines(self, path: str) -> frozenset[int]:
+        """Lines of the head that the commit adds or changes, from 1."""
+        before = _text(self._checkout.base.tree.root / path)
+        matcher = difflib.SequenceMatcher(None, lines(before), self._head_lines(path), autojunk=False)
+        changed: set[int] = set()
+        for tag, _, _, begin, end in matcher.get_opcodes():
+            if tag != "equal":
+                changed.update(range(begin + 1, end + 1))
+        return frozenset(changed)
+
+    def _head_lines(self, path: str) -> list[str]:
+        return lines(_text(self._checkout.head.tree.root / path))
+
+
+def _location_of_change(change: FileChange) -> FileLocation:
+    """The first line of the file that the fix changes."""
+    matcher = difflib.SequenceMatcher(
+        None, lines(change.before or ""), lines(change.after or ""), autojunk=False
+    )
+    first = next((begin for tag, begin, *_ in matcher.get_opcodes() if tag != "equal"), 0)
+    return FileLocation(path=change.path, line=first + 1)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
+    except OSError:
+        return ""
