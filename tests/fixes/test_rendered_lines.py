@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.json_tree import Object
 from whysync.fixes.lines import Position
 from whysync.fixes.rendered_lines import KustomizedLines, in_template
+from whysync.json_tree import Object
 from whysync.manifests.configuration import Configuration
 from whysync.manifests.files import File, Item
 from whysync.manifests.read_files import Reader, tree_of

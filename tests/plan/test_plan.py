@@ -362,3 +362,16 @@ def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> 
         "Service": (State.DONE, ""),
         "Deployment": (State.WAITING, "stays Degraded"),
     }
+
+
+def test_a_change_that_cannot_be_rendered_here_is_unknown(tmp_path: Path) -> None:
+    """Neither side can be rendered, but the commit changes a file that the app reads."""
+    plugin = APP.replace("targetRevision: main}", "targetRevision: main, plugin: {name: x}}")
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": plugin})
+    shop.git("branch", "-f", "main", "HEAD")
+    assert planned_changes(shop).untouched == ("argocd/shop",)
+    shop.put("config.yaml", CONFIG.replace("hello", "goodbye"))
+    plan = planned_changes(shop)
+    assert plan.verdict is Verdict.UNKNOWN
+    assert [app.name for app in plan.apps] == ["argocd/shop"]

@@ -11,7 +11,6 @@ import msgspec
 
 from whysync import app
 from whysync.argocd.repo_server.git import GitFailed
-from whysync.diagnosis.report import AppReport
 from whysync.errors import WhysyncError
 from whysync.mcp.answers import Page, Value
 from whysync.mcp.arguments import Arguments, CursorText, Filter, Limit, Path
@@ -20,7 +19,8 @@ from whysync.mcp.errors import ToolError
 from whysync.mcp.untrusted import Untrusted, name, untrusted
 from whysync.plan.checkout import open_checkout
 from whysync.plan.plan import AppPlan, Change
-from whysync.reports.plan_text import by_app, change_text, verdict_text, worst_first
+from whysync.reports.plan_summary import verdict_text
+from whysync.reports.plan_text import change_text, worst_first
 
 _MOST_CHANGES = 12
 _MOST_NOTES = 5
@@ -66,7 +66,7 @@ def answer(arguments: Plan, context: ToolContext) -> PlanAnswer:
     try:
         with open_checkout(str(root), base=arguments.base, head=arguments.head) as checkout:
             scope = _scope(arguments, checkout.root.resolve(), checkout.head.tree.root)
-            plan, report = app.plan(checkout, scope, source=source, live=live, deadline=context.deadline)
+            plan, _ = app.plan(checkout, scope, source=source, live=live, deadline=context.deadline)
             commits = f"{checkout.base.commit[:12]}-{checkout.head.commit[:12]}"
     except GitFailed as problem:
         raise WhysyncError(
@@ -78,7 +78,6 @@ def answer(arguments: Plan, context: ToolContext) -> PlanAnswer:
             why="the checkout is at another commit",
             next="call plan again without cursor",
         )
-    reports = by_app(plan, report)
     touched = sorted(plan.apps, key=worst_first)
 
     def build(shown: Sequence[AppPlan]) -> PlanAnswer:
@@ -88,7 +87,7 @@ def answer(arguments: Plan, context: ToolContext) -> PlanAnswer:
             verdict=plan.verdict.value,
             touched=len(touched),
             untouched=len(plan.untouched),
-            apps=tuple(_outcome(planned, reports.get(planned.key)) for planned in shown),
+            apps=tuple(_outcome(planned) for planned in shown),
             notes=tuple(untrusted(note, 300) for note in (*plan.notes, *plan.not_planned)[:_MOST_NOTES]),
         )
 
@@ -148,12 +147,12 @@ def _scope(arguments: Plan, root: FilePath, head: FilePath) -> app.PlanScope:
     return app.PlanScope(path="" if relative == "." else relative, name=arguments.app)
 
 
-def _outcome(planned: AppPlan, report: AppReport | None) -> AppOutcome:
-    first = report.first if report is not None else None
+def _outcome(planned: AppPlan) -> AppOutcome:
+    first = planned.causes[0].finding if planned.causes else None
     return AppOutcome(
         app=name(planned.name),
         verdict=planned.verdict.value,
-        says=untrusted(verdict_text(planned, report), 500),
+        says=untrusted(verdict_text(planned), 500),
         cause=first.cause if first is not None else "",
         fix=untrusted(first.fixes[0].title, 300) if first is not None and first.fixes else None,
         counts=_counts(planned.changes),

@@ -16,7 +16,9 @@ from whysync.argocd.application_sets.inputs import RegisteredCluster
 from whysync.argocd.repo_server.git.tree import walk
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.repository import RepoProblem
-from whysync.json_tree import Object, dig, fields, text
+from whysync.facts.checkout import Checkout as Files
+from whysync.fixes.kustomize_edits import reached_folders
+from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.generator_inputs import secret_clusters
@@ -192,6 +194,27 @@ def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
             if any(_fits(path, pattern) for path in changed):
                 return True
     return False
+
+
+def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
+    """Does the commit change a file of the app's sources? For an app that cannot be rendered here.
+
+    The folders are those of its sources and of the bases that their kustomizations use; the files are the
+    values files that the sources name, also with `$ref/`.
+    """
+    changed = checkout.changed_paths()
+    files = Files(str(checkout.head.tree.root))
+    folders: set[str] = set()
+    values: set[str] = set()
+    for source in sources_of(app.body):
+        folder = text(source.get("path")).strip("/").removeprefix("./")
+        if folder and checkout.contains_source(source):
+            folders |= reached_folders(files, folder)
+        for name in map(text, items(dig(source, "helm", "valueFiles"))):
+            values.add(name.partition("/")[2] if name.startswith("$") else _joined(folder, name))
+    return not values.isdisjoint(changed) or any(
+        _within(path, folder) for folder in folders for path in changed
+    )
 
 
 def _joined(folder: str, path: str) -> str:

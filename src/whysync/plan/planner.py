@@ -33,6 +33,7 @@ from whysync.plan.find_applications import (
     may_be_touched,
     placed,
     qualified,
+    reads_changed_files,
 )
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
@@ -123,7 +124,9 @@ def plan(
                 queue.append(child)
         base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
         same = old is not None and old.body == app.body and new.problem == base.problem
-        if not may_be_touched(app, checkout) or (same and new.objects == base.objects):
+        same = same and new.objects == base.objects
+        is_hidden = bool(new.gap) and reads_changed_files(app, checkout)  # what changes cannot be rendered
+        if not may_be_touched(app, checkout) or (same and not is_hidden):
             untouched.append(app.name)
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
