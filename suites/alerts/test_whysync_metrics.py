@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from suites.alerts.conftest import Promtool
+from suites.alerts.promtool import find_or_build
 from tests.examples.metrics import DASHBOARD, RULES, dashboard_expressions
+from tests.web.sites import site_of
 from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.api.yaml import dump, load
+from whysync.web.metrics import metrics
 
 
 def test_promtool_accepts_the_rules(promtool: Promtool) -> None:
@@ -146,3 +150,16 @@ def test_every_alert_is_tested() -> None:
     (group,) = items(fields(load(RULES.read_text()))["groups"])
     alerts = {str(fields(rule)["alert"]) for rule in items(fields(group)["rules"])}
     assert {alert for alert, *_ in FIRES} == alerts
+
+
+def test_promtool_accepts_the_metrics() -> None:
+    """Names, types, units and help texts, as on `GET /metrics`."""
+    site = site_of()
+    done = subprocess.run(
+        [find_or_build(print), "check", "metrics"],
+        input=metrics(site.fleet, site.history).body,
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

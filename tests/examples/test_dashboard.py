@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from tests.examples.metrics import DASHBOARD, dashboard_expressions, metrics_in, rule_expressions
+from tests.web.sites import NOW
+from whysync.history.history import History
 from whysync.json_tree import Object, fields, items, text
+from whysync.watch.fleet import Fleet
+from whysync.web.metrics import metrics
 
 BOARD: Object = fields(msgspec.json.decode(DASHBOARD.read_bytes()))
 PANELS = [fields(panel) for panel in items(BOARD["panels"])]
@@ -35,6 +41,12 @@ def test_panels_are_within_the_grid_and_do_not_overlap() -> None:
 def test_the_data_source_is_chosen_by_the_reader() -> None:
     variables = {text(fields(variable)["name"]) for variable in items(fields(BOARD["templating"])["list"])}
     assert "datasource" in variables
+
+
+def test_every_metric_is_one_that_whysync_exports() -> None:
+    exported = metrics(Fleet(lambda: NOW), History.open(":memory:")).body.decode()
+    names = set(re.findall("^# TYPE ([a-z_]+) ", exported, re.MULTILINE))
+    assert metrics_in([*dashboard_expressions(), *rule_expressions()]) <= names
 
 
 def test_every_expression_uses_metrics_of_whysync() -> None:

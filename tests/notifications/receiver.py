@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,6 +25,7 @@ class Receiver:
         self.received: list[Received] = []
         self.answers: list[tuple[int, dict[str, str]]] = []
         """What to answer next; 200 when the list is empty."""
+        self.on_request: Callable[[], object] = lambda: None
 
 
 @contextmanager
@@ -40,6 +41,7 @@ def receiver() -> Generator[Receiver]:
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"ok")
+            state.on_request()
 
         def log_message(self, format: str, *args: object) -> None:
             pass

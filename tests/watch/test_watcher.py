@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 import shutil
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,6 +93,9 @@ class _FlakySource:
 
     def instances(self) -> frozenset[str]:
         return frozenset((self.name,))
+
+    def look_again(self, _namespace: str, _name: str, /) -> None:
+        pass
 
     def poll(self) -> Iterator[Poll]:
         if self.problem is not None:
@@ -206,4 +211,51 @@ def test_the_lab_develops_incidents_on_its_clock() -> None:
         watcher.step()
     assert history.open_outbreaks() == ()
     assert not any(state.broken for state in fleet.apps())
+    history.close()
+
+
+def test_a_request_to_look_at_an_app_reads_it_again_without_a_change() -> None:
+    watcher, fleet, history = bundle_watcher(LOOP, Clock())
+    watcher.step()
+    [first] = fleet.apps()
+    watcher.look_at("argocd", "my-api-service")
+    watcher.step()
+    [again] = fleet.apps()
+    assert again.report is not first.report
+    watcher.step()
+    assert fleet.apps() == (again,), "once is enough"
+    history.close()
+
+
+class _WaitedSource(_FlakySource):
+    """Says when it is polled; the next poll would be tomorrow."""
+
+    interval = 86_400.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.polls: queue.SimpleQueue[tuple[str, ...]] = queue.SimpleQueue()
+        self._asked: tuple[str, ...] = ()
+
+    def look_again(self, namespace: str, name: str, /) -> None:
+        self._asked = (namespace, name)
+
+    def poll(self) -> Iterator[Poll]:
+        self.polls.put(self._asked)
+        return iter(())
+
+
+def test_a_request_ends_the_pause_before_the_next_poll() -> None:
+    fleet, history, source = Fleet(Clock()), History.open(":memory:"), _WaitedSource()
+    watcher = Watcher(source, fleet, Recorder(history, fleet), prove=False)
+    stop = threading.Event()
+    thread = threading.Thread(target=watcher.run, args=(stop,))
+    thread.start()
+    try:
+        assert source.polls.get(timeout=60) == ()
+        watcher.look_at("argocd", "shop")
+        assert source.polls.get(timeout=60) == ("argocd", "shop")
+    finally:
+        stop.set()
+        thread.join(60)
     history.close()

@@ -61,7 +61,7 @@ def test_incidents_are_listed_and_have_a_timeline(site: Site) -> None:
 def test_openapi_names_every_route_that_answers(site: Site) -> None:
     paths = json.loads(text_of(site, "/api/v1/openapi.json"))["paths"]
     for path in paths:
-        if "{" not in path and path != "/api/v1/events":
+        if "get" in paths[path] and "{" not in path and path != "/api/v1/events":
             assert get(site, path).status == 200, path
 
 

@@ -32,6 +32,7 @@ _NOT_FROM_ENVIRONMENT = (
 # Verbs where the flag has another meaning than the environment variable.
 _ANOTHER_MEANING = {
     "--bundle": " lab run",
+    "--config": " serve",
     "--fail-on": " health",
     "--output": " collect",
     "--skip": " alerts",

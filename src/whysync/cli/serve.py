@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from whysync.cli.exits import Exit
 from whysync.cli.flag_types import Append, seconds
 from whysync.cli.source_flags import add_source_flags
 from whysync.errors import UsageError
 
 if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.notifications.argocd_hook import HookRequest
+    from whysync.notifications.config import Config
     from whysync.watch.fleet import Clock
     from whysync.watch.sources import Source
+    from whysync.watch.watcher import Watcher
     from whysync.web.access import Access
+    from whysync.web.site import Hook
 
 _DEFAULT_ADDRESS = "127.0.0.1:8400"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -50,6 +55,19 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         type=float,
         help="serve scenarios of the lab on a clock that runs SPEED times as fast (default 60)",
     )
+    verb.add_argument(
+        "--config",
+        dest="settings_file",
+        metavar="FILE",
+        default="",
+        help="configuration file: notifications, the hook for Argo CD, retention (overrides --keep)",
+    )
+    verb.add_argument(
+        "--check-config",
+        metavar="FILE",
+        default="",
+        help="check a configuration file, print its mistakes with their lines, and exit",
+    )
     access = verb.add_argument_group("access", "without these, only this machine may look")
     access.add_argument(
         "--access-token-file", metavar="FILE", default="", help="file with the token that viewers need"
@@ -73,20 +91,23 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default=[],
         help="address of the proxy whose headers count (repeatable; default 127.0.0.1 and ::1)",
     )
-    add_source_flags(verb, takes_local=False)
+    add_source_flags(verb, takes_local=False, argocd_config="--argocd-config")
 
 
 def run(options: argparse.Namespace) -> int:
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, datetime
 
     from whysync.history.history import History
-    from whysync.history.model import Retention
+    from whysync.notifications.sender import Sender
     from whysync.reports.output import err
     from whysync.watch.fleet import Fleet
     from whysync.watch.watcher import Recorder, Watcher
     from whysync.web.listen import serve
     from whysync.web.site import Site
 
+    if options.check_config:
+        return _check_config(options.check_config)
+    config = _config(options)
     host, port = _address(options.listen)
     access = _access(options, host)
     clock: Clock = lambda: datetime.now(UTC)  # noqa: E731  (one of two clocks)
@@ -96,12 +117,13 @@ def run(options: argparse.Namespace) -> int:
         source = _source(options)
     fleet = Fleet(clock)
     history = History.open(options.db if options.demo is None else ":memory:")
-    retention = Retention(incidents=timedelta(seconds=options.keep))
-    watcher = Watcher(source, fleet, Recorder(history, fleet, retention), prove=not options.no_proof)
+    recorder = Recorder(history, fleet, config.kept)
+    watcher = Watcher(source, fleet, recorder, prove=not options.no_proof)
+    sender = Sender(history, config, clock=fleet.now)
     try:
         serve(
-            Site(fleet, history, access),
-            (watcher,),
+            Site(fleet, history, access, _hook(config, watcher)),
+            (watcher, sender),
             host=host,
             port=port,
             started=lambda name, number: err().say(f"whysync: http://{_in_url(name)}:{number}"),
@@ -109,6 +131,44 @@ def run(options: argparse.Namespace) -> int:
     finally:
         history.close()
     return 0
+
+
+def _config(options: argparse.Namespace) -> Config:
+    """The configuration file; without one, nobody is notified."""
+    from whysync.notifications.check_config import read_config
+    from whysync.notifications.config import Config, RetentionSettings
+
+    if options.settings_file:
+        return read_config(options.settings_file)
+    days = max(round(options.keep / 86_400), 1)
+    return Config(version=1, retention=RetentionSettings(incident_days=days))
+
+
+def _check_config(path: str) -> int:
+    from whysync.notifications.check_config import check_file
+    from whysync.reports.output import out
+
+    mistakes = check_file(path).mistakes
+    lines = [f"{path}: {mistake}" for mistake in mistakes] or [f"{path}: no mistakes"]
+    out().say(*lines)
+    return Exit.ERROR if mistakes else Exit.OK
+
+
+def _hook(config: Config, *watchers: Watcher) -> Hook | None:
+    """The hook that Argo CD's notifications call, if it is configured."""
+    from whysync.notifications.secrets import read_secret
+    from whysync.web.site import Hook
+
+    settings = config.hooks.argocd
+    if settings is None:
+        return None
+
+    def look_at(request: HookRequest) -> None:
+        for watcher in watchers:
+            if request.instance in ("", watcher.instance):
+                watcher.look_at(request.namespace, request.app)
+
+    return Hook(secret=lambda: read_secret(settings.secret_from), look_at=look_at)
 
 
 def _address(text: str) -> tuple[str, int]:

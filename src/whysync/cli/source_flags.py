@@ -20,8 +20,10 @@ _SWITCHES: Final = (
 _LISTS: Final = ("bundle", "app-namespace")
 
 
-def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True) -> None:
-    """`takes_local`: whether the verb accepts `--local`."""
+def add_source_flags(
+    verb: argparse.ArgumentParser, *, takes_local: bool = True, argocd_config: str = "--config"
+) -> None:
+    """`takes_local`: the verb accepts `--local`. `argocd_config`: the flag for the config file of argocd."""
     verb.add_argument(
         "--bundle",
         action=Append,
@@ -48,7 +50,11 @@ def add_source_flags(verb: argparse.ArgumentParser, *, takes_local: bool = True)
         "--argocd-context", metavar="NAME", default="", help="context in the config file of argocd"
     )
     argocd.add_argument(
-        "--config", metavar="FILE", default="", help="config file of argocd (default ~/.config/argocd/config)"
+        argocd_config,
+        dest="config",
+        metavar="FILE",
+        default="",
+        help="config file of argocd (default ~/.config/argocd/config)",
     )
     argocd.add_argument(
         "--ca-file",

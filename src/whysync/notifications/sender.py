@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, Protocol
@@ -60,7 +60,9 @@ class Sender:
         *,
         send: Transport | None = None,
         environ: Mapping[str, str] = os.environ,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
+        self._clock = clock
         self._history = history
         self._config = config
         self._environ = environ
@@ -73,7 +75,7 @@ class Sender:
         """Send what is due until `stop` is set. A database that is away is tried again."""
         while not stop.is_set():
             try:
-                self.work(datetime.now(UTC))
+                self.work(self._clock())
             except Exception as problem:  # the thread must survive whatever the database reports
                 _logger.warning("notifications are delayed: %s", type(problem).__name__)
             stop.wait(every)

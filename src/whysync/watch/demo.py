@@ -63,6 +63,9 @@ class LabSource:
     def instances(self) -> frozenset[str]:
         return frozenset((self.name,))
 
+    def look_again(self, _namespace: str, _name: str, /) -> None:
+        """Every poll has all apps of the lab."""
+
     def poll(self) -> Iterator[Poll]:
         now = self._clock()
         for scenario in [scenario for scenario in self._pending if scenario.starts <= now]:

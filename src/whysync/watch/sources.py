@@ -52,6 +52,10 @@ class Source(Protocol):
         """The instances whose apps it lists."""
         ...
 
+    def look_again(self, namespace: str, name: str, /) -> None:
+        """Include this app in the next poll, also if it has not changed; an empty namespace is any."""
+        ...
+
 
 def key_of(case: Case, instance: str) -> AppKey:
     return AppKey(case.instance or instance, case.app.namespace, case.app.name)
@@ -72,6 +76,10 @@ class BundleSource:
 
     def instances(self) -> frozenset[str]:
         return self._instances
+
+    def look_again(self, _namespace: str, _name: str, /) -> None:
+        """Bundles are read as a whole."""
+        self._seen = None
 
     def poll(self) -> Iterator[Poll]:
         now = datetime.now(UTC)
@@ -138,6 +146,11 @@ class LiveSource:
 
     def instances(self) -> frozenset[str]:
         return frozenset((self.name,))
+
+    def look_again(self, namespace: str, name: str, /) -> None:
+        for key in [key for key in self._versions if key.name == name]:
+            if namespace in ("", key.namespace):
+                del self._versions[key]
 
     def poll(self) -> Iterator[Poll]:
         now = datetime.now(UTC)

@@ -24,6 +24,8 @@ from whysync.watch.sources import Poll, Source, key_of
 log = logging.getLogger(__name__)
 _FIRST_PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 300.0
+_REACTION: Final = 0.2
+"""Seconds until a request to look at an app is noticed."""
 _PROOF_INTERVAL: Final = timedelta(minutes=1)
 """Proofs of an app whose findings stay the same are simulated again after this time."""
 _PURGE_INTERVAL: Final = timedelta(hours=1)
@@ -38,6 +40,8 @@ class Watcher:
         self._recorder = recorder
         self._prove = prove
         self._failures = 0
+        self._asked: dict[tuple[str, str], None] = {}
+        self._wake = threading.Event()
         self._unproven: dict[AppKey, None] = {}
         self._proven_at: dict[AppKey, datetime] = {}
         fleet.put_source(SourceHealth(name=source.name, description=source.description))
@@ -48,11 +52,31 @@ class Watcher:
             until = time.monotonic() + pause
             while self._unproven and time.monotonic() < until and not stop.is_set():
                 self.prove_next()
-            stop.wait(max(until - time.monotonic(), 0.0))
+            self._wait(stop, until)
+
+    @property
+    def instance(self) -> str:
+        return self._source.instance
+
+    def look_at(self, namespace: str, name: str) -> None:
+        """Look at this app soon instead of when it changes; an empty namespace is any. For other threads."""
+        self._asked[(namespace, name)] = None
+        self._wake.set()
+
+    def _wait(self, stop: threading.Event, until: float) -> None:
+        """Until the next poll; a source that fails is not asked before its pause is over."""
+        while not stop.is_set() and (left := until - time.monotonic()) > 0:
+            if self._wake.is_set() and not self._failures:
+                return
+            stop.wait(min(left, _REACTION))
 
     def step(self) -> float:
         """Poll the source once; returns the number of seconds until the next poll."""
+        self._wake.clear()
+        asked = tuple(self._asked)
         try:
+            for namespace, name in asked:
+                self._source.look_again(namespace, name)
             for poll in self._source.poll():
                 self._apply(poll)
         except WhysyncError as problem:
@@ -61,6 +85,8 @@ class Watcher:
             log.exception("polling %s failed", self._source.name)
             return self._failed(f"reading {self._source.description} failed", repr(problem), "see the log")
         self._failures = 0
+        for key in asked:
+            self._asked.pop(key, None)
         health = self._health()
         self._fleet.put_source(
             replace(

@@ -174,6 +174,11 @@ def openapi() -> Object:
     incident_filters = [
         parameter(n) for n in ("open", "cause", "project", "severity", "instance", "outbreak")
     ]
+    hook: Object = {
+        "type": "object",
+        "required": ["app"],
+        "properties": {"app": text, "namespace": text, "instance": text},
+    }
     return {
         "openapi": "3.1.0",
         "info": {"title": "whysync", "version": __version__},
@@ -183,6 +188,13 @@ def openapi() -> Object:
             "/api/v1/incidents": operation("Incidents, the newest first", *incident_filters, *page),
             "/api/v1/incidents/{id}": operation("One incident with its timeline", parameter("id", "path")),
             "/api/v1/events": operation("Changes as server-sent events", content="text/event-stream"),
+            "/api/v1/hooks/argocd": {
+                "post": {
+                    "summary": "Look at an app now; Argo CD's notifications send it",
+                    "requestBody": {"content": {"application/json": {"schema": hook}}},
+                    "responses": {"202": {"description": "Accepted"}},
+                }
+            },
             "/metrics": operation("Metrics for Prometheus", content="text/plain"),
             "/healthz": operation("Is the process alive", content="text/plain"),
             "/readyz": operation("Has every source been read", content="text/plain"),

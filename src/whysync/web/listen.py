@@ -1,27 +1,32 @@
-"""Runs the site on an address with uvicorn (extra `serve`), and the watchers in threads next to it."""
+"""Runs the site on an address with uvicorn (extra `serve`), with watchers and the sender in threads."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from whysync.errors import UsageError
-from whysync.watch.watcher import Watcher
 from whysync.web.asgi import Application
 from whysync.web.site import Site
 
 _STOP_SECONDS = 5.0
 
 
+class Worker(Protocol):
+    """Runs in a thread of its own: a watcher, or the sender of notifications."""
+
+    def run(self, stop: threading.Event, /) -> None: ...
+
+
 def serve(
-    site: Site, watchers: Sequence[Watcher], *, host: str, port: int, started: Callable[[str, int], None]
+    site: Site, workers: Sequence[Worker], *, host: str, port: int, started: Callable[[str, int], None]
 ) -> None:
-    """Serve until a signal arrives; then streams are ended and the watchers stop after their current step."""
+    """Serve until a signal arrives; then streams are ended and the workers stop after their current step."""
     uvicorn = _uvicorn()
     stop = threading.Event()
-    threads = [threading.Thread(target=watcher.run, args=(stop,), daemon=True) for watcher in watchers]
+    threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
 
     async def run() -> None:
         application = Application(site)

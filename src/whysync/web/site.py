@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Final
 from urllib.parse import quote, unquote
+
+import msgspec
 
 from whysync.errors import WhysyncError
 from whysync.history.history import History
 from whysync.history.model import AppKey, Incident
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.api.yaml import dump
+from whysync.notifications.argocd_hook import HookRequest, handle
 from whysync.reports.output import Safe
 from whysync.reports.terminal import one_line
 from whysync.reports.xml_text import Xml, joined, lines_of, tag
@@ -25,14 +30,23 @@ from whysync.web.metrics import metrics
 from whysync.web.page import ASSETS, app_url, asset, moment, page
 
 log = logging.getLogger(__name__)
+HOOK: Final = "/api/v1/hooks/argocd"
 _LONGEST_OBJECT = 20_000
 """Lines of an object that are shown."""
+
+
+class Hook(msgspec.Struct, frozen=True, kw_only=True):
+    """`POST /api/v1/hooks/argocd`: its secret, which is read again each time, and what it starts."""
+
+    secret: Callable[[], str]
+    look_at: Callable[[HookRequest], None]
 
 
 class Site:
     """Answers requests; values in, values out. `GET /api/v1/events` is answered by `asgi.py`."""
 
-    def __init__(self, fleet: Fleet, history: History, access: Access) -> None:
+    def __init__(self, fleet: Fleet, history: History, access: Access, hook: Hook | None = None) -> None:
+        self._hook = hook
         self.fleet = fleet
         self.history = history
         self.access = access
@@ -58,12 +72,22 @@ class Site:
             return self._asset(request)
         if request.path == "/login" and self.access.takes_token:
             return self._login(request)
+        if request.path == HOOK and request.method == "POST":
+            return self._look_now(request)
         if request.method not in ("GET", "HEAD"):
             return self._error(request, HTTPStatus.METHOD_NOT_ALLOWED, "whysync serve only reads")
         viewer = self.access.viewer(request)
         if viewer is None:
             return self._refused(request)
         return self._page(request, viewer)
+
+    def _look_now(self, request: Request) -> Response:
+        """Argo CD reports an event of an app; the sender proves itself with the secret of the hook."""
+        secret = self._hook.secret() if self._hook is not None else ""
+        result = handle(request.body, request.headers.get("authorization", ""), secret)
+        if self._hook is not None and result.request is not None:
+            self._hook.look_at(result.request)
+        return Response(status=result.code, body=result.text.encode(), content_type=TEXT)
 
     def _page(self, request: Request, viewer: Viewer) -> Response:
         parts = tuple(unquote(part) for part in request.path.strip("/").split("/"))
