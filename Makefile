@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-web test test-cluster test-argocd test-argocd-full test-render test-alerts test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
+.PHONY: help demo demo-web test test-cluster test-argocd test-argocd-full test-render test-alerts test-web test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,10 @@ test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize
 
 test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)
 	@$(BIN)/python -m pytest suites/alerts
+
+test-web: $(VENV)/.dev $(VENV)/.serve compiled ## the pages of serve in a real browser (needs Chromium, and npm for axe-core)
+	@command -v chromium chromium-browser google-chrome > /dev/null || test -n "$$WHYSYNC_CHROMIUM" || { echo "installing chromium …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; }
+	@$(BIN)/python -m pytest suites/web
 
 test-ci: $(VENV)/.dev compiled ## hooks with pre-commit (from PyPI, outside the tree), completion in bash, zsh and fish
 	@$(BIN)/python -m pytest suites/ci

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.web.sites import get, site_of, text_of
+from whysync.json_tree import Object
 from whysync.kubernetes.api import yaml
 from whysync.web.page import app_url
 from whysync.web.site import Site
@@ -120,13 +121,20 @@ def test_what_does_not_exist_is_a_404_page(site: Site) -> None:
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'&</textarea>\u202e\x1b[31m"
 
 
-def test_hostile_values_in_every_field_are_only_text(tmp_path: Path) -> None:
-    """Every string of the Application that may be free text is hostile; the page shows it as text."""
-    ref = {"name": HOSTILE, "namespace": HOSTILE}
-    application = {
+def hostile_application(name: str) -> Object:
+    """An Application of this name in which every other free text is hostile."""
+    ref: Object = {"name": HOSTILE, "namespace": HOSTILE}
+    row: Object = {"kind": HOSTILE, **ref, "status": HOSTILE}
+    result: Object = {"kind": HOSTILE, **ref, "status": "SyncFailed", "message": HOSTILE}
+    return {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "Application",
-        "metadata": {**ref, "labels": {HOSTILE: HOSTILE}, "annotations": {HOSTILE: HOSTILE}},
+        "metadata": {
+            "name": name,
+            "namespace": HOSTILE,
+            "labels": {HOSTILE: HOSTILE},
+            "annotations": {HOSTILE: HOSTILE},
+        },
         "spec": {
             "project": HOSTILE,
             "source": {"repoURL": HOSTILE, "path": HOSTILE, "targetRevision": HOSTILE},
@@ -139,32 +147,19 @@ def test_hostile_values_in_every_field_are_only_text(tmp_path: Path) -> None:
             "operationState": {
                 "phase": HOSTILE,
                 "message": HOSTILE,
-                "syncResult": {
-                    "revision": HOSTILE,
-                    "resources": [{"kind": HOSTILE, **ref, "status": "SyncFailed", "message": HOSTILE}],
-                },
+                "syncResult": {"revision": HOSTILE, "resources": [result]},
             },
-            "resources": [
-                {
-                    "kind": HOSTILE,
-                    **ref,
-                    "status": HOSTILE,
-                    "health": {"status": "Degraded", "message": HOSTILE},
-                }
-            ],
+            "resources": [{**row, "health": {"status": "Degraded", "message": HOSTILE}}],
         },
     }
-    (tmp_path / "app.yaml").write_text(yaml.dump(application))
+
+
+def test_hostile_values_in_every_field_are_only_text(tmp_path: Path) -> None:
+    (tmp_path / "app.yaml").write_text(yaml.dump(hostile_application(HOSTILE)))
     site = site_of(str(tmp_path))
     [state] = site.fleet.apps()
-    for path in (
-        "/",
-        "/?state=all",
-        app_url(state.key),
-        f"{app_url(state.key)}/objects",
-        "/incidents",
-        "/incidents/1",
-    ):
+    app = app_url(state.key)
+    for path in ("/", "/?state=all", app, f"{app}/objects", "/incidents", "/incidents/1"):
         page = text_of(site, path)
         assert "<script>" not in page
         assert "<img" not in page

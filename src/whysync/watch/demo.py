@@ -79,7 +79,7 @@ class LabSource:
             run.run_for(left)
             cases = self._cases(run)
             self._keys[name] = frozenset(key_of(case, self.instance) for case in cases)
-            yield Poll(cases=cases, present=frozenset().union(*self._keys.values()), at=now)
+            yield Poll(cases=cases, present=frozenset[AppKey]().union(*self._keys.values()), at=now)
 
     def _cases(self, run: ScenarioRun) -> tuple[Case, ...]:
         try:

@@ -71,7 +71,10 @@ class Application:
                 queue.get_nowait()
             queue.put_nowait(change)
 
-        stop = self._site.fleet.listen(lambda change: loop.call_soon_threadsafe(put, change))
+        def on_change(change: FleetChange) -> None:
+            loop.call_soon_threadsafe(put, change)
+
+        stop = self._site.fleet.listen(on_change)
         self._streams += 1
         left = asyncio.ensure_future(_disconnected(receive))
         closing = asyncio.ensure_future(self._closing.wait())
