@@ -60,3 +60,14 @@ def test_without_a_retry_it_fails(tmp_path: Path, policy: str) -> None:
     (run,) = planned(tmp_path, policy).runs
     assert not run.passed
     assert _NOBODY in run.message
+
+
+def test_a_sync_that_argo_cd_does_not_start_has_no_reason(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    annotations = 'annotations: {argocd.argoproj.io/skip-reconcile: "true"}'
+    app = APP.replace("namespace: argocd}", f"namespace: argocd, {annotations}}}")
+    (shop.folder / "argocd/shop.yaml").write_text(app)
+    with open_checkout(str(shop.folder), base="main") as checkout:
+        (planned_app,) = plan(checkout, on_base=False).apps
+    (run,) = planned_app.runs
+    assert (run.passed, run.message) == (False, "the sync does not finish")

@@ -58,11 +58,16 @@ class _FailedAttempt(msgspec.Struct, frozen=True):
     finished: bool
 
     def __str__(self) -> str:
-        return f"the sync {'fails' if self.finished else 'does not finish'}: {self.message}"
+        return f"the sync {'fails' if self.finished else 'does not finish'}{self._reason}"
 
     @property
     def in_past_tense(self) -> str:
-        return f"{'failed' if self.finished else 'did not finish'}: {self.message}"
+        return f"{'failed' if self.finished else 'did not finish'}{self._reason}"
+
+    @property
+    def _reason(self) -> str:
+        """Empty for an app that Argo CD does not reconcile: its operation has no message."""
+        return f": {self.message}" if self.message else ""
 
 
 class _Sync(msgspec.Struct):
