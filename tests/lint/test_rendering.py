@@ -9,7 +9,7 @@ import pytest
 
 from tests.lint.found import in_file
 from whysync.argocd.repo_server.render.tools import Tool, helm, kustomize
-from whysync.diagnosis.finding import Severity
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import Layer
 from whysync.errors import WhysyncError
 from whysync.lint.lint import lint
@@ -322,3 +322,74 @@ def test_a_file_that_kustomizations_use_is_judged_as_they_render_it() -> None:
     layers = {"a": Layer.SCHEMA, "b": Layer.GITOPS}
     plain = [replaced, stays, other_layer, elsewhere]
     assert list(combined(plain, more, layers)) == [stays, other_layer, elsewhere]
+
+
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all, namespace: argocd}
+spec:
+  goTemplate: true
+  generators:
+    - git: {repoURL: "https://git.example.com/web.git", revision: main, files: [{path: "envs/*.yaml"}]}
+  template:
+    metadata: {name: "web-{{ .name }}"}
+    spec:
+      project: default
+      destination: {server: "https://kubernetes.default.svc", namespace: web}
+      source:
+        repoURL: https://git.example.com/web.git
+        targetRevision: v1
+        path: chart
+        helm: {valueFiles: ["../envs/{{ .name }}.yaml"]}
+"""
+REPLICAS = (
+    "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata:\n  name: {{ .Release.Name }}\nspec:\n"
+    "  replicas: {{ .Values.replicas }}\n  selector: {matchLabels: {app: a}}\n"
+    "  template:\n    metadata: {labels: {app: a}}\n    spec:\n      containers: [{name: a, image: 'a:1'}]\n"
+)
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_a_chart_is_rendered_with_the_values_of_generated_apps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the values of one environment are wrong, and only the ApplicationSet names them."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        **CHART,
+        "chart/templates/a.yaml": REPLICAS,
+        "chart/values.yaml": "replicas: 1\n",
+        "envs/dev.yaml": "name: dev\nreplicas: 2\n",
+        "envs/prod.yaml": "name: prod\nreplicas: -3\n",
+        "apps/set.yaml": SET,
+    }
+    written(files, tmp_path)
+    found = [(finding.path, finding.line, finding.about.name) for finding in _criticals(".")]
+    assert found == [("chart/templates/a.yaml", 6, "web-prod")]
+    (tmp_path / "envs/prod.yaml").write_text("name: prod\nreplicas: 3\n")
+    assert _criticals(".") == []
+
+
+@pytest.mark.skipif(not has(helm), reason="there is no Helm here")
+def test_values_of_another_repository_are_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    app = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n"
+        "spec:\n  project: default\n"
+        "  destination: {server: 'https://kubernetes.default.svc', namespace: web}\n  sources:\n"
+        "    - {repoURL: 'https://git.example.com/web.git', path: chart, targetRevision: v1,"
+        " helm: {valueFiles: [$values/prod.yaml]}}\n"
+        "    - {repoURL: 'https://git.example.com/values.git', targetRevision: v1, ref: values}\n"
+    )
+    written({**CHART, "chart/templates/a.yaml": REPLICAS, "apps/web.yaml": app}, tmp_path)
+    outcome, _ = lint(["."], render=True)
+    notes = [(note.path, note.why, note.matters) for note in outcome.notes]
+    assert ("chart", "not rendered: its values are in https://git.example.com/values.git", False) in notes
+    (tmp_path / "prod.yaml").write_text("replicas: -1\n")
+    assert [finding.rule for finding in _criticals(".")] == ["value_invalid"], "the file is here after all"
+
+
+def _criticals(path: str) -> list[Finding]:
+    findings = lint([path], render=True)[0].findings
+    return [finding for finding in findings if finding.severity is Severity.CRITICAL]

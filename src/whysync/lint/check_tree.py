@@ -121,6 +121,11 @@ class CheckedTree:
             self._tree.is_left_over(finding.path) or self._tree.is_unreached(finding.path)
         ):
             severities.append(Severity.WARNING)
+        about = finding.about
+        if rule.layer is Layer.SCHEMA and not self._tree.definitions.is_certain(
+            about.group, about.kind, finding.path
+        ):
+            severities.append(Severity.WARNING)
         if self._hypothetical and rule.layer in (Layer.GITOPS, Layer.REFERENCES):
             severities.append(Severity.INFO)
         return min(severities, key=lambda severity: severity.weight)

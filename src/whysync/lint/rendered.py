@@ -10,12 +10,15 @@ import os
 import posixpath
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from whysync.argocd.application_sets.errors import NotExpanded
+from whysync.argocd.repo_server.git_url import repository_key
 from whysync.diagnosis.finding import FileLocation, Finding
 from whysync.diagnosis.rule import Layer, Rule
 from whysync.errors import WhysyncError
@@ -29,6 +32,7 @@ from whysync.manifests.kustomizations import Kustomization
 from whysync.manifests.tree import AppSpec, Tree
 
 if TYPE_CHECKING:
+    from whysync.argocd.application_sets.inputs import RegisteredCluster
     from whysync.argocd.repo_server.git.tree import Tree as Copy
     from whysync.argocd.repo_server.render import RefSource, RenderedObject
 
@@ -37,6 +41,8 @@ _MAX_SOURCES = 1000
 _SECONDS_PER_SOURCE = 30.0
 """Seconds for one source and for all of them: a template may never finish."""
 _SECONDS_IN_TOTAL = 300.0
+_MAX_APPS_OF_SOURCE = 20
+"""Applications, such as those of an ApplicationSet, for which the same chart is rendered."""
 _NEUTRAL = "release-name"
 """The name of a release that no Application names: Helm's own default."""
 
@@ -62,9 +68,7 @@ class SourcePaths:
     def __init__(self, tree: Tree, folders: Iterable[str], root: RenderRoot) -> None:
         by_path = {root.relative(folder): folder for folder in folders}
         self._apps: dict[str, list[tuple[AppSpec, Object]]] = {}
-        for app in tree.app_specs:
-            if app.is_template:
-                continue
+        for app in _with_generated(tree, root.root):
             for source in (fields(app.spec.get("source")), *map(fields, items(app.spec.get("sources")))):
                 path = text(source.get("path"))
                 if not path or source.get("chart"):
@@ -88,7 +92,38 @@ class SourcePaths:
             sources = app.spec.get("sources")
             key = msgspec.json.encode([app.item.ref.name, destination, relevant, sources])
             unique.setdefault(key, (app, source))
-        return list(unique.values())
+        return list(unique.values())[:_MAX_APPS_OF_SOURCE]
+
+
+class _Folder:
+    """What generators of ApplicationSets can read here: the files, taken to be those of the repository."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def folder_of(self, options: Object) -> Path:
+        del options  # every repository is taken to be this one
+        return self._root
+
+    def clusters(self) -> list[RegisteredCluster]:
+        raise NotExpanded("the registered clusters are not known")
+
+    def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:
+        raise NotExpanded(f"the answer of {kind} generator {number} of {application_set} is not known")
+
+
+def _with_generated(tree: Tree, root: Path) -> Iterator[AppSpec]:
+    """The Applications in the files, and those that ApplicationSets generate from these files."""
+    from whysync.argocd.application_sets.expand import expanded
+
+    for app in tree.app_specs:
+        if not app.is_template:
+            yield app
+            continue
+        with suppress(NotExpanded, OSError):
+            for body in expanded(app.item.body, _Folder(root)):
+                item = Item(body, app.item.file, app.item.document, app.item.inside)
+                yield AppSpec(item, "/spec", fields(body.get("spec")), is_template=False)
 
 
 def sources_of(tree: Tree, charts: Iterable[str], root: RenderRoot) -> Iterator[Source]:
@@ -216,6 +251,9 @@ def _render_all(sources: list[Source], copied: Copy, render_root: RenderRoot, ch
         if to_render.tool == "Kustomize" and _has_helm_charts(to_render.folder, tree):
             notes.append(Note(path=folder, why="not rendered: it uses helmCharts"))
             continue
+        if elsewhere := _values_elsewhere(to_render, copied):
+            notes.append(Note(path=folder, why=f"not rendered: its values are in {elsewhere}"))
+            continue
         try:
             source: Object = {**to_render.source, "path": render_root.relative(to_render.folder)}
             bounds = replace(USUAL, seconds=min(_SECONDS_PER_SOURCE, seconds_left))
@@ -249,6 +287,21 @@ def _files_of(roots: Iterable[str], tree: Tree) -> set[str]:
     """The files that these kustomizations and their bases use."""
     kustomizations = tree.kustomizations
     return {path for name in _with_bases(roots, kustomizations) for path in kustomizations[name].resources}
+
+
+def _values_elsewhere(source: Source, copied: Copy) -> str:
+    """The other repository that a values file of the source is in; empty if all are here, or missing."""
+    if fields(source.source.get("helm")).get("ignoreMissingValueFiles") is True:
+        return ""
+    others = map(fields, items(fields(source.app.get("spec")).get("sources")))
+    urls = {text(other.get("ref")): text(other.get("repoURL")) for other in others if other.get("ref")}
+    own = repository_key(text(source.source.get("repoURL")))
+    for name in map(text, items(fields(source.source.get("helm")).get("valueFiles"))):
+        reference, _, path = name.removeprefix("$").partition("/")
+        url = urls.get(reference, "") if name.startswith("$") else ""
+        if url and repository_key(url) != own and not (copied.root / path).is_file():
+            return url
+    return ""
 
 
 def _refs(source: Source, copied: Copy) -> dict[str, RefSource]:

@@ -233,7 +233,10 @@ def tree_of(
             tree.add(item)
     schemas.add(definitions)
     for crd in crds:  # an example may have an old copy, which applies to that example only
-        schemas.add([crd.body], crd.file.folder if tree.is_example(crd.file.path) else "")
+        folder = crd.file.folder
+        is_unused = bool(tree.app_specs) and not tree.is_deployed(crd.file.path)
+        home = folder if is_unused and folder not in tree.deployed_folders else ""
+        schemas.add([crd.body], folder if tree.is_example(crd.file.path) else "", home=home)
     for file in files:
         if file.unread is not None and _is_deployed(file, tree, charts):
             file.broken.append(file.unread)

@@ -302,6 +302,9 @@ class Tree:
         return not is_built_in(ref.api_version, ref.kind)
 
     def is_namespaced(self, ref: Ref) -> bool | None:
+        """`None` if it is not known: a custom kind without a CRD in the files."""
+        if self.is_custom(ref):
+            return self.definitions.is_namespaced(ref.group, ref.kind)
         return is_namespaced(ref.api_version, ref.kind)
 
     @cached_property

@@ -24,14 +24,17 @@ class Definitions:
 
     def __init__(self) -> None:
         self._bodies: dict[tuple[str, str], list[tuple[Object, str]]] = {}
+        self._homes: dict[tuple[str, str], list[str]] = {}
         self._customs: dict[tuple[str, str, str], list[tuple[CustomResource, str]]] = {}
         self.violations_by_body: dict[bytes, list[SchemaViolation]] = {}
         """Errors in the CRDs themselves, by their bytes."""
 
-    def add(self, bodies: Iterable[Object], folder: str = "") -> None:
+    def add(self, bodies: Iterable[Object], folder: str = "", *, home: str = "") -> None:
+        """`home` is the folder of a CRD of which it is not known whether it is deployed at all."""
         for body in bodies:
             spec = fields(body.get("spec"))
             key = text(spec.get("group")), text(fields(spec.get("names")).get("kind"))
+            self._homes.setdefault(key, []).append(home)
             copies = self._bodies.setdefault(key, [])
             if all(other.get("spec") != spec or scope not in ("", folder) for other, scope in copies):
                 copies.append((body, folder))
@@ -50,6 +53,19 @@ class Definitions:
         if not definitions and group == GROUP and version == VERSION:
             return _own_kinds().get(kind, [])
         return definitions
+
+    def is_certain(self, group: str, kind: str, path: str) -> bool:
+        """Is one of the CRDs deployed, or next to this file? Otherwise the cluster may have another one."""
+        homes = self._homes.get((group, kind))
+        return homes is None or any(_applies(home, path) for home in homes)
+
+    def is_namespaced(self, group: str, kind: str) -> bool | None:
+        """`None` without a CRD, or if the CRDs differ."""
+        scopes = {
+            fields(body.get("spec")).get("scope") != "Cluster"
+            for body, _ in self._bodies.get((group, kind), ())
+        }
+        return scopes.pop() if len(scopes) == 1 else None
 
     def versions_of(self, group: str, kind: str, path: str) -> list[str]:
         """The versions that the CRDs serve; none without a CRD."""

@@ -47,7 +47,7 @@ def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
         for item in unit.items:
             if not sync_phases(item.body):
                 continue
-            for needed, pointer in _needs(item, by_name):
+            for needed, pointer in _needs(item, by_name, tree):
                 if needed is item or not sync_phases(needed.body) or applied_before(needed, item):
                     continue
                 yield finding(
@@ -59,7 +59,7 @@ def dependency_comes_later(tree: Tree) -> Iterator[Finding]:
                 )
 
 
-def _needs(item: Item, by_name: dict[tuple[str, str], Item]) -> Iterator[tuple[Item, str]]:
+def _needs(item: Item, by_name: dict[tuple[str, str], Item], tree: Tree) -> Iterator[tuple[Item, str]]:
     for reference in references_of(item):
         needed = by_name.get((reference.kind, reference.name))
         if needed is None or reference.kind not in _NEEDED:
@@ -67,6 +67,8 @@ def _needs(item: Item, by_name: dict[tuple[str, str], Item]) -> Iterator[tuple[I
         if item.ref.namespace and needed.ref.namespace not in ("", item.ref.namespace):
             continue
         yield needed, reference.pointer
-    namespace = by_name.get(("Namespace", item.ref.namespace)) if item.ref.namespace else None
+    if not item.ref.namespace or tree.is_namespaced(item.ref) is False:
+        return  # the API server ignores the namespace of an object of a cluster-scoped kind
+    namespace = by_name.get(("Namespace", item.ref.namespace))
     if namespace is not None and not namespace.ref.group:
         yield namespace, "/metadata/namespace"
