@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from whysync.json_tree import MISSING, Json, Missing
+from whysync.json_tree import MISSING, Json, Missing, fields, items
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import child, index_of, split
+from whysync.kubernetes.api.pointer import child, index_of, join, split
 from whysync.kubernetes.schema import Type, type_of
 from whysync.kubernetes.schema.releases import ALWAYS, OLDEST, span_at
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
@@ -31,6 +31,8 @@ _WORDS = {
     "struct": "a map",
 }
 _DEEPEST = 40
+# Keys by which `kubectl apply` merges lists in which another field, such as the name, must be unique as well.
+_MERGE_KEYS = ("containerPort", "port", "mountPath", "devicePath", "ip")
 
 
 class Mistyped(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +114,34 @@ def other_release_text(failure: SchemaInvalid, desired: Manifest | None) -> str:
     if span.first > OLDEST:
         return f"it was added in Kubernetes 1.{span.first}, and this cluster is older"
     return f"Kubernetes 1.{span.last + 1} removed it"
+
+
+def merged_with_live(failure: SchemaInvalid, desired: Manifest | None, live: Manifest | None) -> str:
+    """Why a value appears twice that Git has once: the patch added Git's element next to the live one.
+
+    `kubectl apply` merges lists such as ports by a key. If someone changed that key of the live element, the
+    patch neither finds it nor removes it.
+    """
+    if failure.problem is not SchemaProblem.DUPLICATE or desired is None or live is None:
+        return ""
+    parts = split(failure.pointer)
+    if len(parts) < 2 or not parts[-2].isdecimal():
+        return ""
+    around, name = join(parts[:-2]), parts[-1]
+    declared, stored = (
+        [fields(entry) for entry in items(side.at(around)) if str(fields(entry).get(name)) == failure.value]
+        for side in (desired, live)
+    )
+    if len(declared) != 1 or len(stored) != 1:
+        return ""
+    key = next((key for key in _MERGE_KEYS if declared[0].get(key) != stored[0].get(key)), "")
+    if not key:
+        return ""
+    in_git, in_cluster = declared[0].get(key), stored[0].get(key)
+    return (
+        f"Git has it once, with {key} {in_git}; the live element has {key} {in_cluster}, so the patch adds a"
+        " second one: the list is merged by that key"
+    )
 
 
 def mistyped_field(failure: SchemaInvalid, desired: Manifest | None) -> Mistyped | None:

@@ -174,7 +174,10 @@ _CONTROLLERS = frozenset({WriterKind.CONTROLLER, WriterKind.AUTOSCALER, WriterKi
 
 
 def mechanism_of(case: Case, drift: Drift) -> Mechanism:
-    return _in_the_value(case, drift) or _proven(case, drift) or _suggested(case, drift)
+    mechanism = _in_the_value(case, drift) or _proven(case, drift) or _suggested(case, drift)
+    if mechanism is Mechanism.INJECTED and drift.ref.kind.endswith("WebhookConfiguration"):
+        return Mechanism.BY_CONTROLLER  # the API server calls no webhook for a webhook configuration
+    return mechanism
 
 
 def _in_the_value(case: Case, drift: Drift) -> Mechanism | None:
@@ -289,12 +292,7 @@ def _proven(case: Case, drift: Drift) -> Mechanism | None:
     if writer.kind in _OTHER_TOOLS:
         return Mechanism.BY_OTHER_TOOL
     # What keeps a caBundle fresh writes it later, by itself, whatever else it does at admission.
-    # The API server calls no webhook for a webhook configuration.
-    injected = (
-        writer.kind is WriterKind.WEBHOOK
-        and not is_ca_bundle(drift)
-        and not drift.ref.kind.endswith("WebhookConfiguration")
-    )
+    injected = writer.kind is WriterKind.WEBHOOK and not is_ca_bundle(drift)
     return Mechanism.INJECTED if injected else Mechanism.BY_CONTROLLER
 
 

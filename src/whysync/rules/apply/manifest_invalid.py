@@ -18,6 +18,7 @@ rejects the object: admission-denied.
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 import msgspec
 
@@ -37,6 +38,7 @@ from whysync.queries.schema_errors import (
     Mistyped,
     correction_in_git,
     dotted_path,
+    merged_with_live,
     mistyped_field,
     other_release_text,
 )
@@ -117,6 +119,9 @@ def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: 
     value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
     if failure.pointer.startswith(_STORED):
         return f"{what}: Git removes version {failure.value}, in which objects are or were stored"
+    merged = merged_with_live(failure, desired, case.live_of(ref.key))
+    if merged:
+        return f"{what}{group.others}: {failure.field}{value}: {merged}"
     reason = other_release_text(failure, desired)
     if not reason and failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
         similar = similar_field(case, ref, failure.pointer)
@@ -269,6 +274,9 @@ def _fixes(
     if _is_node_port(failure):
         yield from _other_node_port(case, ref, failure, desired)
         return
+    if merged_with_live(failure, desired, case.live_of(ref.key)):
+        yield from _without_live_element(case, ref)
+        return
     if failure.pointer == "/metadata/namespace":
         yield _rewritten_namespace(case, ref)
         return
@@ -291,6 +299,20 @@ def _fixes(
     revert = revert_in_git(case, ref)
     if revert is not None:
         yield revert
+
+
+def _without_live_element(case: Case, ref: Ref) -> Iterator[Fix]:
+    resource = quote(f"{ref.group}:{ref.kind}:{ref.place}")
+    yield Fix.run(
+        with_comment(on_object("edit", ref), "give the live element the key that Git has"),
+        sync(case, "--resource", resource),
+        title="Undo the change of the live element, then sync",
+    )
+    yield Fix.run(
+        sync(case, "--replace", "--resource", resource),
+        title="Or replace the live object by what Git declares",
+        risk="fields that controllers and people set on the object are lost; its Pods may be replaced",
+    )
 
 
 def _by_hand(

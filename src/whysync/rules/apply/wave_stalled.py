@@ -76,11 +76,13 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
 
 def _verdict(case: Case, wait: AwaitedObject, stuck: StuckWait) -> str:
     awaited = f"{wait.ref}{and_more(wait.others)} to become healthy"
+    hooks = _hooks_after(case)
     if wait.reported or case.is_predicted:
-        return f"{waiting_text(case, wait)} {awaited}: {stuck.reason}{_not_applied(case)}{_hooks_after(case)}"
+        reason = "" if hooks and not stuck.certain else f": {stuck.reason}"
+        return f"{waiting_text(case, wait)} {awaited}{reason}{_not_applied(case)}{hooks}"
     return (
         f"the sync has been running for {age_text(wait.age)}, most likely waiting for {awaited}"
-        f"{_hooks_after(case)}{_not_applied(case)}"
+        f"{_not_applied(case)}{hooks}"
     )
 
 
@@ -89,11 +91,8 @@ def _hooks_after(case: Case) -> str:
     hooks = follows_health(case)
     if not hooks:
         return ""
-    runs = "runs" if len(hooks) == 1 else "run"
-    return (
-        f"; {listed(hooks)} (PostSync) {runs} only after that: if it needs what the hook does, neither can"
-        " continue"
-    )
+    waits = "waits" if len(hooks) == 1 else "wait"
+    return f"; PostSync hook {listed(hooks)} {waits} for that: if it needs the hook, neither can continue"
 
 
 def _hooks_first(case: Case) -> Iterator[Fix]:

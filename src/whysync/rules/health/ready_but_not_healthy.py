@@ -64,7 +64,7 @@ def ready_but_not_healthy(case: Case) -> Iterator[Finding]:
             yield _read_differently(case, row, live, message)
         elif index is None and code == "Progressing" and _has_check_of_settings(case, row, live):
             yield _of_settings(case, row, live, message)
-        if code not in ("Progressing", "Degraded") or index is None:
+        if code not in ("Progressing", "Degraded") or index is None or any(status_failures(live)):
             continue
         reason = f": {message}" if message else ""
         yield Finding(
