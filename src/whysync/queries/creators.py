@@ -70,7 +70,14 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
         return _by_name(case, row) or _from_custom_resource(case, row) or _comes_back(case, live)
     if was_applied(live):
         return None
-    marks = (_owner(live), _secret(live), _copied(live), _release(live), _manager(live), _mark(live))
+    marks = (
+        _owner(live),
+        _secret(live),
+        copied_tracking_id(live),
+        _release(live),
+        _manager(live),
+        _mark(live),
+    )
     known = next((mark for mark in marks if mark is not None), None) or _by_name(case, row)
     return known or _from_custom_resource(case, row) or _not_applied(case, live) or _comes_back(case, live)
 
@@ -196,7 +203,7 @@ def _mark(live: Manifest) -> Creator | None:
     return None
 
 
-def _copied(live: Manifest) -> Creator | None:
+def copied_tracking_id(live: Manifest) -> Creator | None:
     """Argo CD writes a tracking id that names the object itself: one that names another was copied."""
     tracking_id = TrackingId.parse(text(live.annotations.get(TRACKING_ID)))
     if tracking_id is None or tracking_id.describes(live.body):

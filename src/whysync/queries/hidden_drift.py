@@ -18,7 +18,13 @@ from whysync.argocd.diff.normalize import normalize_secret
 from whysync.argocd.ignore_differences import Rule, application_rules
 from whysync.diagnosis.drift import SERVER_FIELDS, Drift, HiddenBy, per_map_entry
 from whysync.diagnosis.drift.equivalent_values import list_with_duplicate_keys
-from whysync.diagnosis.drift.field_heuristics import completed, is_bookkeeping, is_builtin, is_known_default
+from whysync.diagnosis.drift.field_heuristics import (
+    completed,
+    is_bookkeeping,
+    is_builtin,
+    is_known_default,
+    is_written_by_reloader,
+)
 from whysync.diagnosis.drift.mechanism import (
     Mechanism,
     applies_server_side,
@@ -71,6 +77,10 @@ _FILLED_FIELDS = frozenset(
 )
 # Mechanisms that do not identify the writer without managedFields.
 _UNCLEAR_MECHANISMS = frozenset({Mechanism.BY_HAND, Mechanism.CONTESTED, Mechanism.SCALED, Mechanism.UNKNOWN})
+
+
+_TEMPLATE_LISTS = frozenset({"env", "envFrom", "args", "initContainers", "volumes", "volumeMounts"})
+CO_OWNERS = frozenset({WriterKind.CONTROLLER, WriterKind.OPERATOR, WriterKind.UNKNOWN})
 
 
 class HiddenDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,9 +168,10 @@ def _reported_as_synced(case: Case, resource: ComparedResource) -> Iterator[Unre
 def undetected(case: Case) -> tuple[HiddenDifference, ...]:
     """Fields of Synced resources that neither Git, nor a default, nor a known program sets.
 
-    With managedFields: fields that a person wrote or a former manager left, and fields of Git that Argo CD
-    itself wrote with another value. Without them: fields that no default and no known controller explains,
-    unless they are in many objects, which points to a program.
+    With managedFields: fields that a person wrote or a former manager left, fields of Git that Argo CD itself
+    wrote with another value, and with server-side apply elements of a Pod template that a controller owns.
+    Without them: fields that no default and no known controller explains, unless they are in many objects,
+    which points to a program.
     """
     recorded: list[HiddenDifference] = []
     unrecorded: list[HiddenDifference] = []
@@ -173,6 +184,7 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
             raw = tuple(_raw_drifts(key, desired, live))
             recorded += _recorded(case, raw) if is_manual else ()
             recorded += _missed_by_diff(case, raw)
+            recorded += _co_owned(raw) if applies_server_side(case, desired) else ()
         elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
             unrecorded += _unrecorded(case, _raw_drifts(key, desired, live))
     few = len({difference.key for difference in unrecorded}) <= _FEW
@@ -200,6 +212,20 @@ def _recorded(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]
         writer = drift.writer
         by_hand = writer is not None and writer.kind in BY_HAND
         if by_hand or mechanism_of(case, drift) is Mechanism.LEFT_OVER:
+            yield _hidden_difference(drift)
+
+
+def _co_owned(drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+    """Elements of a Pod template that only a controller owns, in an app with server-side apply.
+
+    The controller added them. Or it once took over the list with what Git declared then: a server-side apply
+    does not remove what another manager owns as well.
+    """
+    for drift in drifts:
+        parts, writer = pointers.split(drift.pointer), drift.writer
+        in_list = "template" in parts and not _TEMPLATE_LISTS.isdisjoint(parts)
+        strange = writer is not None and writer.kind in CO_OWNERS
+        if drift.only_live and in_list and strange and not is_written_by_reloader(drift):
             yield _hidden_difference(drift)
 
 

@@ -9,6 +9,7 @@ again, in a loop.
 ## How whysync knows
 The resource requires pruning, nothing shows that Argo CD applied the object, and the object names its
 creator: an owner reference, managedFields, or a label or annotation with a claim, owner or origin.
+An object whose tracking id names another one has no sync status.
 Otherwise its kind or name may show it: a volume claim of a StatefulSet, a generated name, the Secret of a
 custom resource of the app. A client-side sync writes the last-applied annotation: an object that has only
 the app's tracking label was labeled by someone else, or belongs to a release of the same name. If only labels
@@ -28,14 +29,14 @@ If Argo CD applied the object, it was removed from Git and has not been pruned.
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
-from whysync.argocd.api.application import ResourceRow
+from whysync.argocd.api.application import ResourceRow, SyncCode
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Missing
 from whysync.queries.commands import argocd_namespace, comment, kubectl, named, on_object, with_comment
-from whysync.queries.creators import Creator, creator_of
+from whysync.queries.creators import Creator, copied_tracking_id, creator_of
 from whysync.queries.drift import annotation_tracking
 
 _ONLY_BY_CONTROLLERS = frozenset({
@@ -64,6 +65,36 @@ def created_by_another_controller(case: Case) -> Iterator[Finding]:
             groups.setdefault((creator.reason, creator.certain, excluded), []).append((row, creator))
     for created in groups.values():
         yield _finding(case, created)
+    yield from _without_status(case)
+
+
+def _without_status(case: Case) -> Iterator[Finding]:
+    """Argo CD lists an object with the tracking id of another one, and gives it no sync status."""
+    if case.app.status.sync.status == SyncCode.UNKNOWN:
+        return
+    for row in case.app.status.resources:
+        live = case.live_of(row.key)
+        if row.status in (SyncCode.SYNCED, SyncCode.OUT_OF_SYNC) or row.hook or live is None:
+            continue
+        copied = copied_tracking_id(live)
+        if copied is None:
+            continue
+        yield Finding(
+            about=row.ref,
+            explains=(),
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            verdict=f"{row.ref} was never in Git, so Argo CD lists it without a sync status and does not"
+            f" prune it: {copied.reason}",
+            evidence=(case.cited_row(row, says="without a sync status"), *copied.evidence),
+            fixes=(
+                Fix.run(
+                    with_comment(on_object("get", row.ref, "-o", "yaml"), "which controller created it?"),
+                    comment("let that controller not copy the annotations argocd.argoproj.io/*"),
+                    title="Nothing has to be done; to remove it from the app, stop the copying",
+                ),
+            ),
+        )
 
 
 def _finding(case: Case, created: Sequence[tuple[ResourceRow, Creator]]) -> Finding:

@@ -8,7 +8,7 @@ lists it. A rule that hides a whole top-level field of every object of a kind is
 
 ## How whysync knows
 The resource is Synced, the live object has a value that Git does not have, and managedFields name kubectl
-or a console as its writer, or a former manager whose fields server-side apply does not remove; or Git
+or a console as its writer, or another manager whose fields server-side apply does not remove; or Git
 declares another value than the one that Argo CD itself wrote, and no newer commit waits: a server-side diff
 can leave out such a field together with what webhooks changed. Without managedFields: no default, known
 controller or recorded state of a program explains the field.
@@ -29,13 +29,20 @@ from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Se
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.drift.schemas import crd_of
 from whysync.diagnosis.symptom import APP_DIFFERS
-from whysync.json_tree import Missing
+from whysync.json_tree import Missing, fields, text
 from whysync.kubernetes.api.pointer import index_of, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.queries.commands import app_argument, comment, hard_refresh, on_object, sync, with_comment
-from whysync.queries.hidden_drift import BY_HAND, HiddenDifference, hidden_by_ignoring, is_broad, undetected
+from whysync.queries.hidden_drift import (
+    BY_HAND,
+    CO_OWNERS,
+    HiddenDifference,
+    hidden_by_ignoring,
+    is_broad,
+    undetected,
+)
 
 
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
@@ -55,13 +62,8 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
         first = group[0]
         names = ", ".join(difference.pointer for difference in group[:3])
         by_argocd = first.writer is not None and first.writer.kind is WriterKind.ARGOCD
-        origin = (
-            "still as an earlier sync wrote it, not as in Git"
-            if by_argocd
-            else f"written with {phrase(first.writer)}"
-            if first.writer
-            else _origin(case, first)
-        )
+        co_owned = first.writer is not None and first.writer.kind in CO_OWNERS
+        origin = _origin(case, first)
         why = _hidden_by(first)
         yield Finding(
             about=first.live.ref,
@@ -74,6 +76,8 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             evidence=tuple(_cited(group)),
             fixes=(_apply_again(case, first.live.ref),)
             if by_argocd
+            else (_release(first),)
+            if co_owned
             else (
                 *_narrow(first),
                 *_commit(group),
@@ -93,7 +97,17 @@ def _hidden_by(hidden: HiddenDifference) -> str:
 
 
 def _origin(case: Case, hidden: HiddenDifference) -> str:
-    """How the live object differs, and possible origins of a field whose writer is not recorded."""
+    """How the live object differs: the recorded writer, else possible origins."""
+    writer = hidden.writer
+    if writer is not None and writer.kind is WriterKind.ARGOCD:
+        return "still as an earlier sync wrote it, not as in Git"
+    if writer is not None and writer.kind in CO_OWNERS:
+        return (
+            f"only in the cluster, where {writer.manager} owns it (it added it, or Git declared it before and"
+            " server-side apply keeps what another manager owns)"
+        )
+    if writer is not None:
+        return f"written with {phrase(writer)}"
     if isinstance(hidden.difference.live_value, Missing):
         return "merged with another entry of the same key, and not in the cluster"
     if not isinstance(hidden.difference.desired_value, Missing):
@@ -110,9 +124,23 @@ def _origin(case: Case, hidden: HiddenDifference) -> str:
 
 
 def _confidence(hidden: HiddenDifference) -> Confidence:
+    if hidden.writer is not None and hidden.writer.kind in CO_OWNERS:
+        return Confidence.LOW
     if hidden.writer is not None or hidden.rule is not None:
         return Confidence.HIGH
     return Confidence.MEDIUM if is_builtin(hidden.live.ref) else Confidence.LOW
+
+
+def _release(hidden: HiddenDifference) -> Fix:
+    """Git's history decides whether it was declared; only an edit removes it from both managers."""
+    value = fields(hidden.difference.live_value if isinstance(hidden.difference.live_value, dict) else None)
+    words = text(value.get("name")) or split(hidden.pointer)[-1]
+    return Fix.run(
+        with_comment(f"git log --oneline -S {quote(words)}", "did Git declare it before?"),
+        with_comment(on_object("edit", hidden.live.ref), "if it did: remove it by hand"),
+        title="Find out whether Git declared it; if it did, remove it from the cluster",
+        risk="the Pods are replaced; if the other manager needs it, it adds it again",
+    )
 
 
 def _apply_again(case: Case, ref: Ref) -> Fix:
