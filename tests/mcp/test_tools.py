@@ -290,6 +290,22 @@ class TestIncidents:
             cursor = text(answer.get("nextCursor"))
         assert seen == [f"argocd/app-{n:03}" for n in reversed(range(45))]
 
+    def test_with_the_history_alone_the_recorded_cause_is_the_answer(self) -> None:
+        history = History.open(":memory:")
+        history.record([look(OOM), look(app="fine")])
+        toolbox = Toolbox(Facts(lambda _deadline: FactSource()), history=history)
+        for app in ("shop", "argocd/shop"):
+            answer = answered(toolbox, "diagnose", app=app)
+            assert answer["cause"] == "oom"
+            assert fields(answer["answer"])["untrusted"] == "container api is OOMKilled"
+        assert "list_incidents" in ask(toolbox, "diagnose", app="fine").text
+        assert "list_incidents" in ask(toolbox, "list_apps").text
+        assert ask(toolbox, "get_diff", app="shop").is_error
+
+    def test_the_name_in_an_incident_finds_the_app(self, tmp_path: Path) -> None:
+        toolbox = toolbox_on(bundle_of(tmp_path, application("shop")))
+        assert answered(toolbox, "diagnose", app="argocd/argocd/shop")["app"] == "argocd/shop"
+
     def test_without_a_database_it_says_how_to_pass_one(self) -> None:
         called = ask(toolbox_on(REJECTED), "list_incidents")
         assert called.is_error

@@ -13,11 +13,12 @@ import pytest
 from tests.history.looks import NOON, OOM, WEBHOOK_DOWN, after, look
 from tests.notifications.receiver import Received, Receiver, receiver
 from whysync.history.history import History
-from whysync.history.model import Problem
+from whysync.history.model import AppKey, Problem
 from whysync.json_tree import fields, items, text
 from whysync.notifications.channels import Request
 from whysync.notifications.check_config import check_text
 from whysync.notifications.config import Config
+from whysync.notifications.message import shown_name
 from whysync.notifications.secrets import SecretText
 from whysync.notifications.sender import (
     GIVE_UP_AFTER,
@@ -142,7 +143,7 @@ class TestFormats:
         body = fields(request.body)
         assert body["version"] == 1
         assert (body["what"], body["why"], body["fix"]) == (
-            "argocd/shop is broken: oom (warning)",
+            "shop is broken: oom (warning)",
             "container api is OOMKilled",
             "raise the memory limit",
         )
@@ -161,7 +162,7 @@ class TestFormats:
         (request,) = server.received
         assert request.path == SECRET_PATH
         body = fields(request.body)
-        assert body["text"] == "argocd/shop is broken: oom (warning)"
+        assert body["text"] == "shop is broken: oom (warning)"
         header, section, context = map(fields, items(body["blocks"]))
         assert fields(header["text"]) == {"type": "plain_text", "emoji": False, "text": body["text"]}
         shown = fields(section["text"])
@@ -471,6 +472,19 @@ def test_a_channel_that_was_removed_is_given_up(history: History, server: Receiv
     assert other is not None
     Sender(history, other).work(after(30))
     assert history.outbox.waiting() == 0
+
+
+@pytest.mark.parametrize(
+    ("app", "shown"),
+    [
+        (AppKey("", "argocd", "shop"), "shop"),
+        (AppKey("argocd", "openshift-gitops", "shop"), "shop"),
+        (AppKey("argocd", "team-a", "shop"), "team-a/shop"),
+        (AppKey("prod-eu", "argocd", "shop"), "prod-eu/shop"),
+    ],
+)
+def test_usual_namespaces_are_left_out_of_a_name(app: AppKey, shown: str) -> None:
+    assert shown_name(app) == shown
 
 
 def test_secrets_are_hidden_in_a_repr() -> None:

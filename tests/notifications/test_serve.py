@@ -82,7 +82,7 @@ def test_a_broken_app_is_told_once_also_after_a_restart(tmp_path: Path) -> None:
         assert "whysync_build_info" in page
         (request,) = server.received
         body = fields(request.body)
-        assert body["what"] == "argocd/argocd/my-api-service is broken: controller-owned (warning)"
+        assert body["what"] == "my-api-service is broken: controller-owned (warning)"
         assert "HorizontalPodAutoscaler" in str(body["why"])
 
 

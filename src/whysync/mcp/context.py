@@ -28,6 +28,11 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """The only folders that `plan` may read."""
     history: History | None = None
 
+    @property
+    def has_source(self) -> bool:
+        source = self.facts.source(self.deadline)
+        return bool(source.bundles or source.server or source.kube)
+
     def start_of_page(self, tool: str, arguments: Arguments) -> tuple[str, int]:
         """The reading and the offset at which the page begins; both empty for the first page."""
         text: str = getattr(arguments, "cursor", "")

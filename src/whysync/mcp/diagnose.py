@@ -17,15 +17,18 @@ from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport
 from whysync.fixes.patches import patch_text
+from whysync.history.history import History, IncidentFilter
 from whysync.json_tree import Json
 from whysync.mcp.answers import FEW_BYTES, Page, Value, first_that_fits
 from whysync.mcp.arguments import AppName, Arguments, CursorText, Limit
 from whysync.mcp.context import ToolContext, page_of, reading_of_app
+from whysync.mcp.errors import ToolError
 from whysync.mcp.untrusted import Untrusted, name, untrusted, untrusted_lines
 from whysync.reports.diagnose_text import answer_of, state_of, sync_verdict
 
 _MOST_OTHERS = 3
 _MOST_PATCH = 6_000
+_MOST_INCIDENTS = 10_000
 
 
 class Diagnose(Arguments, frozen=True, kw_only=True):
@@ -118,6 +121,8 @@ _ROOMS = (
 
 def answer(arguments: Diagnose, context: ToolContext) -> Diagnosis:
     reading, offset = context.start_of_page("diagnose", arguments)
+    if context.history is not None and not context.has_source:
+        return _from_history(arguments.app, context.history)
     facts = reading_of_app(context, arguments.app, reading)
     report = facts.diagnosis(arguments.app, context.deadline)
     if arguments.detail == "short":
@@ -128,6 +133,33 @@ def answer(arguments: Diagnose, context: ToolContext) -> Diagnosis:
         return msgspec.structs.replace(_heading(report, 400), details=tuple(shown))
 
     return page_of("diagnose", arguments, facts.id, details, build, offset=offset, most_items=arguments.limit)
+
+
+def _from_history(app: str, history: History) -> Diagnosis:
+    """The open incident of an app, if the server has only the history of `whysync serve`."""
+    incidents = history.incidents(IncidentFilter(open=True, limit=_MOST_INCIDENTS))
+    matching = [one for one in incidents if app in (one.app.name, str(one.app), "/".join(one.app[1:]))]
+    if len(matching) != 1:
+        names = ", ".join(name(str(one.app)) for one in matching[:_MOST_OTHERS])
+        raise ToolError(
+            what=f"{len(matching)} open incidents have the app {name(app)}",
+            why=f"they are {names}" if names else "this server only has the history of whysync serve",
+            next="call list_incidents with open: true and use a name from there",
+        )
+    incident = matching[0]
+    problem = incident.problem
+    fix = FixAnswer(title=untrusted(problem.fix, 300), proof="not-run", kind="") if problem.fix else None
+    return Diagnosis(
+        app=name(str(incident.app)),
+        state=untrusted(f"broken since {incident.opened_at:%Y-%m-%d %H:%M} UTC", 120),
+        answer=untrusted(problem.verdict),
+        cause=name(problem.cause),
+        rule=name(problem.rule),
+        severity=name(problem.severity),
+        root=untrusted(problem.root) if problem.root else None,
+        fixes=(fix,) if fix is not None else (),
+        next="this is the recorded cause; a server with --server, --core or --bundle has evidence and proofs",
+    )
 
 
 def _heading(report: AppReport, longest: int) -> Diagnosis:

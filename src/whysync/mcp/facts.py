@@ -48,6 +48,9 @@ class Reading:
     def case(self, name: str) -> Case:
         """The app of this name: `name`, `namespace/name` or `instance/namespace/name`."""
         matching = [case for case in self.cases if name in _names(case)]
+        if not matching and name.count("/") == 2:  # an incident names the instance, also if there is only one
+            short = name.partition("/")[2]
+            matching = [case for case in self.cases if not case.instance and short in _names(case)]
         if not matching:
             raise ToolError(
                 what=f"there is no app {safe_name(name)}",

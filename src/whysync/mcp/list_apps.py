@@ -68,6 +68,12 @@ class AppList(Page, frozen=True, kw_only=True):
 
 def answer(arguments: ListApps, context: ToolContext) -> AppList:
     _check_cause(arguments.cause)
+    if context.history is not None and not context.has_source:
+        raise ToolError(
+            what="this server only has the history of whysync serve",
+            why="it was started with --db and without a source of facts",
+            next="call list_incidents with open: true for what is broken now",
+        )
     reading, offset = context.start_of_page("list_apps", arguments)
     facts = context.facts.everything(context.deadline, reading=reading)
     counts = counts_of(facts.fleet)

@@ -117,10 +117,9 @@ def _allowed(arguments: Plan, context: ToolContext) -> FilePath:
 
 
 def _live(arguments: Plan, context: ToolContext) -> tuple[app.FactSource | None, app.Snapshot | None]:
-    source = context.facts.source(context.deadline)
-    has_source = bool(source.bundles or source.server or source.kube)
-    if not arguments.live or not has_source:
+    if not arguments.live or not context.has_source:
         return None, None
+    source = context.facts.source(context.deadline)
     live = app.applications_snapshot(source)
     return (source, live) if live.applications else (None, None)
 

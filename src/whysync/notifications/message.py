@@ -6,11 +6,12 @@ from datetime import datetime
 
 import msgspec
 
-from whysync.history.model import Incident, Notice, NoticeKind, Outbreak
+from whysync.history.model import AppKey, Incident, Notice, NoticeKind, Outbreak
 from whysync.reports.output import one_safe_line
 from whysync.reports.terminal import one_line, short_age
 
 _LONGEST = 400
+_USUAL = ("", "argocd", "openshift-gitops")
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +74,7 @@ def message_of(
 
 def _what(notice: Notice, incident: Incident, apps: int, severity: str) -> str:
     """The first line; it contains the cause."""
-    name = _line(str(incident.app))
+    name = _line(shown_name(incident.app))
     subject = name if apps == 1 else f"{apps} apps"
     cause = incident.problem.cause
     match notice.kind:
@@ -84,6 +85,12 @@ def _what(notice: Notice, incident: Incident, apps: int, severity: str) -> str:
         case NoticeKind.CLOSED:
             lasted = short_age(incident.duration(notice.at))
             return f"{subject} {'has' if apps == 1 else 'have'} recovered after {lasted}: {cause}"
+
+
+def shown_name(app: AppKey) -> str:
+    """The name, with the namespace and the instance unless they are the usual ones of Argo CD."""
+    parts = [part for part in (app.instance, app.namespace) if part not in _USUAL]
+    return "/".join((*parts, app.name))
 
 
 def _adds(root: str, verdict: str) -> bool:
