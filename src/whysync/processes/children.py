@@ -31,11 +31,15 @@ NOWHERE: Final = "127.0.0.1:9"
 
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
-    """`memory` limits the address space; 0 is no limit, as needed for `git`, which maps its packs."""
+    """`memory` limits the address space; 0 is no limit, as needed for `git`, which maps its packs.
+
+    `file_bytes` limits the size of each file that it writes; 0 is no limit.
+    """
 
     seconds: float = 90.0
     memory: int = 0
     output: int = 256 << 20
+    file_bytes: int = 0
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,7 +147,7 @@ def run(
     command = [*_namespace(), *arguments] if apart else list(arguments)
     if any("\x00" in argument for argument in command):
         raise NotStarted("an argument contains a NUL character")
-    if bounds.memory:
+    if bounds.memory or bounds.file_bytes:
         command = ["/bin/sh", "-c", f'{_limits(bounds)} exec "$@"', "sh", *command]
     child: subprocess.Popen[bytes] | None = None
     try:
@@ -313,7 +317,12 @@ def _limits(bounds: Bounds) -> str:
     The CPU limit ends a child whose parent was killed and cannot enforce the timeout.
     """
     cpu_seconds = int(bounds.seconds + 1) * (os.cpu_count() or 1)
-    return f"ulimit -v {bounds.memory // 1024} 2>/dev/null; ulimit -t {cpu_seconds} 2>/dev/null;"
+    limits = [f"ulimit -t {cpu_seconds} 2>/dev/null;"]
+    if bounds.memory:
+        limits.append(f"ulimit -v {bounds.memory // 1024} 2>/dev/null;")
+    if bounds.file_bytes:  # in blocks of 512 bytes
+        limits.append(f"ulimit -f {bounds.file_bytes // 512} 2>/dev/null;")
+    return " ".join(limits)
 
 
 @lru_cache(maxsize=1)

@@ -20,6 +20,7 @@ from whysync.argocd.repo_server.git import (
     Repo,
     RevisionUnknown,
     Tree,
+    cached_repo,
     open_repo,
     without_credentials,
 )
@@ -141,13 +142,14 @@ class GitSources:
         key = repository_key(url)
         repo = self._repos.get(key)
         if repo is None:
-            if not self.options.network:
+            repo = open_repo(url, network=True) if self.options.network else cached_repo(url)
+            if repo is None:
                 raise CannotRender(
                     what=f"the repository {without_credentials(url)} is not available locally",
-                    why="no local clone of it was given, and the network is used only with --network",
-                    next="give a clone of it, or allow the network with --network",
+                    why="it is not in the cache, and the network is used only with --network",
+                    next="allow the network with --network",
                 )
-            repo = self._repos[key] = open_repo(url, network=True)
+            self._repos[key] = repo
         return repo
 
     def refresh(self) -> None:

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from whysync.argocd.repo_server.git.command import GitFailed, without_credentials
-from whysync.argocd.repo_server.git.repo import Repo, cache_folder, open_repo, tree_of_work_tree, work_tree
+from whysync.argocd.repo_server.git.repo import (
+    Repo,
+    cache_folder,
+    cached_repo,
+    open_repo,
+    tree_of_work_tree,
+    work_tree,
+)
 from whysync.argocd.repo_server.git.revisions import RevisionUnknown
 from whysync.argocd.repo_server.git.tree import Tree, tree_of_folder
 
@@ -13,6 +20,7 @@ __all__ = [
     "RevisionUnknown",
     "Tree",
     "cache_folder",
+    "cached_repo",
     "open_repo",
     "tree_of_folder",
     "tree_of_work_tree",

@@ -2,7 +2,8 @@
 
 Git runs no program that a repository names. A user's repository is read through a `View`, without its
 configuration; no protocol is allowed unless a call asks for one, which only fetches into whysync's own cache
-do; the environment and the home directory are empty. Credentials in URLs are removed from every message.
+do; the environment and the home directory are empty. Fetches use the configuration of the user (not that of a
+repository): credential helpers, `.netrc`, proxies, ssh. Credentials in URLs are removed from every message.
 """
 
 from __future__ import annotations
@@ -114,18 +115,17 @@ def _quoted(value: str) -> str:
 
 
 READING: Final = Bounds(seconds=60.0, output=1 << 30)
-FETCHING: Final = Bounds(seconds=180.0, output=16 << 20)
+FETCHING: Final = Bounds(seconds=180.0, output=16 << 20, file_bytes=2 << 30)
 
 NO_PROTOCOL: Final = "none"
 
 # For the two calls that are made in a user's repository itself (to find it and to check its owner), and
 # against defaults: hooks, file system monitors, prompts for credentials, jobs in the background.
+_NO_CREDENTIALS: Final = ("core.askPass=", "credential.helper=")
 _SETTINGS: Final = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.attributesFile=/dev/null",
-    "core.askPass=",
-    "credential.helper=",
     "gc.auto=0",
     "maintenance.auto=false",
     "submodule.recurse=false",
@@ -196,20 +196,22 @@ class Git:
             working_folder = folder or home
             env = environment(home, network=protocols != NO_PROTOCOL, more=_variables(protocols))
             env["GIT_CEILING_DIRECTORIES"] = str(working_folder.parent)
-            if user_config is None:
+            is_fetch = protocols != NO_PROTOCOL
+            if user_config is None or is_fetch:
                 del env["GIT_CONFIG_NOSYSTEM"]
                 env |= {
                     key: value for key, value in os.environ.items() if _USER_CONFIG_VARIABLE.fullmatch(key)
                 }
             git_dir = self.repository
             try:
-                if user_config:
+                if user_config and not is_fetch:
                     (home / ".gitconfig").write_text(config_text(user_config), errors="surrogateescape")
                 if isinstance(git_dir, View):
                     git_dir.write(home / "repository")
                     git_dir = home / "repository"
                 git_dir_arguments = ("--git-dir", str(git_dir)) if git_dir is not None else ()
-                settings = (argument for setting in _SETTINGS for argument in ("-c", setting))
+                fixed = _SETTINGS if is_fetch else (*_SETTINGS, *_NO_CREDENTIALS)
+                settings = (argument for setting in fixed for argument in ("-c", setting))
                 done = run(
                     [_program(), "--no-pager", *settings, *git_dir_arguments, *arguments],
                     folder=working_folder,
@@ -252,9 +254,8 @@ def _variables(protocols: str) -> dict[str, str]:
     if "SUDO_UID" in os.environ:  # with sudo, Git's owner check accepts repositories of the calling user
         variables["SUDO_UID"] = os.environ["SUDO_UID"]
     if protocols != NO_PROTOCOL:
-        variables["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-        # ssh remotes need the user's keys or agent: these variables are passed on for fetches only.
-        for name in ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND"):
+        # ssh needs the user's keys or agent. It cannot prompt: the process has no terminal.
+        for name in ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH"):
             if name in os.environ:
                 variables[name] = os.environ[name]
     return variables

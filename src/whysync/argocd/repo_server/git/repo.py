@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,25 +39,31 @@ _PROTOCOLS: Final = {
     "git://": "git",
 }
 _SAFE: Final = "safe.directory"
+_REFS_FILE: Final = "whysync.refs"
+_MAX_CACHE_BYTES: Final = 4 << 30
 
 
 class Repo:
     """Opened with `open_repo`. `url` is the repoURL in Applications, if known."""
 
-    def __init__(self, git: Git, *, url: str = "", remote: str = "") -> None:
+    def __init__(self, git: Git, *, url: str = "", remote: str = "", offline: bool = False) -> None:
+        """With `offline`, only what earlier fetches left in the cache is available."""
         self.git = git
         self.url = url
         self._remote = remote
+        self._offline = offline
         self._refs: dict[str, str] | None = None
 
     def known_as(self, url: str) -> Repo:
         """The same repository with another repoURL."""
-        return Repo(self.git, url=without_credentials(url), remote=self._remote)
+        return Repo(self.git, url=without_credentials(url), remote=self._remote, offline=self._offline)
 
     def refs(self) -> dict[str, str]:
         """Reference names and commits, including `HEAD`; cached. Raises `GitFailed`."""
         if self._refs is None:
-            if self._remote:
+            if self._offline:
+                listing = self._refs_file().read_text(errors="replace")
+            elif self._remote:
                 try:
                     listing = self.git.text(
                         "ls-remote",
@@ -69,11 +76,17 @@ class Repo:
                     raise GitFailed(
                         f"failed to list refs: {problem.message}", complaint=problem.complaint
                     ) from None
+                self._refs_file().write_text(listing, errors="replace")
             else:
                 done = self.git.run(("show-ref", "--head", "-d"))
                 listing = done.out.decode("utf-8", "replace")  # empty in a repository without commits
             self._refs = refs_in(listing)
         return self._refs
+
+    def _refs_file(self) -> Path:
+        """The references at the last fetch."""
+        assert isinstance(self.git.repository, Path)
+        return self.git.repository / _REFS_FILE
 
     def forget(self) -> None:
         """Clears the cached references."""
@@ -136,6 +149,12 @@ class Repo:
         return self.git.bytes("cat-file", "blob", f"{commit}:{path}")
 
     def _fetch(self, commit: str) -> None:
+        if self._offline:
+            raise Unreadable(
+                what=f"commit {commit[:12]} of {self.url} is not in the cache",
+                why="the network is used only with --network",
+                next="allow it with --network",
+            )
         if not self._remote:
             raise GitFailed(
                 f"failed to checkout revision {commit}: `git checkout --force {commit}` failed "
@@ -265,6 +284,20 @@ def cache_folder() -> Path:
     return (Path(shared) if shared else Path.home() / ".cache") / "whysync"
 
 
+def cached_repo(url: str, *, cache: Path | None = None) -> Repo | None:
+    """The repository of a URL as the last fetch left it in the cache."""
+    public = without_credentials(url)
+    git_dir = _cached_git_dir(public, cache or cache_folder())
+    if not _is_remote(url) or not (git_dir / _REFS_FILE).is_file():
+        return None
+    return Repo(Git(git_dir), url=public, remote=url, offline=True)
+
+
+def _cached_git_dir(public: str, cache: Path) -> Path:
+    """The name of the cache folder does not depend on credentials."""
+    return cache / "git" / f"{hashlib.sha256(public.encode()).hexdigest()[:32]}.git"
+
+
 def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
     public = without_credentials(url)
     if not network:
@@ -279,10 +312,9 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
             why="it contains shell characters",
             next="correct the URL",
         )
-    # The name of the cache folder does not depend on credentials.
-    name = hashlib.sha256(public.encode()).hexdigest()[:32]
-    git_dir = cache / "git" / f"{name}.git"
+    git_dir = _cached_git_dir(public, cache)
     try:
+        _evict(git_dir)
         _make_cache(git_dir)
     except OSError as problem:
         raise Unreadable(
@@ -291,6 +323,24 @@ def _open_remote(url: str, *, network: bool, cache: Path) -> Repo:
             next="delete it, or set WHYSYNC_CACHE to a folder of your own",
         ) from problem
     return Repo(Git(git_dir), url=public, remote=url)
+
+
+def _evict(keep: Path) -> None:
+    """Deletes the repositories that were fetched longest ago while the cache is too large."""
+    if not keep.parent.is_dir():
+        return
+    repositories = [path for path in keep.parent.iterdir() if path.suffix == ".git" and path != keep]
+    sizes = {path: _size(path) for path in (keep, *repositories)}
+    total = sum(sizes.values())
+    for path in sorted(repositories, key=lambda path: path.stat().st_mtime):
+        if total <= _MAX_CACHE_BYTES:
+            return
+        shutil.rmtree(path, ignore_errors=True)
+        total -= sizes[path]
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
 
 
 def _make_cache(git_dir: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -25,9 +26,17 @@ from whysync.argocd.repo_server.render.options import (
     RenderOptions,
     RenderProblem,
 )
-from whysync.argocd.repo_server.render.tools import CommandFailed, Tool, ToolHome, home, kube_version
+from whysync.argocd.repo_server.render.tools import (
+    CommandFailed,
+    Tool,
+    ToolHome,
+    home,
+    kube_version,
+    user_repository,
+)
 from whysync.argocd.repo_server.render.tools import helm as find_helm
 from whysync.argocd.repo_server.render.values_files import ValuesFiles
+from whysync.files import write_file
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken
@@ -180,7 +189,10 @@ def _template(
     def attempt() -> str:
         try:
             return tool_home.call(
-                [*tool.command, *command_arguments], shown_as=("helm", *arguments), folder=chart.folder
+                [*tool.command, *command_arguments],
+                shown_as=("helm", *arguments),
+                folder=chart.folder,
+                fetches=_has_remote_values(arguments),
             )
         except CommandFailed as problem:
             # The message contains the path of the inline values if they cannot be parsed.
@@ -214,13 +226,17 @@ def _build_dependencies(
             why=problem.text,
             next="allow it with --network, or vendor them: helm dependency build, and commit charts/",
         )
+    _check_local_dependencies(chart, (*dependencies, *_locked_dependencies(chart.folder)))
     prefix = "error building helm chart dependencies: "
+    add_user_repositories(tool_home, [dependency.url for dependency in dependencies])
     for dependency in dependencies:
-        if not dependency.url.startswith("https://"):
+        if not dependency.url.startswith("https://") or user_repository(dependency.url):
             continue
         command = ["repo", "add", *_pass_credentials(chart), dependency.url.replace("/", "-"), dependency.url]
         try:
-            tool_home.call([*tool.command, *command], shown_as=("helm", *command), folder=chart.folder)
+            tool_home.call(
+                [*tool.command, *command], shown_as=("helm", *command), folder=chart.folder, fetches=True
+            )
         except CommandFailed as failed:
             raise RenderProblem(
                 f"{prefix}failed to add helm repository {dependency.url}: failed to add repository: "
@@ -228,12 +244,57 @@ def _build_dependencies(
             ) from None
     try:
         command_line = ("dependency", "build")
-        tool_home.call([*tool.command, *command_line], shown_as=("helm", *command_line), folder=chart.folder)
+        tool_home.call(
+            [*tool.command, *command_line],
+            shown_as=("helm", *command_line),
+            folder=chart.folder,
+            fetches=True,
+        )
     except CommandFailed as failed:
         raise RenderProblem(
             f"{prefix}failed to build helm dependencies: failed to build dependencies: "
             f"failed running helm: {failed.text}"
         ) from None
+
+
+def _check_local_dependencies(chart: _Chart, dependencies: Sequence[Dependency]) -> None:
+    """Raises `CannotRender` for a dependency in a folder outside of the repository."""
+    for dependency in dependencies:
+        if dependency.url.startswith("file:") and not dependency.is_local(chart.folder, chart.tree.root):
+            raise CannotRender(
+                what=f"the dependency {dependency.name} is outside of the repository: {dependency.url}",
+                why="whysync reads no files outside of the source",
+                next="move the chart into the repository",
+            )
+
+
+def _locked_dependencies(folder: Path) -> list[Dependency]:
+    """The dependencies in Chart.lock, which `helm dependency build` uses if its digest is right."""
+    try:
+        body = fields(yaml.load((folder / "Chart.lock").read_bytes()))
+    except (OSError, yaml.Invalid):
+        return []
+    return _dependencies(body)
+
+
+def _dependencies(body: Object) -> list[Dependency]:
+    return [
+        Dependency(text(dependency.get("name")), text(dependency.get("repository")))
+        for dependency in map(fields, items(body.get("dependencies")))
+    ]
+
+
+def add_user_repositories(tool_home: ToolHome, urls: Sequence[str]) -> list[str]:
+    """Copies the user's entries of these chart repositories for Helm; returns their names."""
+    entries = [entry for url in dict.fromkeys(urls) if (entry := user_repository(url))]
+    if entries and tool_home.options.network:
+        body: Object = {"apiVersion": "", "repositories": [*entries]}
+        write_file(tool_home.path / "repositories.yaml", yaml.dump(body).encode(), mode=0o600)
+    return [text(entry.get("name")) for entry in entries]
+
+
+def _has_remote_values(arguments: Sequence[str]) -> bool:
+    return any(flag == "--values" and not path.startswith(("/", "<")) for flag, path in pairwise(arguments))
 
 
 def _pass_credentials(chart: _Chart) -> tuple[str, ...]:
@@ -308,8 +369,5 @@ def dependencies_of(folder: Path, shown: Callable[[str], str]) -> list[Dependenc
                 f"{prefix}error unmarshalling the helm chart while getting helm dependency repos: "
                 f"error converting YAML to JSON: yaml: line {document.line}: {document.problem}"
             )
-        return [
-            Dependency(text(dependency.get("name")), text(dependency.get("repository")))
-            for dependency in map(fields, items(fields(document.body).get("dependencies")))
-        ]
+        return _dependencies(fields(document.body))
     return []

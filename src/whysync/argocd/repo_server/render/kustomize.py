@@ -126,7 +126,11 @@ def _build(
         command_line = ("kustomize", "build", str(folder), *arguments)
     try:
         return tool_home.call(
-            [*tool.command, str(folder), *arguments], shown_as=command_line, folder=tree.root, env=variables
+            [*tool.command, str(folder), *arguments],
+            shown_as=command_line,
+            folder=tree.root,
+            env=variables,
+            fetches=True,
         )
     except CommandFailed as problem:
         raise RenderProblem(as_kustomize_error(problem.text)) from None

