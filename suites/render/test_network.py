@@ -91,7 +91,9 @@ def check(source: Object, options: RenderOptions, revision: str, *, login: Itera
     network = replace(options, network=True)
     with pytest.raises(RepoProblem, match=r"not in the cache"):
         rendered(source, options, revision)
-    with pytest.raises(RepoProblem, match=r"(?i)401|unauthorized|authentication|denied|could not read"):
+    with pytest.raises(
+        RepoProblem, match=r"(?i)401|unauthorized|authentication|denied|could not read|credential not found"
+    ):
         rendered(source, network, revision)
     for _ in login:
         pass

@@ -88,8 +88,13 @@ def registry(options: RenderOptions, tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
-def test_a_chart_of_a_registry(registry: str, options: RenderOptions) -> None:
+def test_a_chart_of_a_registry(
+    registry: str, options: RenderOptions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WHYSYNC_CACHE", str(tmp_path / "cache"))
     chart: Object = {"repoURL": registry, "chart": "shop", "targetRevision": "1.x"}
+    with GitSources(options=options) as closed, pytest.raises(RepoProblem, match="is not fetched"):
+        closed.resolve(chart, "1.x")
     with GitSources(options=replace(options, network=True)) as sources:
         version = sources.resolve(chart, "1.x")
         assert version == "1.3.0"
@@ -98,5 +103,5 @@ def test_a_chart_of_a_registry(registry: str, options: RenderOptions) -> None:
         assert rendered.manifests[0]["data"] == {"values": '{"version":"1.3.0"}'}
         with pytest.raises(RepoProblem, match="failed to fetch chart"):
             sources.resolve({**chart, "chart": "nope"}, "1.x")
-    with GitSources(options=options) as closed, pytest.raises(RepoProblem, match="is not fetched"):
-        closed.resolve(chart, "1.x")
+    with GitSources(options=options) as cached:
+        assert cached.resolve(chart, "1.x") == "1.3.0"

@@ -66,3 +66,17 @@ def test_invalid_files(tmp_path: Path, whysync: Whysync, flag: str, content: str
     result = whysync("plan", "--base", "main", flag, str(tmp_path / "file.yaml"))
     assert result.code == 2
     assert why in " ".join(result.err.split())
+
+
+def test_settings_of_argocd(shop: Shop, tmp_path: Path, whysync: Whysync) -> None:
+    """With `kustomize.buildOptions`, the plan does not ask for it; Kustomize itself may be missing here."""
+    shop.commit({"apps/shop/kustomization.yaml": "helmCharts: [{name: c}]\n"})
+    command = ("plan", "--base", "main", "--no-proof", "--empty")
+    settings = tmp_path / "argocd-cm.yaml"
+    settings.write_text(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n"
+        "data: {kustomize.buildOptions: --enable-exec}\n"
+    )
+    result = whysync(*command, "--settings", str(settings))
+    assert result.code == 3
+    assert "kustomize.buildOptions has --enable-exec" in " ".join(result.out.split())

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.git import GitFailed, Repo, Tree, open_repo, tree_of_work_tree, work_tree
@@ -42,6 +43,8 @@ class Checkout(msgspec.Struct, kw_only=True):
     argocd_namespace: str = "argocd"
     argocd_cm: Object | None = None
     """Argo CD's settings, some of which are options of Helm and Kustomize; `None` if unknown."""
+    kustomize_build_options: str | None = None
+    """From the files of the head, if the settings are not known."""
     generator_files: GeneratorFiles = GeneratorFiles()
     _foreign: GitSources | None = msgspec.field(default=None)
     _changed: frozenset[str] | None = msgspec.field(default=None)
@@ -53,6 +56,9 @@ class Checkout(msgspec.Struct, kw_only=True):
             old, new = _files(self.base.tree.root), _files(self.head.tree.root)
             self._changed = frozenset(path for path in old.keys() | new.keys() if _differ(path, old, new))
         return self._changed
+
+    def head_files(self) -> list[str]:
+        return list(_files(self.head.tree.root))
 
     def contains_source(self, source: Object) -> bool:
         """Is it a source whose files are in this checkout?"""
@@ -90,6 +96,10 @@ class Checkout(msgspec.Struct, kw_only=True):
         options = RenderOptions(network=self.network)
         if self.argocd_cm is not None:
             options = with_settings(options, self.argocd_cm)
+        elif self.kustomize_build_options is not None:
+            options = replace(
+                options, knows_settings=True, kustomize_build_options=self.kustomize_build_options
+            )
         sources = GitSources(
             repos,
             options=options,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.facts.checkout import Checkout as Files
 from whysync.fixes.kustomize_edits import reached_folders
+from whysync.golang.glob import path_match
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.plan.checkout import Checkout, Side, sources_of
@@ -185,15 +186,27 @@ def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
     changed = checkout.changed_paths()
     if not generate_paths or app.file in changed:
         return True
+    return any(_fits(path, pattern) for _, pattern in _generate_paths(app, checkout) for path in changed)
+
+
+def unmatched_paths(app: FoundApp, checkout: Checkout, files: Collection[str]) -> list[str]:
+    """The paths of `manifest-generate-paths`, as written, that match no file."""
+    return [
+        written
+        for written, pattern in _generate_paths(app, checkout)
+        if not any(_fits(path, pattern) for path in files)
+    ]
+
+
+def _generate_paths(app: FoundApp, checkout: Checkout) -> Iterator[tuple[str, str]]:
+    """The paths as written and from the root. Mirrors `GetSourceRefreshPaths`, Argo CD 3.6."""
+    written = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
     for source in sources_of(app.body):
-        if not checkout.contains_source(source):
+        if not written or not checkout.contains_source(source):
             continue
         folder = text(source.get("path")).strip("/")
-        for path_pattern in filter(None, (part.strip() for part in generate_paths.split(";"))):
-            pattern = _joined("" if path_pattern.startswith("/") else folder, path_pattern)
-            if any(_fits(path, pattern) for path in changed):
-                return True
-    return False
+        for path in filter(None, (part.strip() for part in written.split(";"))):
+            yield path, _joined("" if path.startswith("/") else folder, path)
 
 
 def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
@@ -228,11 +241,8 @@ def _joined(folder: str, path: str) -> str:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    if any(char in pattern for char in "*?["):
-        return fnmatchcase(path, pattern)
-    return _within(path, pattern)
+    """Mirrors `AppFilesHaveChanged`, Argo CD 3.6."""
+    return _within(path, pattern) or path_match(pattern, path)
 
 
 def _within(path: str, folder: str) -> bool:

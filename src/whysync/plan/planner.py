@@ -21,9 +21,11 @@ from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.plan.all_applications import AllApplications
+from whysync.plan.build_options import build_options_in
 from whysync.plan.changes import changes_of, key_of, removals
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.find_applications import (
+    GENERATE_PATHS,
     FoundApp,
     NotExpandedSet,
     apps_in,
@@ -34,6 +36,7 @@ from whysync.plan.find_applications import (
     placed,
     qualified,
     reads_changed_files,
+    unmatched_paths,
 )
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
@@ -94,6 +97,8 @@ def plan(
         registered = secret_clusters(setting.body for setting in live.settings)
         if registered and checkout.generator_files.clusters is None:
             checkout.generator_files = replace(checkout.generator_files, clusters=registered)
+    if checkout.argocd_cm is None:
+        notes += _build_options_of_head(checkout)
     not_expanded: list[NotExpandedSet] = []
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
     not_expanded_before: list[NotExpandedSet] = []
@@ -108,6 +113,7 @@ def plan(
         removed=frozenset(app.name for app in removed),
         is_empty_expected=bool(removed) or (bool(not_expanded) and path in ("", ".") and not name),
     )  # fmt: skip
+    notes += _unmatched_paths(apps, checkout)
     touched: list[_Touched] = []
     untouched: list[str] = []
     all_apps = AllApplications()
@@ -147,6 +153,30 @@ def plan(
         notes=tuple(notes),
         not_planned=(*_not_expanded_texts(not_expanded), *left_out),
     )
+
+
+def _build_options_of_head(checkout: Checkout) -> list[str]:
+    """Use the options of Kustomize that the head configures for Argo CD; returns a note."""
+    options = build_options_in(checkout.head)
+    if options is None:
+        return []
+    checkout.kustomize_build_options = options.value
+    return [f"kustomize.buildOptions is {options.value!r}, from {options.file}"]
+
+
+def _unmatched_paths(apps: list[FoundApp], checkout: Checkout) -> list[str]:
+    """Notes on `manifest-generate-paths` that match no file of the head; one for equal paths."""
+    annotated = [app for app in apps if dig(app.body, "metadata", "annotations", GENERATE_PATHS)]
+    files = checkout.head_files() if annotated else []
+    names: dict[str, list[str]] = {}
+    for app in annotated:
+        for path in unmatched_paths(app, checkout, files):
+            names.setdefault(path, []).append(app.name.partition("/")[2])
+    return [
+        f"{GENERATE_PATHS} of {found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}:"
+        f" {path} matches no file, so no commit refreshes the app because of it"
+        for path, found in names.items()
+    ]
 
 
 def _argocd_namespace(live: Snapshot | None, apps: list[FoundApp]) -> str:
@@ -325,8 +355,16 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
             if is_missing_here or not any(
                 checkout.contains_source(source) for source in sources_of(app.body)
             ):
-                result.gap = problem.message
+                result.gap = _gap_text(problem)
     return result
+
+
+def _gap_text(problem: RepoProblem) -> str:
+    """Why only this machine cannot render it, and what helps."""
+    cause = problem.__cause__
+    if isinstance(cause, SourceError) and cause.next:
+        return f"{cause.what}: {cause.next}"
+    return problem.message
 
 
 def _facts_of(

@@ -297,7 +297,7 @@ def _check_helm_charts(folder: Path, tree: Tree) -> None:
                     what=f"{file.relative_to(tree.root)} has helmCharts",
                     why="Kustomize renders them only with --enable-helm, and Argo CD's setting"
                     " kustomize.buildOptions is not known",
-                    next="give the settings with --live, or a bundle that contains them",
+                    next="give Argo CD's settings with --settings FILE (argocd-cm) or --live",
                 )
 
 

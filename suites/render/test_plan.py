@@ -1,0 +1,72 @@
+"""Plans whose sources need the real tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suites.render.test_hostile import CHART, CM
+from tests.plan.shop import Shop
+from tests.plan.test_plan import planned_changes
+from whysync.argocd.repo_server.render import RenderOptions
+from whysync.plan.plan import Verdict
+
+HELM_CHARTS = """\
+resources: [service.yaml, config.yaml, deployment.yaml]
+helmCharts: [{name: c, releaseName: a}]
+"""
+SETTINGS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-cm, namespace: argocd}
+data: {kustomize.buildOptions: --enable-helm}
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, options: RenderOptions) -> Shop:
+    """A shop whose commit adds a chart to a kustomization."""
+    assert options.tools is not None
+    repo = Shop(tmp_path / "shop")
+    repo.commit(
+        {
+            "apps/shop/kustomization.yaml": HELM_CHARTS,
+            "apps/shop/charts/c/Chart.yaml": CHART.replace("shop", "c"),
+            "apps/shop/charts/c/values.yaml": "{}",
+            "apps/shop/charts/c/templates/a.yaml": CM % "from-the-chart",
+        }
+    )
+    return repo
+
+
+def test_helm_charts_of_a_kustomization_need_the_settings(shop: Shop) -> None:
+    (app,) = planned_changes(shop).apps
+    assert app.verdict is Verdict.UNKNOWN
+    assert "has helmCharts: give Argo CD's settings with --settings FILE" in app.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("argocd-cm.yaml", SETTINGS),
+        ("values.yaml", "argo-cd: {configs: {cm: {kustomize.buildOptions: --enable-helm}}}\n"),
+        (
+            "argocd.yaml",
+            "apiVersion: argoproj.io/v1beta1\nkind: ArgoCD\nspec: {kustomizeBuildOptions: --enable-helm}\n",
+        ),
+    ],
+)
+def test_helm_charts_with_the_settings_of_the_repository(shop: Shop, file: str, content: str) -> None:
+    shop.commit({f"bootstrap/{file}": content})
+    plan = planned_changes(shop)
+    (app,) = plan.apps
+    assert app.verdict is Verdict.PASS
+    assert "from-the-chart" in {change.ref.name for change in app.changes}
+    assert plan.notes == (f"kustomize.buildOptions is '--enable-helm', from bootstrap/{file}",)
+
+
+def test_settings_of_the_repository_that_disagree(shop: Shop) -> None:
+    shop.commit({"a.yaml": SETTINGS, "b.yaml": SETTINGS.replace("--enable-helm", "--enable-alpha")})
+    (app,) = planned_changes(shop).apps
+    assert app.verdict is Verdict.UNKNOWN
