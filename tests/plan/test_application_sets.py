@@ -81,3 +81,28 @@ def test_clusters_come_from_secrets_in_the_repository(tmp_path: Path) -> None:
     plan = planned_changes(shop)
     assert [app.name for app in plan.apps] == ["argocd/shop-eu"]
     assert "at the base, its clusters generator" in plan.not_planned[0]
+
+
+def test_sets_that_another_application_renders(tmp_path: Path) -> None:
+    """An app of apps whose chart or kustomization contains the ApplicationSets."""
+    shop = Shop(tmp_path / "shop")
+    root = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}}
+    spec = fields(fields(fields(a_set(name="x")["spec"])["template"])["spec"])
+    generator: Json = {"git": {"repoURL": URL, "directories": [{"path": "apps/*"}]}}
+    the_set = a_set(generator, name="{{path.basename}}-x", path="{{path}}")
+    files = {
+        "argocd/root.yaml": yaml.dump({**root, "spec": {**spec, "source": {"repoURL": URL, "path": "sets"}}}),
+        # The search for ApplicationSets in files does not look into Lists; Argo CD renders their items.
+        "sets/list.yaml": yaml.dump({"apiVersion": "v1", "kind": "List", "items": [the_set]}),
+        "apps/wiki/a.yaml": CONFIG,
+    }
+    shop.commit(files)
+    shop.git("branch", "-f", "main")
+    (shop.folder / "apps/wiki/a.yaml").unlink()
+    shop.commit({"apps/blog/a.yaml": CONFIG})
+    plan = planned_changes(shop)
+    found = {app.name: (app.is_removed, app.verdict) for app in plan.apps}
+    assert found == {
+        "argocd/blog-x": (False, Verdict.PASS),
+        "argocd/wiki-x": (True, Verdict.DELETE),
+    }

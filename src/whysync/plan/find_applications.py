@@ -80,7 +80,9 @@ def apps_in(
             continue
         file = str(path.relative_to(root))
         for body in _objects(path, b"Application", b"argoproj.io"):
-            for application in _of_set(body, inputs, file, not_expanded) if _is_set(body) else (body,):
+            for application in (
+                applications_of_set(body, inputs, file, not_expanded) if is_application_set(body) else (body,)
+            ):
                 if is_application(application) and text(dig(application, "metadata", "name")):
                     app = FoundApp(body=placed(application), file=file)
                     found = bodies.setdefault(app.name, [])
@@ -90,7 +92,7 @@ def apps_in(
     return list(apps.values())
 
 
-def _is_set(body: Object) -> bool:
+def is_application_set(body: Object) -> bool:
     return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
@@ -132,14 +134,15 @@ def _secrets(side: Side) -> Iterator[Object]:
             yield from _objects(path, b"argocd.argoproj.io/secret-type")
 
 
-def _of_set(
+def applications_of_set(
     body: Object, inputs: SideInputs, file: str, not_expanded: list[NotExpandedSet] | None
 ) -> list[Object]:
     try:
         return expanded(body, inputs)
     except NotExpanded as problem:
-        if not_expanded is not None:
-            not_expanded.append(NotExpandedSet(file, str(problem)))
+        found = NotExpandedSet(file, str(problem))
+        if not_expanded is not None and found not in not_expanded:
+            not_expanded.append(found)
         return []
 
 

@@ -28,10 +28,13 @@ from whysync.plan.find_applications import (
     GENERATE_PATHS,
     FoundApp,
     NotExpandedSet,
+    SideInputs,
+    applications_of_set,
     apps_in,
     concerns,
     deletes_resources,
     is_application,
+    is_application_set,
     may_be_touched,
     placed,
     qualified,
@@ -91,14 +94,7 @@ def plan(
         for side in (checkout.base, checkout.head)
         if side.tree.missing
     ]
-    if live is not None:
-        settings = (setting.body for setting in live.settings if setting.ref.name == "argocd-cm")
-        checkout.argocd_cm = checkout.argocd_cm or next(settings, None)
-        registered = secret_clusters(setting.body for setting in live.settings)
-        if registered and checkout.generator_files.clusters is None:
-            checkout.generator_files = replace(checkout.generator_files, clusters=registered)
-    if checkout.argocd_cm is None:
-        notes += _build_options_of_head(checkout)
+    notes += _use_settings(checkout, live)
     not_expanded: list[NotExpandedSet] = []
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
     not_expanded_before: list[NotExpandedSet] = []
@@ -118,17 +114,18 @@ def plan(
     untouched: list[str] = []
     all_apps = AllApplications()
     names = {app.name for app in (*in_head, *apps)}
+    children = _Children(checkout, not_expanded)
     queue = list(apps)
     while queue and len(touched) + len(untouched) < _MAX_APPS:
         app = queue.pop(0)
-        old = old_of.get(app.key) or (app if not app.file else None)
+        old = old_of.get(app.key) or children.old_of(app)
         new = rendered(checkout, app, checkout.head)
         all_apps.add(app.body, new.objects)
-        for child in (FoundApp(body=placed(obj), file="") for obj in new.objects if is_application(obj)):
+        base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
+        for child in children.of(app, new.objects, base.objects):
             if child.name not in names:
                 names.add(child.name)
                 queue.append(child)
-        base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
         same = old is not None and old.body == app.body and new.problem == base.problem
         same = same and new.objects == base.objects
         is_hidden = bool(new.gap) and reads_changed_files(app, checkout)  # what changes cannot be rendered
@@ -141,6 +138,7 @@ def plan(
         _planned(checkout, changed_app, facts, trials, all_apps, on_base=on_base, keep=keep)
         for changed_app in touched
     ]
+    removed += [app for app in children.removed if app.name not in names]
     planned += [_removal(checkout, app) for app in removed]
     counts = Counter(app.name for app in (*in_head, *removed))
     planned = [replace(app, shares_name=counts[app.name] > 1) for app in planned]
@@ -153,6 +151,50 @@ def plan(
         notes=tuple(notes),
         not_planned=(*_not_expanded_texts(not_expanded), *left_out),
     )
+
+
+class _Children:
+    """Applications in the output of others, also those of ApplicationSets in it."""
+
+    def __init__(self, checkout: Checkout, not_expanded: list[NotExpandedSet]) -> None:
+        self._head = SideInputs(checkout, checkout.head)
+        self._base = SideInputs(checkout, checkout.base)
+        self._not_expanded = not_expanded
+        self._old: dict[str, FoundApp] = {}
+        self.removed: list[FoundApp] = []
+        """Applications that only the ApplicationSets of the base generate."""
+
+    def of(self, parent: FoundApp, head: list[Object], base: list[Object]) -> list[FoundApp]:
+        generated = self._generated(parent, head, self._head)
+        before = self._generated(parent, base, self._base)
+        self._old |= {app.name: app for app in before}
+        kept = {app.name for app in generated}
+        self.removed += [app for app in before if app.name not in kept]
+        return [FoundApp(body=placed(obj), file="") for obj in head if is_application(obj)] + generated
+
+    def old_of(self, app: FoundApp) -> FoundApp | None:
+        """The Application of the base; one that another Application renders is taken as it is now."""
+        return self._old.get(app.name, app) if not app.file else None
+
+    def _generated(self, parent: FoundApp, objects: list[Object], inputs: SideInputs) -> list[FoundApp]:
+        source = parent.file or parent.name
+        return [
+            FoundApp(body=placed(application), file="")
+            for obj in objects
+            if is_application_set(obj)
+            for application in applications_of_set(obj, inputs, source, self._not_expanded)
+        ]
+
+
+def _use_settings(checkout: Checkout, live: Snapshot | None) -> list[str]:
+    """Takes Argo CD's settings and clusters from the facts or the head; returns notes."""
+    if live is not None:
+        settings = (setting.body for setting in live.settings if setting.ref.name == "argocd-cm")
+        checkout.argocd_cm = checkout.argocd_cm or next(settings, None)
+        registered = secret_clusters(setting.body for setting in live.settings)
+        if registered and checkout.generator_files.clusters is None:
+            checkout.generator_files = replace(checkout.generator_files, clusters=registered)
+    return _build_options_of_head(checkout) if checkout.argocd_cm is None else []
 
 
 def _build_options_of_head(checkout: Checkout) -> list[str]:
