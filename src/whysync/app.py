@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
@@ -26,6 +26,7 @@ from whysync.fixes.while_syncing import not_into_a_running_sync
 from whysync.json_tree import garbage_collection_paused
 
 if TYPE_CHECKING:  # reading a bundle imports none of them
+    from whysync.facts.application_watch import ApplicationChange
     from whysync.facts.argocd_api import ArgoServer
     from whysync.facts.collect import CollectedCounts, Collection, Target
     from whysync.facts.kubernetes_api.access import KubeAccess
@@ -91,6 +92,19 @@ def applications_snapshot(source: FactSource, *, progress: Progress | None = Non
         return snapshot(source, progress=progress)
     selection = replace(_selection(source), listing=True, refresh="")
     return snapshot(replace(source, selection=selection), progress=progress)
+
+
+def follow_applications(source: FactSource) -> AsyncGenerator[ApplicationChange | None]:
+    """Applications of a live source that change from now on; `None` says that it has begun."""
+    if source.server is not None:
+        from whysync.facts.argocd_api.watch import watch_argocd
+
+        return watch_argocd(source.server, _selection(source))
+    if source.kube is not None:
+        from whysync.facts.kubernetes_api.watch import watch_kubernetes
+
+        return watch_kubernetes(source.kube, _selection(source))
+    raise no_source()
 
 
 def detailed_snapshot(source: FactSource, names: Sequence[str]) -> Snapshot:

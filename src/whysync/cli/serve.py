@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from whysync.cli.exits import Exit
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.watch.sources import Source
     from whysync.watch.watcher import Watcher
     from whysync.web.access import Access
+    from whysync.web.listen import Worker
     from whysync.web.site import Hook
 
 _DEFAULT_ADDRESS = "127.0.0.1:8400"
@@ -123,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         serve(
             Site(fleet, history, access, _hook(config, watcher)),
-            (watcher, sender),
+            (watcher, sender, *_streams(source, watcher)),
             host=host,
             port=port,
             started=lambda name, number: err().say(f"whysync: http://{_in_url(name)}:{number}"),
@@ -211,6 +213,20 @@ def _demo(speed: float) -> tuple[Source, Clock]:
         raise UsageError(what=f"invalid --demo {speed:g}", next="pass a speed from 1 to 3600")
     clock = VirtualClock(speed)
     return LabSource(SCENARIOS, clock), clock
+
+
+def _streams(source: Source, watcher: Watcher) -> Sequence[Worker]:
+    """Follow the changes of a live source. A forwarded port is opened for each read, so it is polled."""
+    from whysync.app import follow_applications
+    from whysync.watch.sources import LiveSource
+    from whysync.watch.stream import ApplicationStream
+
+    if not isinstance(source, LiveSource):
+        return ()
+    facts = source.facts
+    if facts.server is not None and facts.server.forward is not None:
+        return ()
+    return (ApplicationStream(source, lambda: follow_applications(facts), watcher.wake),)
 
 
 def _source(options: argparse.Namespace) -> Source:

@@ -15,12 +15,16 @@ from whysync.app import FactSource
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NotFound
+from whysync.facts.application_watch import ApplicationChange
 from whysync.history.model import AppKey
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
 
 INSTANCE: Final = "argocd"
 """The name of an Argo CD instance that has none."""
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_LIST_INTERVAL: Final = timedelta(minutes=1)
+"""How often Applications are listed while their changes are streamed."""
 _BATCH: Final = 25
 """Changed apps that are read at once."""
 
@@ -136,12 +140,16 @@ class LiveSource:
         interval: float = 5.0,
         full_interval: timedelta = timedelta(minutes=10),
     ) -> None:
-        self._source = source
+        self.facts = source
         self.name = self.instance = name
         self.description = description
         self.interval = interval
         self._full_interval = full_interval
         self._full_at: datetime | None = None
+        self._listed_at = _NEVER
+        self._streams = False
+        self._noticed: dict[AppKey, None] = {}
+        self._asked: dict[AppKey, None] = {}
         self._versions: dict[AppKey, str] = {}
 
     def instances(self) -> frozenset[str]:
@@ -151,26 +159,62 @@ class LiveSource:
         for key in [key for key in self._versions if key.name == name]:
             if namespace in ("", key.namespace):
                 del self._versions[key]
+                self._asked[key] = None
 
     def poll(self) -> Iterator[Poll]:
         now = datetime.now(UTC)
+        noticed, self._noticed = self._noticed, {}
         if self._full_at is None or now - self._full_at >= self._full_interval:
             yield self._full_look(now)
             return
-        listed = app.applications_snapshot(self._source)
+        if self._streams and now - self._listed_at < _LIST_INTERVAL:
+            asked, self._asked = self._asked, {}
+            yield from self._read({**noticed, **asked}, now)
+            return
+        self._asked = {}
+        self._listed_at = now
+        listed = app.applications_snapshot(self.facts)
         versions = {self._key(manifest): _version(manifest) for manifest in listed.applications}
-        changed = [key for key, version in versions.items() if self._versions.get(key) != version]
+        changed = [
+            key for key, version in versions.items() if key in noticed or self._versions.get(key) != version
+        ]
         yield Poll(present=frozenset(versions), at=now)
-        for start in range(0, len(changed), _BATCH):
-            part = changed[start : start + _BATCH]
-            names = [f"{key.namespace}/{key.name}" for key in part]
-            cases = _cases(SnapshotIndex(app.detailed_snapshot(self._source, names)))
-            self._versions |= {self._case_key(case): _version(case.application) for case in cases}
-            yield Poll(cases=cases, at=now)
+        yield from self._read(changed, now)
         self._versions = {key: version for key, version in self._versions.items() if key in versions}
 
+    def _read(self, keys: Iterable[AppKey], now: datetime) -> Iterator[Poll]:
+        """These apps in detail, a few at a time."""
+        keys = list(keys)
+        for start in range(0, len(keys), _BATCH):
+            part = keys[start : start + _BATCH]
+            names = [f"{key.namespace}/{key.name}" for key in part]
+            cases = _cases(SnapshotIndex(app.detailed_snapshot(self.facts, names)))
+            self._versions |= {self._case_key(case): _version(case.application) for case in cases}
+            yield Poll(cases=cases, at=now)
+
+    # --- the stream of changes, in another thread ------------------------------------------------------
+
+    def stream_began(self) -> None:
+        """From now on changes are reported; what changed before is found by one more list."""
+        self._listed_at = _NEVER
+        self._streams = True
+
+    def stream_ended(self) -> None:
+        self._streams = False
+
+    def notice(self, change: ApplicationChange) -> bool:
+        """Remember a change for the next poll; false if it is already known."""
+        key = AppKey(self.name, change.namespace, change.name)
+        if change.deleted:
+            self._listed_at = _NEVER
+            return True
+        if self._versions.get(key) == change.version:
+            return False
+        self._noticed[key] = None
+        return True
+
     def _full_look(self, now: datetime) -> Poll:
-        cases = _cases(app.read(self._source))
+        cases = _cases(app.read(self.facts))
         self._full_at = now
         self._versions = {self._case_key(case): _version(case.application) for case in cases}
         return Poll(cases=cases, present=frozenset(self._versions), at=now)

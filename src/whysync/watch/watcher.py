@@ -63,6 +63,10 @@ class Watcher:
         self._asked[(namespace, name)] = None
         self._wake.set()
 
+    def wake(self) -> None:
+        """Poll the source now. For other threads."""
+        self._wake.set()
+
     def _wait(self, stop: threading.Event, until: float) -> None:
         """Until the next poll; a source that fails is not asked before its pause is over."""
         while not stop.is_set() and (left := until - time.monotonic()) > 0:

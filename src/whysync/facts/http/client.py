@@ -12,7 +12,7 @@ import asyncio
 import logging
 import math
 import zlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
@@ -156,6 +156,45 @@ class Client:
             _Request(path, None, JSON, msgspec.json.encode(body)), Response.object
         )
 
+    async def lines(
+        self, path: str, params: Params | None = None, *, silence: float
+    ) -> AsyncGenerator[bytes]:
+        """The lines of a response that does not end, such as a watch; `silence` is the longest pause in it.
+
+        It is tried once: whoever follows it has to connect again after an error and after its end.
+        """
+        try:
+            async for line in self._lines(path, params, silence):
+                yield line
+        except HttpError as problem:
+            raise problem.rewritten(
+                lambda text: hide_credentials(text, self._auth.secrets())
+            ) from problem.__cause__
+
+    async def _lines(self, path: str, params: Params | None, silence: float) -> AsyncGenerator[bytes]:
+        from whysync.facts.http.translate_errors import translate_errors
+
+        headers = {**await self._auth.headers(), "Accept-Encoding": "identity"}
+        with translate_errors(self._name_in_errors, path, self._proxy):
+            response = await self._send(
+                self._address(path), _Request(path, params, JSON), headers, silence=silence
+            )
+            try:
+                if response.status_code >= 300:
+                    error = error_of(await self._read_response(response, path), self.name)
+                    if response.status_code == 401:
+                        await self._renew(self._renewals)
+                    raise error
+                rest = b""
+                async for chunk in response.aiter_raw():
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        yield line
+                    if len(rest) > self.limits.answer_bytes:
+                        raise TooLarge(what=f"a line of the response to {path} is too large", path=path)
+            finally:
+                await response.aclose()
+
     # The server's clock
 
     def now(self) -> datetime | None:
@@ -274,17 +313,20 @@ class Client:
             path=path,
         )
 
-    async def _send(self, url: str, request: _Request, headers: Headers) -> httpx2.Response:
+    async def _send(
+        self, url: str, request: _Request, headers: Headers, *, silence: float | None = None
+    ) -> httpx2.Response:
         if self._http is None:
             raise Unreachable(what=f"the connection to {self.name} is closed", path=request.path)
         extensions = {"sni_hostname": self._tls.server_name} if self._tls.server_name else {}
+        reads = {} if silence is None else {"read": silence}
         built = self._http.build_request(
             "POST" if request.body is not None else "GET",
             url,
             params=request.params or None,
             headers=_flat({**request.headers(), **headers}),
             content=request.body,
-            extensions={**extensions, "timeout": self._http.timeout.as_dict()},
+            extensions={**extensions, "timeout": {**self._http.timeout.as_dict(), **reads}},
         )
         self.count.requests += 1
         response = await self._http.send(built, stream=True)
