@@ -80,4 +80,5 @@ class Peer(StrEnum):
     REPOSITORY = "repository"
     CLUSTER = "cluster"
     ARGOCD = "argocd"
+    LOGIN_PROVIDER = "login-provider"
     UNKNOWN = ""

@@ -243,6 +243,10 @@ def _not_of_source(context: Context) -> bool:
     return not _of_source(context)
 
 
+def _of_watch(context: Context) -> bool:
+    return context.within(LayerKind.WATCH)
+
+
 def _of_repo_server(context: Context) -> bool:
     return context.scope is Scope.REPO_SERVER
 
@@ -281,7 +285,7 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(
         Family.WATCH,
         r"^unknown\b|context canceled",
-        lambda context: context.within(LayerKind.WATCH),
+        _of_watch,
     ),
     _Class(
         Family.HEALTH_CONVERSION,

@@ -62,6 +62,14 @@ class SettingsMissing(Failure, frozen=True, kw_only=True):
     name: str = ""
 
 
+class ImageUpdateFailed(Failure, frozen=True, kw_only=True):
+    """Argo CD Image Updater cannot read a registry, or cannot write the new image."""
+
+    image: str = ""
+    denied: bool = False
+    detail: str = ""
+
+
 class ScriptProblem(StrEnum):
     LIBRARY = "library"
     """It uses a standard library that Argo CD does not open."""
@@ -232,6 +240,8 @@ def own_object_missing(match: re.Match[str], context: Context) -> Failure | None
     return SettingsMissing(text=context.text, kind=kind, name=group_text(match, "name"))
 
 
+_DENIED = r"(?i)denied|unauthorized|authentication|forbidden|\b40[13]\b|credentials"
+
 OWN_OBJECTS: tuple[Pattern, ...] = (
     Pattern(
         " not found",
@@ -250,6 +260,11 @@ DISK: tuple[Pattern, ...] = (
 )
 
 _COMPONENTS: tuple[Pattern, ...] = (
+    Pattern(
+        "Could not get tags from registry",
+        r"Could not get tags from registry: (?P<detail>.*)",
+        fill(ImageUpdateFailed, denied=lambda match, _: compiled(_DENIED).search(match[0]) is not None),
+    ),
     Pattern("NOAUTH", r"NOAUTH Authentication required\.?", _wrong_password),
     Pattern("WRONGPASS", r"WRONGPASS .*", _wrong_password),
     Pattern("MISCONF", r"MISCONF .*", _cache_error),

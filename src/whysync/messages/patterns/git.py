@@ -228,6 +228,10 @@ def host_key(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+# The `argocd` command and its server.
+_TO_ARGOCD = r"[Ff]ailed to establish connection to (?P<host>[\w.-]{1,253}(?::\d{1,5})?): "
+
+
 def certificate(match: re.Match[str], context: Context) -> Failure:
     url = url_in(context.text)
     cluster = (
@@ -235,13 +239,17 @@ def certificate(match: re.Match[str], context: Context) -> Failure:
         or "/version?timeout" in context.text
         or compiled(r"/apis?(?:[/?]|$)").search(url)
     )
+    to_argocd = compiled(_TO_ARGOCD).search(context.text[:8192])
     if cluster:
         peer = Peer.CLUSTER
     elif from_source(context):
         peer = Peer.REPOSITORY
+    elif "/.well-known/openid-configuration" in context.text:
+        peer = Peer.LOGIN_PROVIDER
     else:
-        peer = Peer.UNKNOWN
-    host = host_of(url) or dialled(context.text)[0] or host_of(context.server)
+        peer = Peer.ARGOCD if to_argocd else Peer.UNKNOWN
+    named = group_text(to_argocd, "host") if to_argocd else ""
+    host = named or host_of(url) or dialled(context.text)[0] or host_of(context.server)
     hidden = "<" in host
     return TlsUntrusted(
         text=context.text,

@@ -28,7 +28,7 @@ from whysync.messages.failure import Peer
 from whysync.messages.network import Distrust
 from whysync.messages.patterns.git import TlsUntrusted
 from whysync.queries.cluster_registration import DROPPED, register_again
-from whysync.queries.commands import hard_refresh, refresh, with_comment
+from whysync.queries.commands import argocd_namespace, hard_refresh, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.sources import failing_source
 
@@ -120,6 +120,22 @@ def _fix(case: Case, failure: TlsUntrusted, host: str) -> Fix:
             hard_refresh(case),
             title="Register the cluster again, with its current certificate authority",
             risk=DROPPED,
+        )
+    if failure.peer is Peer.ARGOCD:
+        return Fix.run(
+            f"{show} | openssl x509 -noout -dates -issuer -ext subjectAltName",
+            with_comment("argocd login SERVER --server-crt CA.pem", "a name that the certificate has"),
+            title="Use a name of the certificate as the server, and give the command its authority; or renew"
+            " the certificate in Secret argocd-server-tls",
+        )
+    if failure.peer is Peer.LOGIN_PROVIDER:
+        return Fix.run(
+            f"{show} | openssl x509 -noout -dates -issuer -ext subjectAltName",
+            with_comment(
+                kubectl("edit", "configmap", "argocd-cm", namespace=argocd_namespace(case)),
+                "rootCA in oidc.config; with Dex, the CA of the connector in dex.config",
+            ),
+            title="Add the provider's authority as rootCA to oidc.config, or renew its certificate",
         )
     if failure.peer is Peer.UNKNOWN and not host:
         return Fix.run(

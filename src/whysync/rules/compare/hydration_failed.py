@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import HYDRATION, SymptomId
-from whysync.messages.failure import Network
+from whysync.messages.failure import Lookup, Network
 from whysync.messages.patterns.manifests import HydratorFailed
 from whysync.queries.argocd_components import pods_named, resolve_again, unresolved
 from whysync.queries.commands import app_argument, argocd_namespace, hard_refresh, kubectl, with_comment
@@ -111,7 +111,6 @@ def _without_commit_server(
         title="Get the commit-server running (it is part of install-with-hydrator.yaml, in the Helm chart"
         " commitServer.enabled), then hard refresh",
     )
-    named = failure.lookup is not None
     return Finding(
         about=case.application.ref,
         field="/spec/sourceHydrator",
@@ -121,14 +120,15 @@ def _without_commit_server(
         verdict=f"the source hydrator cannot push: {why}",
         evidence=(*evidence, *_operation(case), *pods_named(case, "commit-server")),
         fixes=(
-            *(
-                (resolve_again(case, failure.lookup, hard_refresh(case), component="commit"),)
-                if named
-                else ()
-            ),
+            *_resolve(case, failure.lookup),
             start,
         ),
     )
+
+
+def _resolve(case: Case, lookup: Lookup | None) -> Iterator[Fix]:
+    if lookup is not None:
+        yield resolve_again(case, lookup, hard_refresh(case), component="commit")
 
 
 def _operation(case: Case) -> Iterator[Evidence]:
