@@ -65,6 +65,7 @@ class Family(StrEnum):
     API_SERVER = "api-server"
     AGGREGATED_API = "aggregated-api"
     WATCH = "watch"
+    CRD_HANDLER = "crd-handler"
     # applying
     ADMISSION = "admission"
     INVALID_MANIFEST = "invalid-manifest"

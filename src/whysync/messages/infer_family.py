@@ -301,10 +301,10 @@ _CLASSES: tuple[_Class, ...] = (
         r"no auth provider found|getting credentials: |exec plugin|k8s rest config|unmarshal cluster config|"
         r"root certificates file with the insecure flag",
     ),
+    _Class(Family.CRD_HANDLER, r"error resolving resource$", _not_of_source),
     _Class(
         Family.AGGREGATED_API,
-        r"metrics\.k8s\.io|apiservice|stale groupversion discovery|complete list of server apis|"
-        r"error resolving resource",  # of the handler of a CRD
+        r"metrics\.k8s\.io|apiservice|stale groupversion discovery|complete list of server apis",
         _not_of_source,
     ),
     _Class(
@@ -331,6 +331,7 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(Family.REPO_RATE_LIMIT, r"rate limit|toomanyrequests|too many requests", _of_source),
     _Class(Family.REPOSITORY_ACCESS, r"failed to initialize github installation transport", _of_source),
+    _Class(Family.SPEC_URL, r"repository .{0,300} cannot be initialized[,:]"),
     _Class(Family.SPEC_URL, r"invalid reference: invalid (?:registry|repository)", _of_source),
     _Class(
         Family.REVISION,

@@ -67,6 +67,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
 
     `application_set` is the ApplicationSet that the line names; only its controller writes that field.
     `service` is the gRPC service whose call failed. `has_error`: the line has a field for an error.
+    `of_command`: it is output of the `argocd` command, not of a component.
     """
 
     text: str
@@ -75,6 +76,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     application_set: str = ""
     service: str = ""
     has_error: bool = False
+    of_command: bool = False
 
     @property
     def is_loud(self) -> bool:
@@ -129,7 +131,7 @@ def parse_log_line(line: str) -> LogLine:
     command = _command().match(line)
     if command is not None:
         level = {"FATA": "fatal", "ERRO": "error", "WARN": "warning", "INFO": "info"}[command[1].upper()]
-        return LogLine(text=line[command.end() :], level=level)
+        return LogLine(text=line[command.end() :], level=level, of_command=True)
     redis = _redis().search(line)
     if redis is not None:
         return LogLine(text=line[redis.start() :].rstrip('"'), level="warning" if redis[1] == "#" else "info")

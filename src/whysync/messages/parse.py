@@ -151,7 +151,9 @@ def understand(text: str, *, reason: str = "", of_argocd_log: bool = False) -> M
 
 
 def _layers_of_log(logged: LogLine) -> tuple[Layer, ...]:
-    line = Layer(kind=LayerKind.LOG, text="", code=logged.level)
+    line = Layer(
+        kind=LayerKind.LOG, text="", code=logged.level, subject="argocd" if logged.of_command else ""
+    )
     service = _SERVICES.get(logged.service)
     layers = (line,) if service is None else (line, Layer(kind=service, text=""))
     if not logged.application_set:

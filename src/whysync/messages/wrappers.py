@@ -78,7 +78,7 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
     timeout: str = ""
     server: str = ""  # CLUSTER
     # GENERATE_MANIFESTS: the folder; LOAD_KIND: the kind; REPOSITORY: the URL;
-    # RESOLVE_REVISION: the revision; KUBECTL: the reason
+    # RESOLVE_REVISION: the revision; KUBECTL: the reason; LOG: `argocd`, if the command wrote the line
     subject: str = ""
 
 

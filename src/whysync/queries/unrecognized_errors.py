@@ -418,6 +418,18 @@ def _api_services(case: Case, group: Group) -> tuple[str, ...]:
     )
 
 
+def _crds(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    service = ".spec.conversion.webhook.clientConfig.service.name"
+    columns = f"NAME:.metadata.name,CONVERSION:.spec.conversion.strategy,SERVICE:{service}"
+    return (
+        with_comment(
+            f"kubectl get crd -o custom-columns={columns} | grep Webhook", "on the destination cluster"
+        ),
+        refresh(case),
+    )
+
+
 def _permission(case: Case, group: Group) -> tuple[str, ...]:
     del group
     account = f"system:serviceaccount:{argocd_namespace(case)}:argocd-application-controller"
@@ -659,6 +671,11 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.AGGREGATED_API: Explanation(
         "openapi-error", "an API of {cluster} cannot be listed", _api_services,
         "Find the API that is not available, get its backend running, then refresh",
+    ),
+    Family.CRD_HANDLER: Explanation(
+        "conversion-webhook-failed",
+        "the API server of {cluster} cannot serve a kind: the conversion webhook or schema of its CRD fails",
+        _crds, "Find the CRD whose conversion fails, get its webhook running or correct it, then refresh",
     ),
     Family.WATCH: Explanation(
         "controller-stale",

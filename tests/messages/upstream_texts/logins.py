@@ -63,6 +63,23 @@ GROUPS: tuple[Group, ...] = (
                 'level=error msg="Failed to authenticate: github: user \\"mia\\" not in required orgs"',
             ),
             ("argocd-login", "FATA[0000] Argo CD server address unspecified"),
+            ("argocd-login", "FATA[0030] context deadline exceeded"),
+            ("argocd-login", "FATA[0000] rpc error: code = Unavailable desc = transport is closing"),
+            (
+                "argocd-login",
+                'FATA[0000] rpc error: code = Unavailable desc = connection error: desc = "transport: Error'
+                ' while dialing dial tcp 127.0.0.1:8080: connect: connection refused"',
+            ),
+            (
+                "argocd-login",
+                "FATA[0001] rpc error: code = Unknown desc = POST https://argocd.example.com:443/application."
+                "ApplicationService/Get failed with status code 504",
+            ),
+            (
+                "repo-server-down",
+                'FATA[0001] rpc error: code = Unavailable desc = connection error: desc = "transport: Error'
+                ' while dialing dial tcp 10.96.4.2:8081: i/o timeout"',
+            ),
             ("argocd-login", "FATA[0000] No context found. Login using `argocd login`"),
         ),
     ),

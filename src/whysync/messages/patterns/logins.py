@@ -9,11 +9,11 @@ import re
 from enum import StrEnum
 
 from whysync.messages.failure import Failure, Network
-from whysync.messages.network import reason_of
+from whysync.messages.network import dialled, reason_of
 from whysync.messages.pattern import Builder, Context, Pattern, group_text
 from whysync.messages.patterns.git import from_source
 from whysync.messages.scope import Scope
-from whysync.messages.wrappers import LayerKind
+from whysync.messages.wrappers import Layer, LayerKind
 
 
 class LoginProblem(StrEnum):
@@ -33,6 +33,8 @@ class LoginProblem(StrEnum):
     """The provider gives no token for the code of a login, or does not accept Argo CD as a client."""
     CONNECTOR = "connector"
     """Dex fails at the identity provider that is behind it."""
+    SERVER = "server"
+    """The `argocd` command does not reach Argo CD's API server, or loses the connection."""
     ANSWER = "answer"
     """What answers the `argocd` command is not Argo CD, or a proxy in front of it."""
     GROUPS = "groups"
@@ -78,9 +80,52 @@ def _failed(problem: LoginProblem) -> Builder:
     return build
 
 
+def _server_unreachable(match: re.Match[str], context: Context) -> Failure | None:
+    """A connection of the `argocd` command itself: errors of Argo CD's own connections have more wrappers."""
+    host, port = dialled(context.text)
+    to_component = "repo-server" in context.text or "redis" in context.text or port not in _SERVER_PORTS
+    kinds = [layer.kind for layer in context.layers if not _is_command(layer)]
+    of_command = any(map(_is_command, context.layers)) and set(kinds) <= {LayerKind.RPC}
+    if not of_command or to_component or "x509: " in context.text:
+        return None
+    server = group_text(match, "provider") or (host if port is None else f"{host}:{port}")
+    return LoginFailed(
+        text=context.text,
+        problem=LoginProblem.SERVER,
+        provider=server,
+        reason=reason_of(context.text),
+        detail=match[0].strip(),
+    )
+
+
+# HTTPS, HTTP, and those of argocd-server and of a port-forward; others are Git, the repo-server or Redis.
+_SERVER_PORTS = (None, 443, 80, 8080, 8083, 8443)
+
+
+def _is_command(layer: Layer) -> bool:
+    """`FATA[0000] …` is a wrapper of the text, or was parsed as a line of a log."""
+    return layer.kind is LayerKind.LOG and (layer.subject == "argocd" or layer.text.startswith("FATA["))
+
+
 _QUERY = r"[Ff]ailed to query provider \"?(?P<provider>[^\s\"]{0,300})\"?: "
 
 TABLE: tuple[Pattern, ...] = (
+    Pattern(
+        "ailed to establish connection to",
+        r"[Ff]ailed to establish connection to (?P<provider>[\w.-]{1,253}(?::\d{1,5})?): .*",
+        _server_unreachable,
+    ),
+    Pattern("gRPC connection not ready", r"gRPC connection not ready.*", _server_unreachable),
+    Pattern("transport", r"^(?:connection error: .{0,40})?(?:closing )?transport\b.*", _server_unreachable),
+    Pattern("received prior goaway", r".{0,200}received prior goaway.*", _server_unreachable),
+    Pattern("dial tcp", r"^dial tcp\b.*", _server_unreachable),
+    Pattern("context deadline exceeded", r"^context deadline exceeded$", _server_unreachable),
+    Pattern(
+        "failed with status code ",
+        r"POST (?P<provider>https?://[^\s/]{1,253})/(?:\S{1,100}/)?[a-z]{3,30}\.\w{2,60}Service/\w{2,60} "
+        r"failed with status code (?:404|5\d\d)",
+        _server_unreachable,
+    ),
     Pattern(
         "failed with status code 40",
         r"POST (?P<provider>https?://[^\s/]{1,253})/(?:\S{1,100}/)?[a-z]{3,30}\.\w{2,60}Service/\w{2,60} "

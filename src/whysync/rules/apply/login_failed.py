@@ -1,4 +1,4 @@
-"""A login to Argo CD fails, so the request of that user, token or CI job is not processed.
+"""A user, a token or a CI job cannot log in to Argo CD or does not reach it: the request is not processed.
 
 ## What happens
 Argo CD accepts a request only with a session of a local account, a token of an account or a project role, or
@@ -8,7 +8,8 @@ state of the Application does not change: auto-sync needs no login.
 
 ## How whysync knows
 A line of argocd-server or argocd-dex-server, or the output of the `argocd` command: `invalid session`,
-`Failed to verify token`, `Failed to query provider`, `Failed to authenticate`, `no session information`.
+`Failed to verify token`, `Failed to query provider`, `Failed to authenticate`, `no session information`. Or
+the command reports that its connection to the server failed.
 
 ## Fix
 Log in again if a session has expired. If all users of a provider fail, correct the provider's settings in
@@ -87,6 +88,10 @@ def _verdict(failure: LoginFailed) -> str:
             return "Argo CD rejects a token because of its audience: no audience is allowed"
         case LoginProblem.REVOKED:
             return f"Argo CD rejects a request: its token{_of(failure.account)} is no longer valid"
+        case LoginProblem.SERVER:
+            to = f" at {failure.provider}" if failure.provider else ""
+            why = why_unreachable(failure.reason) if failure.reason is not Network.UNKNOWN else error
+            return f"the argocd command does not reach Argo CD's API server{to}: {why}"
         case LoginProblem.ANSWER:
             return (
                 f"{provider} answers the argocd command with HTTP {failure.got}:"
@@ -175,6 +180,16 @@ def _fix(case: Case, failure: LoginFailed) -> Fix:
                 dex_log,
                 with_comment(settings, "the connector in dex.config"),
                 title="Correct the connector in dex.config, or what the identity provider sends to it",
+            )
+        case LoginProblem.SERVER:
+            return Fix.run(
+                with_comment("argocd context", "the server of each context; --server overrides it"),
+                kubectl("get", "pods,services,ingress", namespace=namespace),
+                with_comment(
+                    "argocd account get-user-info --grpc-web", "a proxy may not pass gRPC, which needs HTTP/2"
+                ),
+                title="Correct the address of the server, or let the proxy in front of it pass the command's"
+                " requests (--grpc-web, longer timeouts)",
             )
         case LoginProblem.ANSWER:
             return Fix.run(
