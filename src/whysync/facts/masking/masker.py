@@ -20,6 +20,7 @@ from whysync.facts.masking.secret_names import (
     is_literal,
     is_password,
     secrecy_at,
+    secrecy_below,
     secrecy_of,
     secrecy_of_path,
 )
@@ -31,6 +32,8 @@ from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.lazy_pattern import lazy_pattern
 
 _KIND = lazy_pattern(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
+# Numbers, addresses, digests and uids, and times: no pattern of `text_patterns` and `tokens` matches them.
+_HARMLESS = re.compile(r"[0-9a-f.:-]*|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 _START = lazy_pattern(r"\s*(?:[{\[]|---|- |(?:apiVersion|kind|metadata|type|data|stringData):)")
 _LARGEST: Final = 2 << 20  # more than an API server accepts; a long log is not a manifest
 # `"data": {…}`, in JSON, in JSON inside a text, in YAML's flow style
@@ -163,6 +166,8 @@ class Masker:
     def masked_text(self, value: str) -> str:
         """A message or log without secrets that are recognized by their format."""
         masked_value = self._texts.get(value)
+        if masked_value is None and _HARMLESS.fullmatch(value):
+            masked_value = self._texts[value] = value
         if masked_value is None:
             plain = self._mask_embedded(value) if _contains_secret(value) else value
             masked_value = self._texts[value] = text_patterns.masked(plain, self.mark)
@@ -190,28 +195,33 @@ class Masker:
         """`below` is what a name further up indicates for the values in here."""
         if not body.keys().isdisjoint(_FIELDS):
             self._mask_fields(body)
-        texts = self._texts
-        self._keys.update(body)
+        # This runs for every map of every object: calls and lookups are kept out of it where possible.
+        texts, none = self._texts, Secrecy.NONE
+        if not self._only_looks:
+            self._keys.update(body)
         for key, value in body.items():
-            kind = type(value)
-            if kind is dict:
+            if isinstance(value, dict):
+                if not value:
+                    continue
                 if key == "helm":
-                    self._mask_helm(cast("Object", value))
+                    self._mask_helm(value)
                 # In a schema the keys are field names, and what is below describes the fields.
-                inner = Secrecy.NONE if is_schema else secrecy_at(key, below)
-                self._mask_dict(cast("Object", value), inner, is_schema=key == "properties")
-            elif kind is list:
-                if key == "managedFields":
+                inner = secrecy_below(key) if below is none else secrecy_at(key, below)
+                self._mask_dict(value, none if is_schema else inner, is_schema=key == "properties")
+            elif isinstance(value, list):
+                if key != "managedFields":
+                    self._mask_list(value, max(secrecy_of(key), secrecy_at(key, below)))
+                elif not self._only_looks:
                     self._keys.update(names_in(value))
-                else:
-                    self._mask_list(cast("list[Json]", value), max(secrecy_of(key), secrecy_at(key, below)))
-            elif value is not None and kind is not bool:
+            elif value is not None and value is not True and value is not False:
                 secrecy = secrecy_of(key)
-                if below is not Secrecy.NONE:
+                if below is not none:
                     secrecy = max(secrecy, secrecy_at(key, below))
-                if secrecy is not Secrecy.NONE and (kind is str or is_password(key) or below is Secrecy.SURE):
+                if secrecy is not none and (
+                    isinstance(value, str) or is_password(key) or below is Secrecy.SURE
+                ):
                     value = body[key] = self._by_name(value, secrecy)
-                if type(value) is str:
+                if isinstance(value, str):
                     known = texts.get(value)
                     if known is not value:
                         body[key] = self.masked_text(value) if known is None else known
@@ -243,8 +253,10 @@ class Masker:
             self._mask_values(fields(body["stringData"]), self.mark_secret)
 
     def _mask_list(self, values: list[Json], secrecy: Secrecy) -> None:
-        if any(type(value) is str and (value[:1] == "-" or value == "login") for value in values):
-            self._mask_arguments(values)
+        for value in values:
+            if isinstance(value, str) and (value[:1] == "-" or value == "login"):
+                self._mask_arguments(values)
+                break
         for at, value in enumerate(values):
             if isinstance(value, dict):
                 self._mask_dict(value, min(secrecy, Secrecy.HINT))

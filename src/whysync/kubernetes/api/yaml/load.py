@@ -12,7 +12,7 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
-from whysync.json_tree import Json
+from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.fast_block_parser import quick
 from whysync.kubernetes.api.yaml.scalars import as_json, whole_if_possible
@@ -225,14 +225,12 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 
 def _depth_beyond(value: Json, limit: int) -> bool:
     """Is the value nested deeper than `limit`? Iterative, because recursion would fail on such values."""
-    level: list[Json] = [value] if isinstance(value, dict | list) else []
+    level: list[Object | list[Json]] = [value] if isinstance(value, (dict, list)) else []
     for _ in range(limit + 1):
         if not level:
             return False
-        children = chain.from_iterable(
-            node.values() if isinstance(node, dict) else cast("list[Json]", node) for node in level
-        )
-        level = [child for child in children if child and (type(child) is dict or type(child) is list)]
+        children = chain.from_iterable([node.values() if isinstance(node, dict) else node for node in level])
+        level = [child for child in children if isinstance(child, (dict, list)) and child]
     return bool(level)
 
 
