@@ -97,8 +97,8 @@ new-rule: $(VENV)/.run ## write a rule and two cases: make new-rule NAME=health/
 	@test -n "$(NAME)" -a -n "$(CAUSE)" || { echo "usage: make new-rule NAME=health/what_is_wrong CAUSE=oom FAILURE=OomKilled [MESSAGE=…], or MECHANISM=BY_HAND"; exit 2; }
 	@$(BIN)/python tools/new_rule.py $(NAME) --cause $(CAUSE) $(if $(FAILURE),--failure $(FAILURE)) $(if $(MESSAGE),--message "$(MESSAGE)") $(if $(MECHANISM),--mechanism $(MECHANISM))
 
-bench: $(VENV)/.dev compiled ## measure speed, as ratios in one run
-	@$(BIN)/python -m benchmarks
+bench: $(VENV)/.dev compiled ## make bench [WRITE=1] [LARGE=1]: measure speed, as ratios in one run; write docs/benchmarks.md; also 10,000 apps
+	@$(BIN)/python -m benchmarks $(if $(WRITE),--write) $(if $(LARGE),--large)
 
 mutants: $(VENV)/.dev compiled ## make mutants [MODULES="scope …"] [SAMPLE=N] [SEED=WORD]: mutation tests of each rule, or of these modules of rules, proofs and queries (takes minutes)
 	@$(BIN)/python -m tools.mutants $(if $(MODULES),$(addprefix --only ,$(MODULES)),rules) $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))

@@ -1,30 +1,114 @@
-"""Run all benchmarks: `make bench`. Each has a yardstick in the same run: compare ratios, not seconds."""
+"""Run all benchmarks: `make bench`. Each has a yardstick in the same run: compare ratios, not seconds.
+
+With `--write` the results become docs/benchmarks.md; run that on an idle machine. `--large` adds a fleet of
+10,000 apps, which takes minutes and 1.1 GB of disk.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import compare, diagnose, lint, plan, proofs, read_bundle, startup, sync
 
-PARTS: tuple[tuple[str, Callable[[], list[tuple[str, str]]]], ...] = (
-    ("Start-up", startup.run),
-    ("A fleet, from a bundle to the list of causes", diagnose.run),
-    ("Reading a bundle", read_bundle.run),
-    ("Linting manifests", lint.run),
-    ("A whole sync on the model", sync.run),
-    ("A plan of a commit", plan.run),
-    ("One app in trouble, fixes tried", proofs.run),
-)
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+Row = tuple[str, str]
 
 
-def main() -> None:
-    for title, run in PARTS:
-        print(f"\n{title}", flush=True)
-        for label, figure in run():
+class Part(NamedTuple):
+    title: str
+    about: str
+    run: Callable[[], list[Row]]
+
+
+def parts(*, large: bool) -> tuple[Part, ...]:
+    return (
+        Part(
+            "Start-up",
+            "Complete processes with compiled bytecode, the fastest of seven, minus a bare interpreter. A"
+            " test checks the limits with a margin of three. `diagnose` spends most of its time on"
+            " loading modules ([0022](decisions/0022-where-time-and-memory-go.md)).",
+            startup.run,
+        ),
+        Part(
+            "A fleet",
+            "Apps of 30 resources each, from a bundle of JSON files to the list of causes. One app in ten was"
+            " changed by hand, one in fifty cannot be compared. Seconds are processor time, child processes"
+            " included; the yardstick is `json.loads` of the same files.",
+            lambda: diagnose.run((*diagnose.SIZES, 10_000) if large else diagnose.SIZES),
+        ),
+        Part("Reading a bundle", "From files to facts without secrets.", read_bundle.run),
+        Part(
+            "Comparing",
+            "Desired and live objects, compared as in Argo CD, on one core; the same objects with"
+            " gitops-engine where there is a Go to build it.",
+            compare.run,
+        ),
+        Part(
+            "Linting",
+            "All checks, on one core, next to kubeconform, which only checks schemas.",
+            lint.run,
+        ),
+        Part("A sync on the model", "The yardstick of plans and proofs.", sync.run),
+        Part(
+            "Plans",
+            "`whysync plan` of plain manifests in six waves with two hooks, one Deployment in ten changed:"
+            " three syncs.",
+            plan.run,
+        ),
+        Part(
+            "Proofs",
+            "The whole command `whysync diagnose` of one app with one resource in twenty changed by hand,"
+            " with all fixes tried and without.",
+            proofs.run,
+        ),
+    )
+
+
+def main(arguments: list[str]) -> None:
+    lines: list[str] = list(_head())
+    for part in parts(large="--large" in arguments):
+        print(f"\n{part.title}", flush=True)
+        rows: list[Row] = []
+        for label, figure in part.run():
             print(f"  {label:<48} {figure}", flush=True)
-    print("\nComparing desired and live", flush=True)
-    compare.main(1_000)
+            rows.append((label.strip(), figure))
+        lines += ["", f"## {part.title}", "", part.about, "", "| what | measured |", "|---|---|"]
+        lines += [f"| {label} | {figure} |" for label, figure in rows]
+    if "--write" in arguments:
+        PAGE.write_text("\n".join([*lines, *_foot()]) + "\n")
+        print(f"\n{PAGE} is written", flush=True)
+
+
+def _head() -> Iterator[str]:
+    cores, load = os.cpu_count() or 1, os.getloadavg()[0]
+    yield "# Benchmarks"
+    yield ""
+    yield "    make bench                 # measure and print"
+    yield "    make bench WRITE=1         # also write this page, on an idle machine"
+    yield ""
+    yield (
+        "Each result has a reference (the yardstick) from the same run. Compare ratios and growth with"
+        " size, not seconds, which depend on the machine."
+    )
+    yield (
+        f"This page is from one run with {cores} cores, Python {platform.python_version()}, and a load of"
+        f" {load:.1f} at the start."
+    )
+
+
+def _foot() -> Iterator[str]:
+    yield ""
+    yield "## Single benchmarks"
+    yield ""
+    yield "    .venv/bin/python -m benchmarks.diagnose 250 500 1000"
+    for name in ("startup", "read_bundle", "compare", "lint", "plan", "proofs", "sync"):
+        yield f"    .venv/bin/python -m benchmarks.{name}"
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

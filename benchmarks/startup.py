@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from tools.real_cluster.binaries import cache_directory
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples/deploy-key-rejected.yaml"
@@ -40,14 +43,18 @@ class Cost:
 
 def cost(*arguments: str, rounds: int = 7) -> Cost:
     """The minimum of several rounds: noise only adds time."""
-    samples = [_once(arguments) for _ in range(rounds)]
+    return cost_of([sys.executable, *arguments], rounds=rounds)
+
+
+def cost_of(command: list[str], *, rounds: int) -> Cost:
+    samples = [_once(command) for _ in range(rounds)]
     return Cost(cpu=min(sample.cpu for sample in samples), wall=min(sample.wall for sample in samples))
 
 
-def _once(arguments: tuple[str, ...]) -> Cost:
+def _once(command: list[str]) -> Cost:
     start = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *arguments],
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -76,7 +83,22 @@ def run() -> list[tuple[str, str]]:
         ratio = f"{above.cpu / yardstick.cpu:.1f} yardsticks" if yardstick.cpu else ""
         figure = f"+{above.wall:.3f} s, +{above.cpu:.3f} s of processor, {ratio} (promised +{promised} s)"
         results.append((name, figure))
-    return results
+    return [*results, *_argocd(yardstick)]
+
+
+def _argocd(yardstick: Cost) -> list[tuple[str, str]]:
+    """The start of an `argocd` binary, if there is one in the path or in the cache of the suites."""
+    program = shutil.which("argocd") or next(
+        (str(path) for path in sorted(cache_directory().parent.glob("argocd-v*/argocd"))), None
+    )
+    if program is None:
+        return [("argocd version --client", "not measured: there is no argocd binary")]
+    ours = of_command("whysync --version")
+    theirs = cost_of([program, "version", "--client"], rounds=7)
+    faster = theirs.cpu / max(ours.cpu, 0.001)
+    above = theirs.above(yardstick)
+    figure = f"+{above.wall:.3f} s, +{above.cpu:.3f} s of processor, {faster:.1f} times whysync --version"
+    return [("argocd version --client", figure)]
 
 
 if __name__ == "__main__":
