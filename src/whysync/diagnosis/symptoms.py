@@ -66,6 +66,7 @@ _SIDE_OF_CONDITION = {
 _RECENT_EVENT = timedelta(minutes=15)
 # Deleting the resources of an app takes minutes; Pods have 30 seconds, volumes a little more.
 _LONG_DELETION = timedelta(minutes=10)
+_KEPT_DELETION = timedelta(minutes=5)
 _BEFORE_CONTAINER_START = frozenset(
     {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"}
 )
@@ -144,14 +145,24 @@ def _hydration(case: Case) -> Iterator[Symptom]:
 
 
 def _deletion(case: Case) -> Iterator[Symptom]:
-    """An Application that has been terminating for too long, which no condition reports."""
+    """An Application that has been terminating for too long, which no condition reports.
+
+    That is sooner if a finalizer keeps one of its resources.
+    """
     age = case.being_deleted_for
-    if age is not None and age >= _LONG_DELETION:
+    if age is not None and (age >= _LONG_DELETION or (age >= _KEPT_DELETION and _keeps_a_resource(case))):
         yield _symptom(
             DELETION,
             "the Application is being deleted, but the deletion does not complete",
             because=tuple(symptom.id for symptom in _conditions(case)),
         )
+
+
+def _keeps_a_resource(case: Case) -> bool:
+    objects = (case.live_of(row.key) for row in case.app.status.resources)
+    return any(
+        live and live.meta.get("deletionTimestamp") and live.meta.get("finalizers") for live in objects
+    )
 
 
 def _operation(case: Case) -> Iterator[Symptom]:

@@ -18,6 +18,7 @@ from whysync.queries.commands import comment, kubectl, on_object, with_comment
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.finalizers import (
     FOREGROUND,
+    INSTANCES,
     PROTECTIONS,
     REMOVE_FINALIZERS,
     blocking_dependents,
@@ -25,6 +26,7 @@ from whysync.queries.finalizers import (
 )
 
 _MOST = 3
+_FINALIZER_COLUMNS = "NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 _RETAIN = '{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}'
 _KEPT = "the volume is no longer deleted with its claim: delete it yourself when it is not needed"
 _HELD_BY = "if it hangs: its own finalizers, or Pods that do not end"
@@ -53,7 +55,9 @@ def blocker_of(
         return _users(case, live, finalizers)
     if live is not None and finalizers == (FOREGROUND,):
         return _dependents(case, live)
-    names = ", ".join(finalizers) or "the finalizer"
+    if live is not None and finalizers == (INSTANCES,):
+        return _instances(case, live)
+    controller = _controller_of(finalizers)
     return DeletionBlocker(
         about=ref,
         why=not_removed(finalizers),
@@ -61,17 +65,56 @@ def blocker_of(
         fixes=(
             Fix.run(
                 on_object("get", ref, "-o", "yaml") + "   # its finalizers and its status",
-                comment(f"get the controller of {names} working: its log shows what it cannot clean up"),
+                comment(f"get {controller} working: its log shows what it cannot clean up"),
                 with_comment(
                     on_object("wait", ref, "--for=delete", "--timeout=10m"),
                     "the controller removes the finalizer",
                 ),
-                title=f"Get the controller of {names} working: it removes the finalizer",
+                title=f"Get {controller} working: it removes the finalizer",
             ),
             Fix.run(
                 on_object("patch", ref, "--type=merge", "-p", REMOVE_FINALIZERS),
                 title="Only if that controller no longer exists: remove the finalizer",
                 destroys=("the object, immediately; what the finalizer should have cleaned up stays behind",),
+            ),
+        ),
+    )
+
+
+def _controller_of(finalizers: tuple[str, ...]) -> str:
+    """Who removes them: the garbage collector removes its own once the others are gone."""
+    names = [name for name in finalizers if name != FOREGROUND]
+    if names and all("argocd.argoproj.io" in name for name in names):
+        return "Argo CD's application controller"
+    return f"the controller of {', '.join(names) or 'the finalizer'}"
+
+
+def _instances(case: Case, definition: Manifest) -> DeletionBlocker:
+    """The API server deletes all objects of the kind before their definition; one of them stays."""
+    kind = text(fields(definition.spec.get("names")).get("kind"))
+    group = definition.spec.get("group")
+    remaining = [m for m in case.live_of_kind(kind) if m.ref.group == group] if kind else []
+    found = f": {listed(manifest.ref for manifest in remaining)}" if remaining else ""
+    plural = definition.ref.name
+    return DeletionBlocker(
+        about=definition.ref,
+        why=f"the API server first deletes the objects of its kind, and not all are gone{found}",
+        confidence=Confidence.HIGH,
+        root="an object of the kind is not deleted",
+        evidence=tuple(
+            cite(manifest, "/metadata/name", says="an object of the kind") for manifest in remaining[:_MOST]
+        ),
+        fixes=(
+            Fix.run(
+                with_comment(
+                    kubectl("get", plural, "-A", "-o", f"custom-columns={_FINALIZER_COLUMNS}"),
+                    "what is left, and its finalizers",
+                ),
+                comment(
+                    "get the controller of those finalizers working; it must run until the last is deleted"
+                ),
+                title="Let the controller of the kind finish the objects that are left",
+                risk="deleting the definition deletes all of them",
             ),
         ),
     )

@@ -16,6 +16,8 @@ FINALIZERS = "/metadata/finalizers"
 # Finalizers that Kubernetes removes when nothing uses the object any more.
 PROTECTIONS = frozenset({"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"})
 FOREGROUND = "foregroundDeletion"
+INSTANCES = "customresourcecleanup.apiextensions.k8s.io"
+"""The API server's own, on a CustomResourceDefinition while objects of its kind exist."""
 REMOVE_FINALIZERS = '{"metadata":{"finalizers":null}}'
 _ENDED = ("Succeeded", "Failed")
 

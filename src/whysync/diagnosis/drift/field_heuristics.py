@@ -429,9 +429,16 @@ def _under_metadata(pointer: str) -> bool:
     return pointer.startswith("/metadata/") or "/metadata/" in pointer
 
 
+def is_filled_placeholder(drift: Drift) -> bool:
+    """Git has an empty entry of a Secret, and a program has filled it in: no rendering has made it up."""
+    parts = split(drift.pointer)
+    is_entry = drift.ref.kind == "Secret" and len(parts) == 2 and parts[0] in ("data", "stringData")
+    return is_entry and drift.desired_value == "" and not drift.only_git
+
+
 def may_be_generated_secret(case: Case, drift: Drift) -> bool:
     """A value of a Secret differs, which is masked, so only its source tells whether it can be generated."""
-    if drift.only_live or drift.only_git or drift.ref.kind != "Secret":
+    if drift.only_live or drift.only_git or drift.ref.kind != "Secret" or is_filled_placeholder(drift):
         return False
     if split(drift.pointer)[:1] not in (("data",), ("stringData",)):
         return False

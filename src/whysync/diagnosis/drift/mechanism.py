@@ -40,6 +40,7 @@ from whysync.diagnosis.drift.field_heuristics import (
     is_builtin,
     is_ca_bundle,
     is_filled_in_by_controller,
+    is_filled_placeholder,
     is_injected,
     is_known_default,
     is_late_initialized,
@@ -490,7 +491,7 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.BY_CONTROLLER
     if is_filled_in_by_controller(drift) or is_late_initialized(drift) or is_set_by_webhook_owner(drift):
         return Mechanism.BY_CONTROLLER
-    if is_replaced_by_ca_bundle(drift) or is_written_by_reloader(drift):
+    if is_replaced_by_ca_bundle(drift) or is_written_by_reloader(drift) or is_filled_placeholder(drift):
         return Mechanism.BY_CONTROLLER
     if drift.last_key == "replicas" and _has_autoscaler_row(case, drift):
         return Mechanism.BY_CONTROLLER
