@@ -15,6 +15,8 @@ from suites.argocd.states import normalized
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.lab.scenario import Push, Scenario
 
+_CACHED: Final = "Manifest generation error (cached): "
+"""How the repo-server repeats an error that it has reported several times."""
 _RETRIES: Final = re.compile(r" \(retried \d+ times\)\.$|\. Retrying attempt #\d+ at .*$")
 
 
@@ -79,7 +81,7 @@ def _failure(application: Object | None) -> str:
     status = fields((application or {}).get("status"))
     for condition in map(fields, items(status.get("conditions"))):
         if condition.get("type") in ("ComparisonError", "InvalidSpecError"):
-            return normalized(text(condition.get("message")))
+            return normalized(text(condition.get("message"))).replace(_CACHED, "")
     operation = fields(status.get("operationState"))
     if operation.get("phase") in ("Failed", "Error", "Running"):
         return _RETRIES.sub("", normalized(text(operation.get("message"))))
