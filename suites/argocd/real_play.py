@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,7 @@ AT_THE_END: Final = 120.0
 _POLLED_SECONDS: Final = 240.0
 """After that many seconds of the scenario, Argo CD has looked at Git by itself: here it is told to look."""
 _STEADY_SECONDS: Final = 2.0
+_SETTLES_SECONDS: Final = 20.0
 _BOOTSTRAPPED: Final = ("ClusterRole", "ClusterRoleBinding")
 """Kinds of which an API server has some itself, such as ClusterRole `admin`."""
 _REFRESH: Final = "argocd.argoproj.io/refresh"
@@ -78,6 +80,8 @@ class RealPlay:
         self.model = ScenarioRun(scenario)
         self._simulates_all = lacks_configuration(play(scenario))
         self.compared = 0
+        self._found: list[Difference] = []
+        """Of the last comparison; where the state alternates, the next one may find others."""
         self._last_step = time.monotonic()
         self.before_last_push: Callable[[Path], None] | None = None
         """Called with the checkout when it has the last commit and Argo CD does not."""
@@ -114,7 +118,7 @@ class RealPlay:
                         self._refresh_all()
                 self._model_until(self.scenario.ends)
                 self.wait_until(self._steadily_equal, AT_THE_END)
-                yield self.differences()
+                yield self._found
 
     @property
     def app(self) -> str:
@@ -161,11 +165,12 @@ class RealPlay:
     def differences(self) -> list[Difference]:
         real, model = self.real_states(), self.model_states()
         self.compared = sum(len(state.values) for state in model.values())
-        return [
+        self._found = [
             Difference(app=name, place=place, real=here, model=there)
             for name, state in model.items()
             for place, here, there in real[name].differences(state)
         ]
+        return self._found
 
     def model_states(self) -> dict[str, AppState]:
         return {name: state_of(self.model.applications.get(name)) for name in self._names()}
@@ -252,8 +257,18 @@ class RealPlay:
                 self._send(Request(verb="merge-patch", path=path, body={"spec": project.get("spec")}))
             else:
                 self._create(project)
-        for application in self.scenario.applications:
+        for number, application in enumerate(self.scenario.applications, 1):
             self._create(application)
+            if number < len(self.scenario.applications):
+                # The model acts in this order; a real Argo CD works on both at the same time.
+                self.wait_until(partial(self._is_settled, self._names()[number - 1]), _SETTLES_SECONDS)
+
+    def _is_settled(self, qualified_name: str) -> bool:
+        """Was the Application compared, and synced if it syncs by itself?"""
+        application = self.application(qualified_name)
+        automated = dig(application, "spec", "syncPolicy", "automated")
+        finished = dig(application, "status", "operationState", "finishedAt")
+        return bool(dig(application, "status", "reconciledAt")) and bool(finished or not automated)
 
     def _create(self, obj: Object) -> None:
         body = copy_object(obj)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from suites.argocd.answers import SOURCES
 from suites.argocd.known import known_differences, stale, unexplained
 from suites.argocd.playable import playable, unplayable
+from whysync.lab.library import built_in
 
 _PARTS = ("", *(f"/{source}" for source in SOURCES), "/fix", "/plan")
 
@@ -12,6 +13,9 @@ _PARTS = ("", *(f"/{source}" for source in SOURCES), "/fix", "/plan")
 def test_each_entry_names_a_place_that_is_compared() -> None:
     places = {f"{scenario}{part}" for scenario in playable() for part in _PARTS}
     for entry in known_differences():
+        scenarios = {place.partition("/")[0] for place in entry.where}
+        if all("*" not in name and built_in(name).cluster.writers for name in scenarios):
+            continue  # Argo CD and the writer undo each other: it differs at some moments only
         named = {place for place in entry.where if "*" not in place}
         assert named, f"{entry.id} names no scenario in which it occurs"
         assert named <= places, f"{entry.id} names {sorted(named - places)}, which nothing compares"
