@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Final
 
@@ -12,6 +13,12 @@ from whysync.json_tree import dig, text
 
 SOURCE: Final = "server and core"
 """The source with the most facts, and so with the most proofs."""
+_APPLIED: Final = re.compile(r"^kubectl apply -f (\S+)$", re.MULTILINE)
+"""A file that the commands want to be saved first."""
+_DIFF_IS_NO_ERROR: Final = """\
+argocd() { command argocd "$@" || [ "$1 $2" = "app diff" ]; }
+"""
+"""`argocd app diff` ends with 1 if there is a difference."""
 _GOOD: Final = ("Synced", "Healthy")
 _REACHES_SECONDS: Final = 90.0
 _STAYS_SECONDS: Final = 10.0
@@ -22,9 +29,12 @@ def why_fix_fails(play: RealPlay, answers: Answers, app: str, answer: Answer) ->
     flags = answers.flags(SOURCE)
     checkout = play.argocd.git.checkout(play.scenario.repos[0].url)
     commands = answers.whysync(["fix", app, *flags, "-o", "commands"], exits=(0,))
-    if answer.fix_kind == FixKind.MANIFEST:
+    if applied := _APPLIED.search(commands):
+        manifest = answers.whysync(["fix", app, *flags, "-o", "yaml"], exits=(0,))
+        (checkout / applied[1]).write_text(manifest, encoding="utf-8")
+    elif answer.fix_kind == FixKind.MANIFEST:
         answers.whysync(["fix", app, *flags, "--checkout", str(checkout), "--write"], exits=(0,))
-    done = play.argocd.run(["bash", "-e"], stdin=commands, cwd=checkout)
+    done = play.argocd.run(["bash", "-e"], stdin=f"{_DIFF_IS_NO_ERROR}{commands}", cwd=checkout)
     if done.returncode != 0:
         return f"the printed commands end with {done.returncode}: {done.stderr.strip()}\n{commands}"
     if not play.wait_until(lambda: _state(play, app) == _GOOD, _REACHES_SECONDS):

@@ -12,6 +12,7 @@ from whysync.kubernetes.controllers.behavior import PodBehavior
 
 _WEIGHT: Final = 10
 _NEVER_SECONDS: Final = 36_000
+_SOON_SECONDS: Final = 5
 _PARTS: Final = """\
 {{ $now := Now }}
 conditions:
@@ -86,7 +87,8 @@ def stages_of(
             )
             done = _status("Succeeded", _terminated(0, "Completed"), ready=False)
             yield _stage(f"{name}-done", selector, _phase("Running"), done, seconds=behavior.runs_seconds)
-        elif behavior.ready_seconds is None:
+        elif behavior.ready_seconds is None or behavior.ready_seconds > _SOON_SECONDS:
+            # A Pod that takes longer is not ready when its scenario ends.
             yield _stage(f"{name}-start", selector, _not_started(), _runs(ready=False))
             # It keeps running: nothing may complete it, as the stage for Jobs would.
             yield _stage(f"{name}-stays", selector, _phase("Running"), None, seconds=_NEVER_SECONDS)
