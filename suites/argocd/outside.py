@@ -156,6 +156,10 @@ class Cloud:
         """A volume reserved for the claim: kube-controller-manager binds the two."""
         if dig(claim, "status", "phase") != "Pending" or dig(claim, "spec", "volumeName"):
             return
+        storage_class = text(dig(claim, "spec", "storageClassName"))
+        path = f"/apis/storage.k8s.io/v1/storageclasses/{storage_class}"
+        if storage_class and not self._client.send(Request(verb="get", path=path)).ok:
+            return
         space, name = text(dig(claim, "metadata", "namespace")), text(dig(claim, "metadata", "name"))
         uid = text(dig(claim, "metadata", "uid"))
         reference: Object = {
