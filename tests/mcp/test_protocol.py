@@ -12,7 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import httpx2
 import pytest
@@ -25,6 +25,16 @@ from tests.situations import ROOT
 
 EXAMPLE = ROOT / "examples/autoscaler-loop"
 READS = {"list_apps", "diagnose", "get_diff", "explain", "plan", "list_incidents"}
+HELLO: Final[dict[str, object]] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
 T = TypeVar("T")
 
 
@@ -137,19 +147,9 @@ class TestStdio:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        hello: dict[str, object] = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "t", "version": "1"},
-            },
-        }
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(b"no json\n{}\n[1,2]\n\xff\xfe\n" + json.dumps(hello).encode() + b"\n")
+        process.stdin.write(b"no json\n{}\n[1,2]\n\xff\xfe\n" + json.dumps(HELLO).encode() + b"\n")
         process.stdin.flush()
         answers: list[dict[str, object]] = []
         while not any(answer.get("id") == 1 for answer in answers):
@@ -158,6 +158,28 @@ class TestStdio:
         assert process.wait(30) == 0
         assert process.stdout.read() == b""
         process.stdout.close()
+
+    @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+    def test_a_signal_ends_it_while_it_waits_for_a_message(self, number: signal.Signals, code: int) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "whysync", "mcp", "--bundle", str(EXAMPLE)],
+            cwd=ROOT,
+            env=small_environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(json.dumps(HELLO).encode() + b"\n")
+        process.stdin.flush()
+        assert b"whysync" in process.stdout.readline()
+        process.send_signal(number)
+        assert process.wait(60) == code
+        assert process.stderr.read().strip() == b"interrupted"
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
 
 
 class TestHttp:

@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
 
 from whysync import __version__
 from whysync.errors import UsageError
+from whysync.mcp.stdin import Lines
 from whysync.mcp.tools import INSTRUCTIONS, TOOLS, Tool, Toolbox
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _described(tool: Tool) -> ToolDescription:
 
 
 def serve_stdio(toolbox: Toolbox) -> None:
-    """Serve one client on standard input and output, until it closes standard input."""
+    """Serve one client on standard input and output, until it closes standard input or a signal arrives."""
     import anyio
     from mcp.server.stdio import stdio_server
 
@@ -131,7 +132,9 @@ def serve_stdio(toolbox: Toolbox) -> None:
     _warm_up(toolbox)
 
     async def run() -> None:
-        async with stdio_server() as (reading, writing):
+        # the SDK only iterates over its lines
+        lines = cast("anyio.AsyncFile[str]", Lines())
+        async with stdio_server(stdin=lines) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
     anyio.run(run)
