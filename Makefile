@@ -64,7 +64,7 @@ test-render: $(VENV)/.dev compiled ## rendering with the real Helm and Kustomize
 	@$(BIN)/python -m whysync.argocd.repo_server.render
 	@$(BIN)/python -m pytest suites/render
 
-test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool (needs Go 1.26; builds it once)
+test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool and Alertmanager (needs Go 1.26; builds them once)
 	@$(BIN)/python -m pytest suites/alerts
 
 test-web: $(VENV)/.dev $(VENV)/.serve compiled ## the pages of serve in a real browser (needs Chromium, and npm for axe-core)

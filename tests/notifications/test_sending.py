@@ -206,6 +206,7 @@ class TestFormats:
         assert opened[0]["startsAt"] == "2026-03-01T12:00:00.000Z"
         assert opened[0]["endsAt"] == "2026-03-08T12:00:00.000Z"
         assert [fields(alert["labels"])["cause"] for alert in changed] == ["webhook-down", "oom"]
+        assert changed[1]["labels"] == opened[0]["labels"], "the alert that began is the one that ends"
         assert changed[1]["endsAt"] == "2026-03-01T12:04:00.000Z"
         (end,) = closed
         assert end["labels"] == changed[0]["labels"]

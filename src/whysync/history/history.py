@@ -156,6 +156,16 @@ class History:
         rows = self._database.rows(f"SELECT {OUTBREAK_COLUMNS} FROM outbreaks o WHERE o.id = ?", id)
         return outbreak_of(rows[0]) if rows else None
 
+    def outbreak_before(self, id: int, cause: str) -> Outbreak | None:
+        """The outbreak of this cause whose apps then got the cause of outbreak `id`."""
+        rows = self._database.rows(
+            f"SELECT {OUTBREAK_COLUMNS} FROM outbreaks o WHERE o.followed_by = ? AND o.cause = ?"
+            " ORDER BY o.id DESC LIMIT 1",
+            id,
+            cause,
+        )
+        return outbreak_of(rows[0]) if rows else None
+
     def open_outbreaks(self) -> tuple[Outbreak, ...]:
         """Those of most apps first."""
         rows = self._database.rows(

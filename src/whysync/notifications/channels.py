@@ -139,20 +139,23 @@ def alertmanager_body(message: Message, settings: AlertmanagerSettings) -> list[
     """
     ends = message.at + timedelta(hours=settings.resolve_after_hours)
     if message.kind is NoticeKind.CLOSED:
-        return [_alert(message, settings, message.cause, ends_at=message.at)]
-    alerts: list[Json] = [_alert(message, settings, message.cause, ends_at=ends)]
+        return [_alert(message, settings, message.cause, message.severity, ends_at=message.at)]
+    alerts: list[Json] = [_alert(message, settings, message.cause, message.severity, ends_at=ends)]
     if message.kind is NoticeKind.CAUSE_CHANGED and message.previous_cause:
-        alerts.append(_alert(message, settings, message.previous_cause, ends_at=message.at))
+        previous = (message.previous_cause, message.previous_severity)
+        alerts.append(_alert(message, settings, *previous, ends_at=message.at))
     return alerts
 
 
-def _alert(message: Message, settings: AlertmanagerSettings, cause: str, *, ends_at: datetime) -> Object:
+def _alert(
+    message: Message, settings: AlertmanagerSettings, cause: str, severity: str, *, ends_at: datetime
+) -> Object:
     incident = message.oldest
     labels = {
         **settings.labels,
         "alertname": "ArgoAppBroken",
         "cause": cause,
-        "severity": incident.problem.severity,
+        "severity": severity,
         "instance": incident.app.instance,
         "namespace": incident.app.namespace,
         "name": incident.app.name,

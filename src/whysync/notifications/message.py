@@ -30,6 +30,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     cause: str
     previous_cause: str
     severity: str
+    previous_severity: str
     apps: int
     incident: Incident
     oldest: Incident
@@ -48,7 +49,9 @@ def message_of(
     key: str,
     link: str = "",
     oldest: Incident | None = None,
+    before: Outbreak | None = None,
 ) -> Message:
+    """`before`: the outbreak of the previous cause, if the cause changed."""
     problem = incident.problem
     # A closed outbreak has no open apps; the message is then about all that it had.
     apps = 1 if outbreak is None else max(outbreak.open_apps or outbreak.total_apps, 1)
@@ -66,6 +69,7 @@ def message_of(
         cause=problem.cause,
         previous_cause=notice.previous_cause,
         severity=severity,
+        previous_severity=before.severity if before is not None else severity,
         apps=apps,
         incident=incident,
         oldest=oldest or incident,

@@ -157,9 +157,16 @@ class Sender:
     def _message(self, delivery: Delivery, incidents: tuple[Incident, ...]) -> Message:
         notice = delivery.notice
         outbreak = self._history.outbreak(notice.outbreak)
-        oldest = min(incidents, key=lambda incident: incident.id)
-        link = self._config.link or ""
-        return message_of(notice, incidents[0], outbreak, key=delivery.key, link=link, oldest=oldest)
+        previous = notice.previous_cause
+        return message_of(
+            notice,
+            incidents[0],
+            outbreak,
+            key=delivery.key,
+            link=self._config.link or "",
+            oldest=min(incidents, key=lambda incident: incident.id),
+            before=self._history.outbreak_before(notice.outbreak, previous) if previous else None,
+        )
 
     def _is_over(self, delivery: Delivery, incidents: tuple[Incident, ...], severity: str) -> bool:
         opened = min(incident.opened_at for incident in incidents)
