@@ -88,7 +88,7 @@ def test_every_rule_is_run_by_a_command(rule: AnyRule) -> None:
     assert rule.title
 
 
-# They write into a temporary folder of their own, or a file that holds nothing (a lock, a descriptor).
+# They write into a temporary folder of their own, a pipe, or a file that holds nothing (a lock).
 _PRIVATE_WRITERS = {
     "files.py",
     "argocd/repo_server/git/command.py",
@@ -98,6 +98,7 @@ _PRIVATE_WRITERS = {
     "argocd/repo_server/render/helm.py",
     "argocd/repo_server/render/helm_pull.py",
     "argocd/repo_server/render/kustomize.py",
+    "processes/forked.py",
 }
 _WRITING = {
     "write_text",

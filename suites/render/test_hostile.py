@@ -195,7 +195,7 @@ def outside(tmp_path: Path) -> Path:
 
 
 def outcome_of(
-    folder: Path, files: Mapping[str, str], options: RenderOptions, **source: Json
+    folder: Path, files: Mapping[str, str], options: RenderOptions, **source: Object
 ) -> tuple[str, str]:
     """What was rendered, or else the message."""
     try:
@@ -398,7 +398,7 @@ def test_nothing_connects_unless_asked(options: RenderOptions, tmp_path: Path, l
     }
     settings = replace(options, knows_settings=True, kustomize_build_options="--enable-helm")
     for name, (files, helm) in sources.items():
-        source: dict[str, Json] = {"helm": helm} if helm else {}
+        source: dict[str, Object] = {"helm": helm} if helm else {}
         rendered, message = outcome_of(tmp_path / name.replace(" ", "-"), files, settings, **source)
         assert rendered == "", name
         assert message, name

@@ -133,7 +133,7 @@ def test_plan_and_lint(step: Step) -> None:
     """The base is that of the pull request, as the event tells."""
     done = step(WANT_PLAN="true", PLAN_HTML="plan.html", MARKDOWN="out/both.md")
     assert (done.code, done.err) == (1, "")
-    assert "::error title=whysync plan%3A would fail,file=argocd/shop.yaml::shop: " in done.out
+    assert "::error file=apps/shop/hook.yaml,line=2,title=whysync plan%3A would fail::shop: hook " in done.out
     assert step.outputs == {"lint": "1", "plan": "1", "markdown": "out/both.md"}
     both = (step.machine.shop.folder / "out/both.md").read_text()
     assert both == step.summary.read_text()

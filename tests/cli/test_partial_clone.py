@@ -34,7 +34,9 @@ def words(text: str) -> str:
 def test_a_manifest_of_the_head(shop: Shop, whysync: Whysync) -> None:
     done = planned_without(shop, whysync, "feature:apps/shop/config.yaml")
     assert done.code == 3
-    assert f"not planned: the content of 'apps/shop/config.yaml' {MISSING}" in words(done.out)
+    assert f"Unknown. shop: its manifests: the content of 'apps/shop/config.yaml' {MISSING}" in words(
+        done.out
+    )
     assert "Would" not in done.out
 
 
@@ -42,7 +44,10 @@ def test_all_manifests_of_the_head(shop: Shop, whysync: Whysync) -> None:
     names = shop.git("ls-tree", "--name-only", "feature", "apps/shop/").split()
     done = planned_without(shop, whysync, *(f"feature:{name}" for name in names))
     assert done.code == 3
-    assert f"not planned: the content of 'apps/shop/config.yaml' and 2 others {MISSING}" in words(done.out)
+    assert (
+        f"Unknown. shop: its manifests: the content of 'apps/shop/config.yaml' and 2 others {MISSING}"
+        in words(done.out)
+    )
 
 
 def test_a_manifest_of_the_base(shop: Shop, whysync: Whysync) -> None:

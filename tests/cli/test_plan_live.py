@@ -113,7 +113,7 @@ class TestArgoCD:
         argocd.fault("/managed-resources|/resource-tree|/resource[?]", Fault.FORBIDDEN)
         result = whysync("plan", "--base", "main", "--live", *at(argocd), "--no-proof")
         flat = " ".join(result.out.split())
-        assert "not available: " in flat
+        assert "Unknown. shop: live objects and their diff of argocd/shop: " in flat
         assert "permission denied" in flat
         assert result.code == 3, result.out
         document = json.loads(whysync("plan", "--base", "main", *at(argocd), "--no-proof", "-o", "json").out)
@@ -160,7 +160,7 @@ class TestCluster:
             result = whysync("plan", "--base", "main", "--live", *flags, "--no-proof")
         flat = " ".join(result.out.split())
         assert result.code == 3, result
-        assert "not available: live secrets in namespace shop: forbidden" in flat
+        assert "Unknown. shop: live secrets in namespace shop: forbidden" in flat
 
     def test_a_context_that_is_not_there(self, whysync: Whysync, cluster: str) -> None:
         flags = ("--kubeconfig", cluster, "--context", "nope")

@@ -9,7 +9,7 @@ import pytest
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.status_failures import StatusFailure, status_failures
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.manifest import Manifest, Role
 
 
@@ -80,6 +80,6 @@ def test_objects_that_argo_cd_calls_healthy_report_hardly_any_failure() -> None:
     """Three of the five are indeed wrong, and Argo CD's check does not read it."""
     lines = (CONFORMANCE / "health.jsonl").read_text("utf-8").splitlines()
     healthy = [entry["object"] for entry in map(json.loads, lines) if entry.get("status") == "Healthy"]
-    manifests = [Manifest(body, role=Role.LIVE) for body in healthy if isinstance(body, dict)]
+    manifests = [Manifest(fields(body), role=Role.LIVE) for body in healthy if fields(body)]
     wrong = [m.ref.kind for m in manifests if not is_builtin(m.ref) and any(status_failures(m))]
     assert len(wrong) <= 5, wrong

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.argocd.application_sets.test_expand import a_set
 from tests.plan.shop import CONFIG, Shop
 from tests.plan.test_plan import planned_changes
-from whysync.json_tree import Json, fields
+from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api import yaml
 from whysync.plan.plan import ChangeKind, Verdict
 
@@ -86,7 +86,11 @@ def test_clusters_come_from_secrets_in_the_repository(tmp_path: Path) -> None:
 def test_sets_that_another_application_renders(tmp_path: Path) -> None:
     """An app of apps whose chart or kustomization contains the ApplicationSets."""
     shop = Shop(tmp_path / "shop")
-    root = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}}
+    root: Object = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "Application",
+        "metadata": {"name": "root"},
+    }
     spec = fields(fields(fields(a_set(name="x")["spec"])["template"])["spec"])
     generator: Json = {"git": {"repoURL": URL, "directories": [{"path": "apps/*"}]}}
     the_set = a_set(generator, name="{{path.basename}}-x", path="{{path}}")

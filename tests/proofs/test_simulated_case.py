@@ -31,7 +31,10 @@ from whysync.proofs.simulated_case import SimulatedCase, simulated
 WELL: Object = {"status": "Healthy"}
 A_WHILE = timedelta(minutes=10)
 # Argo CD calls it Synced although Git and live differ, for a reason that is not in the facts.
-UNSEEN_BY_ARGOCD = ("undetected_drift/missed_by_server_side_diff",)
+UNSEEN_BY_ARGOCD = (
+    "undetected_drift/missed_by_server_side_diff",
+    "tracking_id_mismatch/synced_with_the_id_of_another_app",
+)
 
 
 def _started(world: SimulatedCase) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Skipped
@@ -98,8 +98,7 @@ class _Fleet:
 
     def whole(self, at: int, parts: _Parts) -> AppReport:
         values = dict(zip(_SENT, parts, strict=True))
-        skipped = values["skipped"]
-        assert isinstance(skipped, tuple)
+        skipped = cast("tuple[Skipped, ...]", values["skipped"])
         values["skipped"] = self._skipped.setdefault(skipped, skipped)  # the same for most apps
         case = self._cases[at]
         return AppReport(case=case, gaps=case.gaps, **values)  # pyright: ignore[reportArgumentType]  (by name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
@@ -143,7 +142,7 @@ def rule(
     """Turn a function into a rule. Its module's name is the id, its docstring the documentation page."""
 
     def decorator(check: Check[Input_contra]) -> Rule[Input_contra]:
-        module = sys.modules.get(check.__module__)
+        docs: str | None = getattr(check, "__globals__", {}).get("__doc__")
         package, _, name = check.__module__.rpartition(".")
         group = package.rpartition(".")[2]
         if group not in GROUPS:
@@ -156,7 +155,7 @@ def rule(
             needs=frozenset(needs),
             since=since,
             check=check,
-            docs=(module.__doc__ if module and module.__doc__ else "").strip(),
+            docs=(docs or "").strip(),
             severity=severity,
             layer=layer,
             topic=topic,

@@ -134,8 +134,11 @@ def _weighed(finding: Finding, case: Case) -> Finding:
 
 
 def _without_consequences(finding: Finding) -> Finding:
-    """Without the symptoms whose cause another finding has to name: a cached error repeats another one."""
-    own = tuple(id for id in finding.explains if id not in finding.because)
+    """Without the errors whose cause another finding has to name: a cached error repeats another one.
+
+    A difference stays explained: whoever writes a field back in a loop, nobody else is to be guessed.
+    """
+    own = tuple(id for id in finding.explains if id not in finding.because or id.kind is SymptomKind.DIFFERS)
     return finding if own == finding.explains else msgspec.structs.replace(finding, explains=own)
 
 

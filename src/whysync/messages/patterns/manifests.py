@@ -57,6 +57,11 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
         """It stopped at its command line, which Argo CD builds from `kustomize.buildOptions`."""
         return compiled(_OF_OPTIONS).search(self.detail) is not None
 
+    @property
+    def lacks_option(self) -> bool:
+        """It asks for an option that `kustomize.buildOptions` does not contain."""
+        return "must specify" in self.detail or "disabled" in self.detail
+
 
 class PluginFailed(Failure, frozen=True, kw_only=True):
     """`killed` is the command that a signal ended: its container ran out of memory."""

@@ -311,7 +311,8 @@ def _without_live_element(case: Case, ref: Ref) -> Iterator[Fix]:
     yield Fix.run(
         sync(case, "--replace", "--resource", resource),
         title="Or replace the live object by what Git declares",
-        risk="fields that controllers and people set on the object are lost; its Pods may be replaced",
+        risk="its Pods may be replaced",
+        destroys=(f"fields of {ref} that controllers and people set and Git does not declare",),
     )
 
 

@@ -117,13 +117,12 @@ def _options(case: Case, failure: KustomizeBuild) -> Fix:
     namespace = argocd_namespace(case)
     settings = kubectl("get", "configmap", "argocd-cm", "-o", "yaml", namespace=namespace)
     version = f"kubectl -n {namespace} exec deploy/argocd-repo-server -- kustomize version"
-    missing = "must specify" in failure.detail or "disabled" in failure.detail
     return Fix.run(
         with_comment(f"{settings} | grep kustomize.buildOptions", "no double blanks or quotes in it"),
         with_comment(version, "which flags does this version have?"),
         hard_refresh(case),
         title="Add the option to kustomize.buildOptions in argocd-cm, then hard refresh"
-        if missing
+        if failure.lacks_option
         else "Correct kustomize.buildOptions in argocd-cm for this version of Kustomize, then hard refresh",
         risk="the options apply to every app that uses Kustomize",
     )

@@ -28,6 +28,7 @@ from whysync.queries.application_set_rollout import RolloutEntry, synced_revisio
 from whysync.queries.commands import argocd_namespace, on_object, with_comment
 
 _SHORT = 8
+_RESTART = "no ApplicationSet of this Argo CD is updated while its controller restarts"
 
 
 @rule(cause="appset-error", since="0.1")
@@ -72,10 +73,12 @@ def _fix(case: Case, row: ResourceRow, entry: RolloutEntry, *, is_outdated: bool
             restart,
             title="Restart the ApplicationSet controller, which compares again; if the record stays, upgrade"
             " Argo CD",
+            risk=_RESTART,
         )
     return Fix.run(
         f"argocd app get {entry.application}",
         record,
         with_comment(restart, "only if the Application is Synced and Healthy already"),
         title=f"Get Application {entry.application} Synced and Healthy; the next step then starts",
+        risk=_RESTART,
     )

@@ -331,8 +331,10 @@ def user_repository(url: str) -> Object:
         body = yaml.load(read_file(Path(path)))
     except (OSError, yaml.Invalid):
         return {}
-    entries = (fields(entry) for entry in items(fields(body).get("repositories")))
-    return next((entry for entry in entries if text(entry.get("url")).rstrip("/") == url.rstrip("/")), {})
+    for entry in map(fields, items(fields(body).get("repositories"))):
+        if text(entry.get("url")).rstrip("/") == url.rstrip("/"):
+            return entry
+    return {}
 
 
 @contextmanager
