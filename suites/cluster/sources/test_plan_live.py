@@ -78,7 +78,7 @@ def test_the_cluster_as_it_is(
     assert (ran.code, ran.err) == (1, "")
     assert "on the cluster as it is now would pass" in flat
     assert "on an empty cluster would fail" in flat
-    assert ("not available:" in flat) is bool(token)
+    assert ("not known live secrets" in flat) is bool(token)
     assert PASSWORD not in ran.out
 
 
