@@ -78,7 +78,8 @@ def test_the_cluster_as_it_is(
     assert (ran.code, ran.err) == (1, "")
     assert "on the cluster as it is now would pass" in flat
     assert "on an empty cluster would fail" in flat
-    assert ("not known live secrets" in flat) is bool(token)
+    assert ("not known live " in flat) is bool(token)
+    assert ("live Secret shop/old-token: it is in the cluster but not in the facts" in flat) is bool(token)
     assert PASSWORD not in ran.out
 
 
