@@ -11,6 +11,7 @@ from benchmarks.diagnose import write
 from whysync import app
 from whysync.facts.bundle import read_bundle, reader
 from whysync.facts.bundle.packing import Packer
+from whysync.facts.masking import Masker
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -102,7 +103,7 @@ def test_closed_bodies_are_decoded_again(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_what_json_cannot_represent_stays_a_tree() -> None:
-    packer = Packer(lambda _: True)
+    packer = Packer(Masker())
     odd = Manifest(manifest("ConfigMap", "odd", data={"A": "\ud800"}), role=Role.LIVE)
     packer.add(odd)
     assert not packer.finish()

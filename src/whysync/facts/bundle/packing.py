@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
-from whysync.json_tree import Object
+from whysync.facts.masking import Masker
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.packed_bodies import OpenPacks, PackedBodies
 
@@ -20,22 +18,25 @@ _encode = msgspec.json.Encoder().encode
 class Packer:
     """Packs objects by role and namespace: what belongs to one app is then decoded together.
 
-    `is_clean` says whether an object contains nothing to mask. One that does stays a tree, because masks
-    are numbered in the order of the Snapshot.
+    An object in which something has to be masked stays a tree, because masks are numbered in the order of the
+    Snapshot.
     """
 
-    def __init__(self, is_clean: Callable[[Object], bool]) -> None:
+    def __init__(self, masker: Masker) -> None:
         self.open_packs = OpenPacks()
-        self._is_clean = is_clean
+        self._masker = masker
         self._waiting: dict[tuple[str, str], list[tuple[Manifest, bytes]]] = {}
         self._waiting_bytes = 0
         self._is_used = False
 
     def add(self, manifest: Manifest) -> None:
-        if not self._is_clean(manifest.body):
-            return
+        body = manifest.body
         try:
-            encoded = _encode(manifest.body)
+            encoded = _encode(body)
+            if not self._masker.is_harmless(body, encoded):
+                if not self._masker.is_clean(body):
+                    return
+                encoded = _encode(body)
         except (ValueError, OverflowError, TypeError):  # a number or a text that JSON cannot represent
             return
         place = manifest.role.value, manifest.ref.namespace

@@ -71,7 +71,7 @@ def _read(
         raise NotFound(what="no bundle was given", next=f"give {EXPECTED}")
     limits = limits or BundleLimits()
     budget, masker, builders = Budget(limits), Masker(), list[BundleBuilder]()
-    packer = Packer(masker.is_clean)
+    packer = Packer(masker)
     with garbage_collection_paused():
         for prefix, path in zip(_prefixes(paths), paths, strict=True):
             masker.next_input()

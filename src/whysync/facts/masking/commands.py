@@ -54,7 +54,7 @@ _FLAGS: Final[dict[str, str]] = {
     "snmpget": "AX",
     "snmpwalk": "AX",
 }
-_USER_AND_PASSWORD: Final = frozenset(("-u", "--user", "--basic-auth", "--proxy-user"))
+USER_AND_PASSWORD: Final = frozenset(("-u", "--user", "--basic-auth", "--proxy-user"))
 _PROGRAMS: Final = sorted({*_FLAGS, *_LOGIN, "vault", "login"}, key=len, reverse=True)
 _PROGRAM = lazy_pattern(rf"(?<![\w.-])(?:{'|'.join(_PROGRAMS)})(?![\w.-])")
 _END = lazy_pattern(r"[\n;|&]|[\"'][\]}]")  # the latter where a list in JSON ends
@@ -94,7 +94,7 @@ def secret_arguments(arguments: Sequence[str], program: str = "") -> Iterator[tu
             if looks_secret(following.rstrip(":,.")) and _is_value(following) and "=" not in following:
                 yield at + 1, 0
                 skip = at + 1
-        elif argument in _USER_AND_PASSWORD and ":" in following:
+        elif argument in USER_AND_PASSWORD and ":" in following:
             _, colon, password = following.partition(":")
             if colon and _is_value(password) and not password.isdecimal() and "/" not in following[:2]:
                 yield at + 1, len(following) - len(password)

@@ -13,6 +13,7 @@ from typing import Final, cast
 import msgspec
 
 from whysync.facts.masking import commands, text_patterns
+from whysync.facts.masking.harmless import HarmlessTexts, KnownTexts, without_managed_fields
 from whysync.facts.masking.known_secrets import KnownSecrets
 from whysync.facts.masking.masks import Masks, from_base64, is_mask
 from whysync.facts.masking.secret_names import (
@@ -31,7 +32,6 @@ from whysync.kubernetes.api import yaml
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.lazy_pattern import lazy_pattern
 
-_KIND = lazy_pattern(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
 # Numbers, addresses, digests and uids, and times: no pattern of `text_patterns` and `tokens` matches them.
 _HARMLESS = re.compile(r"[0-9a-f.:-]*|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 _START = lazy_pattern(r"\s*(?:[{\[]|---|- |(?:apiVersion|kind|metadata|type|data|stringData):)")
@@ -69,6 +69,8 @@ class Masker:
         self._keys: set[str] = set()
         self._hidden: dict[str, str] = {}
         self._nested = 0
+        self._harmless = HarmlessTexts()
+        self._public = KnownTexts(lambda text: self._known.masked(text) == text)
 
     # Files as bytes, before they are parsed
 
@@ -141,6 +143,10 @@ class Masker:
     def has_sensitive_annotations(self) -> bool:
         return bool(self._sensitive)
 
+    def is_harmless(self, body: Object, encoded: bytes) -> bool:
+        """Do the texts of the object, which is also given as JSON, prove that it is clean?"""
+        return not self._sensitive and self._harmless.pass_all(without_managed_fields(body, encoded))
+
     def is_clean(self, body: Object) -> bool:
         """Does the object contain nothing to mask, apart from values that occur in a Secret elsewhere?
 
@@ -169,7 +175,7 @@ class Masker:
         if masked_value is None and _HARMLESS.fullmatch(value):
             masked_value = self._texts[value] = value
         if masked_value is None:
-            plain = self._mask_embedded(value) if _contains_secret(value) else value
+            plain = self._mask_embedded(value) if text_patterns.contains_secret(value) else value
             masked_value = self._texts[value] = text_patterns.masked(plain, self.mark)
             # The second pass has to search for the values that the trees contain now.
             self._texts.setdefault(masked_value, masked_value)
@@ -358,7 +364,7 @@ class Masker:
         """May the text contain a secret? If not, that is remembered, so that it is not searched again."""
         if text_patterns.is_suspect(value):
             return True
-        if not _contains_secret(value):
+        if not text_patterns.contains_secret(value):
             self._texts.setdefault(value, value)
         return False
 
@@ -473,6 +479,10 @@ class Masker:
                 value[at] = self.hide_known(item)
         return value
 
+    def may_contain_known(self, encoded: bytes) -> bool:
+        """May this JSON contain a secret found in the first pass?"""
+        return not self._public.pass_all(encoded)
+
     def contains_known(self, value: Json) -> bool:
         """Does the tree contain a secret found in the first pass? If so, `hide_known` hides it."""
         texts = set(names_in(value))
@@ -489,11 +499,6 @@ class Masker:
 
 def _as_text(value: Json) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _contains_secret(text: str) -> bool:
-    """Does a text contain a manifest of kind Secret: an annotation, a patch, a message, a log?"""
-    return "Secret" in text and "ata" in text and _KIND.search(text) is not None
 
 
 def _may_be_an_object(text: str) -> bool:

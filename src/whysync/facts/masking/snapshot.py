@@ -11,6 +11,7 @@ from whysync.facts.snapshot import Extra, Gap, Snapshot
 from whysync.json_tree import Object, dig, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.packed_bodies import PackedBodies
 
 _SENSITIVE_ANNOTATIONS = "resource.sensitive.mask.annotations"
 
@@ -55,8 +56,14 @@ def mask_snapshot(snapshot: Snapshot, masker: Masker | None = None) -> Snapshot:
 
 
 def _hide_in_packed(snapshot: Snapshot, manifests: list[Manifest], masker: Masker) -> None:
+    checked: dict[PackedBodies, bool] = {}
     for manifest in manifests:
-        if manifest.is_packed and masker.contains_known(manifest.body):
+        packed = manifest.packed
+        if packed is None:
+            continue
+        if packed not in checked:
+            checked[packed] = masker.may_contain_known(packed.encoded())
+        if checked[packed] and masker.contains_known(manifest.body):
             masker.hide_known(manifest.unpack())
         snapshot.open_packs.close_many()
 

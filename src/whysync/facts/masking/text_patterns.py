@@ -25,6 +25,7 @@ _SYNTAX = re.compile(
     r"@|-(?<=[\"' ]-)[upaw]|-user|login |unknown anchor|iteral value|\.value: |/webhook"
     r"|\.slack(?<=hooks\.slack)|\.office(?<=webhook\.office)"
 )
+_KIND = lazy_pattern(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
 _URL = lazy_pattern(
     r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"
     r"(?P<value>[^\s/\"'<>]+(?=@[^\s@])"
@@ -196,6 +197,11 @@ def masked_lines(text: str, mark: Mark) -> str:
 def is_suspect(text: str) -> bool:
     lower = text.lower()
     return any(pattern.search(lower) for pattern in (_NAMES, tokens.SUSPECT, _SYNTAX))
+
+
+def contains_secret(text: str) -> bool:
+    """Does a text contain a manifest of kind Secret: an annotation, a patch, a message, a log?"""
+    return "Secret" in text and "ata" in text and _KIND.search(text) is not None
 
 
 def _spliced(text: str, spans: Iterator[tuple[int, int]], mark: Mark) -> str:

@@ -63,6 +63,10 @@ class Manifest:
     def is_packed(self) -> bool:
         return self._body is None
 
+    @property
+    def packed(self) -> PackedBodies | None:
+        return self._packed if self._body is None else None
+
     def pack(self, packed: PackedBodies, position: int) -> None:
         """Keep the body only as one of these."""
         self._ref, self._owners, self._is_being_deleted = self.ref, self.owners, self.is_being_deleted

@@ -63,9 +63,13 @@ class PackedBodies:
         self._bodies: list[Object] | None = None
         self.times_opened = 0
 
+    def encoded(self) -> bytes:
+        """All of them as one list in JSON."""
+        return zlib.decompress(self._compressed)
+
     def bodies(self) -> list[Object]:
         if self._bodies is None:
-            decoded: object = msgspec.json.decode(zlib.decompress(self._compressed))
+            decoded: object = msgspec.json.decode(self.encoded())
             self._bodies = cast("list[Object]", decoded)
             self.times_opened += 1
             self._open_packs.add(self)

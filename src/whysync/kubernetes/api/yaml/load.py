@@ -185,14 +185,16 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
         return
     except Invalid:
         return
-    if _depth_beyond(value, limits.depth):
-        yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
-        return
     try:
+        encoded = msgspec.json.encode(value)
+        if not _is_flat(encoded, limits.depth) and _depth_beyond(value, limits.depth):
+            yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
+            return
         if _LONG_NUMBER.search(text):
             value = _within_int64(value)
+            encoded = msgspec.json.encode(value)
         # Equal text after encoding means no duplicate keys. Escapes may differ too, so search them.
-        is_same_text = msgspec.json.encode(value).decode() == msgspec.json.format(text, indent=-1)
+        is_same_text = encoded.decode() == msgspec.json.format(text, indent=-1)
         warnings = () if is_same_text else _duplicates(text)
     except (OverflowError, ValueError):
         return  # a number too large for a float, which YAML takes for text
@@ -221,6 +223,21 @@ def _json_pieces(text: str) -> list[tuple[str, int]]:
 
 def _json_decoder() -> msgspec.json.Decoder[object]:
     return msgspec.json.Decoder(float_hook=_float)
+
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+
+
+def _is_flat(encoded: bytes, limit: int) -> bool:
+    """Is the encoded JSON certainly not nested deeper than `limit`? Each replacement removes one level."""
+    if b"\\" in encoded:
+        encoded = encoded.replace(rb"\\", b"").replace(rb"\"", b"")
+    brackets = b"".join(encoded.split(b'"')[::2]).translate(None, _NO_BRACKETS)
+    for _ in range(limit // 2):
+        if not brackets:
+            return True
+        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+    return not brackets
 
 
 def _depth_beyond(value: Json, limit: int) -> bool:
