@@ -1,13 +1,14 @@
-"""Diagnose a fleet of apps with 30 resources each, from a bundle to the list of causes, in one process.
+"""Diagnose a fleet of apps with 30 resources each, from a bundle to the list of causes.
 
 `python -m benchmarks.diagnose [APPS…]`. One app in ten was changed by hand, one in fifty cannot be compared.
-Each size runs in its own process, to measure its peak memory. The yardstick is decoding the
-same files as JSON.
+Each size runs in a process of its own on one core, to measure its peak memory; the yardstick is decoding the
+same files as JSON. Of a large fleet the commands `list` and `diagnose` are measured, on all cores.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -26,10 +27,13 @@ from whysync.reports.terminal import Terminal
 
 RESOURCES: Final = 30
 SIZES: Final = (250, 500, 1_000)
+LARGE: Final = 10_000
+"""From this number of apps on, the commands are measured, on all cores."""
+_SAMPLE_SECONDS: Final = 1.0
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds are processor time: other work on the machine does not count."""
+    """One process. Seconds are processor time: other work on the machine does not count."""
 
     apps: int
     megabytes: float
@@ -38,7 +42,6 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     diagnosing: float
     listing: float
     peak: float
-    peak_of_children: float
     findings: int
 
     @property
@@ -145,6 +148,7 @@ def application(name: str, rows: list[Object], *, broken: bool, changed: bool) -
 
 
 def measured(root: Path, apps: int, megabytes: float) -> Figures:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # then whysync uses one process
     files = sorted(root.rglob("*.json"))
     start = _spent()
     for file in files:
@@ -165,14 +169,52 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
         diagnosing=diagnosed - read,
         listing=listed - diagnosed,
         peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        peak_of_children=resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024,
         findings=sum(len(app.findings) for app in report.apps),
     )
 
 
 def _spent() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return time.process_time()
+
+
+class CommandFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """A command with all its processes."""
+
+    wall: float
+    processor: float
+    resident: float
+    """In MiB, at most: memory that processes share counts once."""
+
+
+def of_command(*arguments: str) -> CommandFigures:
+    start = time.perf_counter()
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "whysync", *arguments], stdout=output, stderr=subprocess.DEVNULL
+        )
+        resident = 0.0
+        while True:
+            resident = max(resident, _resident(process.pid))
+            pid, status, used = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(_SAMPLE_SECONDS)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 1), process.returncode  # 1: there are findings
+    return CommandFigures(
+        wall=time.perf_counter() - start, processor=used.ru_utime + used.ru_stime, resident=resident
+    )
+
+
+def _resident(pid: int) -> float:
+    """The proportional set size of a process and its children in MiB."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # it has ended
+        return 0.0
+    own = next((line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:")), "0")
+    return int(own) / 1024 + sum(_resident(int(child)) for child in children)
 
 
 def in_own_process(root: Path, apps: int, megabytes: float) -> Figures:
@@ -188,6 +230,9 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
     results: list[tuple[str, str]] = []
     first: Figures | None = None
     for apps in sizes:
+        if apps >= LARGE:
+            results += _commands(apps)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             figures = in_own_process(Path(folder), apps, write(Path(folder), apps))
         first = first or figures
@@ -196,8 +241,8 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
         results += [
             (
                 f"{apps:,} apps x {RESOURCES} resources, {figures.megabytes:.0f} MB",
-                f"{figures.total:.2f} s ({parts}), {figures.peak:,.0f} MiB at most"
-                f" ({figures.peak_of_children:,.0f} in each child process), {figures.findings} findings",
+                f"{figures.total:.2f} s ({parts}), {figures.peak:,.0f} MiB at most,"
+                f" {figures.findings} findings",
             ),
             (
                 "  against decoding alone, and growth",
@@ -205,6 +250,23 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
                 f" what it costs among {first.apps:,}",
             ),
         ]
+    return results
+
+
+def _commands(apps: int) -> list[tuple[str, str]]:
+    cores = len(os.sched_getaffinity(0))
+    results: list[tuple[str, str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        megabytes = write(Path(folder), apps)
+        for verb in ("list", "diagnose"):
+            figures = of_command(verb, "--bundle", folder)
+            results.append(
+                (
+                    f"{apps:,} apps x {RESOURCES} resources, {megabytes:,.0f} MB, `whysync {verb}`",
+                    f"{figures.wall:.0f} s on {cores} cores ({figures.processor:.0f} s of processor),"
+                    f" {figures.resident:,.0f} MiB resident in all processes at most",
+                )
+            )
     return results
 
 
