@@ -84,13 +84,13 @@ def test_a_comment_fits_whatever_changes(whysync: Whysync, shop: Shop) -> None:
 
 def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop: Shop) -> None:
     """With the base it is the selector, on an empty cluster the ConfigMap."""
-    asks = 'envFrom: [{configMapRef: {name: payments-api}}], image: "shop:1.0"'
+    asks = 'envFrom: [{configMapRef: {name: shops}}], image: "shop:1.0"'
     changed = DEPLOYMENT.replace("app: shop", "app: other").replace('image: "shop:1.0"', asks)
     shop.put("deployment.yaml", changed)
     ran = " ".join(whysync("plan", "--base", "main", "--no-proof").out.split())
     assert "shop: Deployment shop/shop: spec.selector is immutable" in ran
     rest = ran.partition("on an empty cluster would fail after")[2]
-    assert "Deployment shop/shop needs ConfigMap shop/payments-api, which does not exist" in rest
+    assert "Deployment shop/shop needs ConfigMap shop/shops, which does not exist" in rest
 
 
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:

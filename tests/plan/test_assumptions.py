@@ -115,7 +115,7 @@ def test_a_config_map_of_another_app_exists(tmp_path: Path) -> None:
     shop.git("branch", "-f", "main")
     shop.put("deployment.yaml", uses)
     assert planned_changes(shop).verdict is Verdict.PASS
-    shop.put("deployment.yaml", uses.replace("name: shared", "name: typo"))
+    shop.put("deployment.yaml", uses.replace("name: shared", "name: share"))
     assert planned_changes(shop).verdict is Verdict.FAIL
 
 

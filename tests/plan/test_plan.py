@@ -351,7 +351,7 @@ def test_a_sync_that_succeeds_into_an_app_that_does_not_work(tmp_path: Path) -> 
     """All is applied; what stays unhealthy is what is waited for."""
     shop = Shop(tmp_path / "shop")
     wrong = DEPLOYMENT.replace(
-        "name: shop, image", "name: shop, envFrom: [{configMapRef: {name: gone}}], image"
+        "name: shop, image", "name: shop, envFrom: [{configMapRef: {name: shops}}], image"
     )
     shop.put("deployment.yaml", wrong)
     empty = only_app(planned_changes(shop)).runs[-1]

@@ -49,11 +49,40 @@ def test_a_name_that_is_nearly_that_of_a_secret_in_git_is_a_mistake(tmp_path: Pa
     assert only_app(planned_changes(shop)).verdict is Verdict.FAIL
 
 
-def test_a_config_map_that_nothing_creates_is_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "needed"),
+    [
+        ("ConfigMap", "env: [{name: A, valueFrom: {configMapKeyRef: {name: db, key: url}}}]"),
+        ("ConfigMap", "envFrom: [{configMapRef: {name: db}}]"),
+        ("PersistentVolumeClaim", "volumes: [{name: a, persistentVolumeClaim: {claimName: db}}]"),
+        ("ServiceAccount", "serviceAccountName: db"),
+        ("ConfigMap", "volumes: [{name: a, projected: {sources: [{configMap: {name: db}}]}}]"),
+    ],
+)
+def test_of_other_objects_that_git_lacks_nothing_is_known_either(
+    tmp_path: Path, kind: str, needed: str
+) -> None:
+    """Terraform, a person or the cloud may create them."""
     shop = Shop(tmp_path / "shop")
-    shop.put("deployment.yaml", NEEDY.replace("secretKeyRef", "configMapKeyRef"))
+    shop.put("deployment.yaml", _needing(needed))
     app = only_app(planned_changes(shop))
-    assert [run.passed for run in app.runs] == [False, False]
+    assert [run.passed for run in app.runs] == [True, True]
+    assert [gap.what for gap in app.unseen] == [f"{kind} db"]
+    assert app.verdict is Verdict.UNKNOWN
+
+
+def test_an_object_in_a_file_that_is_not_rendered_is_missing(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", _needing("envFrom: [{configMapRef: {name: db}}]"))
+    shop.commit({"apps/shop/unused/db.yaml": CONFIG.replace("name: shop", "name: db")})
+    assert only_app(planned_changes(shop)).verdict is Verdict.FAIL
+
+
+def _needing(needed: str) -> str:
+    in_container = needed.startswith("env")
+    before = 'image: "shop:1.0"' if in_container else "containers:"
+    after = f"{before}, {needed}" if in_container else f"{needed}\n      {before}"
+    return DEPLOYMENT.replace(before, after)
 
 
 def test_but_an_operator_may_make_it(tmp_path: Path) -> None:

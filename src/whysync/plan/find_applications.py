@@ -92,6 +92,27 @@ def apps_in(
     return list(apps.values())
 
 
+def objects_in_files(
+    checkout: Checkout, application: Object, wanted: Collection[tuple[str, str]]
+) -> list[Object]:
+    """Objects with these kinds and names in files of the sources of an Application, rendered or not."""
+    root = checkout.head.tree.root
+    folders = {
+        root / text(source.get("path")).strip("/")
+        for source in sources_of(application)
+        if wanted and source.get("path") and checkout.contains_source(source)
+    }
+    return [
+        body
+        for folder in sorted(folders)
+        if folder.is_relative_to(root) and folder.is_dir()
+        for path in walk(folder)
+        if path.suffix in (".yaml", ".yml", ".json") and not path.is_symlink() and path.is_file()
+        for body in _objects(path, b"kind")
+        if (text(body.get("kind")), text(dig(body, "metadata", "name"))) in wanted
+    ]
+
+
 def is_application_set(body: Object) -> bool:
     return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 

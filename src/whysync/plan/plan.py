@@ -137,8 +137,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     snapshot: Snapshot | None = None
     """What a bundle would contain afterwards; masked."""
-    unknown_secrets: tuple[str, ...] = ()
-    """Names of Secrets that nothing in Git creates; the run assumes that they exist."""
+    unknown_objects: tuple[str, ...] = ()
+    """Kind and name of objects that nothing in Git creates; the run assumes that they exist."""
     fails_as_base: bool = False
     """It fails, but so does the base there: the commit is not the reason."""
 

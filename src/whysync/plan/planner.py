@@ -36,6 +36,7 @@ from whysync.plan.find_applications import (
     is_application,
     is_application_set,
     may_be_touched,
+    objects_in_files,
     placed,
     qualified,
     reads_changed_files,
@@ -44,6 +45,7 @@ from whysync.plan.find_applications import (
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
+from whysync.plan.prerequisites import undeclared_names
 from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
 from whysync.plan.steps import bare
@@ -438,8 +440,12 @@ def _planned(
         gap = Gap(kind=GapKind.NOT_RENDERED, what="its manifests", why=new.gap)
         return AppPlan(name=app.name, file=app.file, unseen=(gap,))
     others = all_apps.others(app.body)
+    undeclared = undeclared_names(new.objects, text(dig(app.body, "spec", "destination", "namespace")))
+    unused = objects_in_files(checkout, app.body, undeclared)
     with checkout.sources([app.body], checkout.head) as head:
-        empty_run = on_empty(app.body, new.objects, head, known=base.objects, others=others, keep=keep)
+        empty_run = on_empty(
+            app.body, new.objects, head, known=base.objects, others=others, unused=unused, keep=keep
+        )
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
     notes: list[str] = []
@@ -456,12 +462,12 @@ def _planned(
             ),
         )
     if case is None:
-        unseen += tuple(map(_unknown_secret, empty_run.unknown_secrets))
+        unseen += tuple(map(_unknown_object, empty_run.unknown_objects))
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
     planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
-        case, head_objects, base_run = _based(checkout, app, old, base, new, others)
+        case, head_objects, base_run = _based(checkout, app, old, base, new, others, unused)
         if case is not None:
             empty_run = replace(empty_run, fails_as_base=_fails_alike(empty_run, base_run))
         planned_cluster = PlannedCluster.BASE
@@ -474,6 +480,7 @@ def _planned(
             application=app.body,
             head=new.objects,
             known=base.objects,
+            unused=unused,
             case=case,
             masked_head=head_objects,
             cluster=planned_cluster,
@@ -512,10 +519,10 @@ def _planned(
     )
 
 
-def _unknown_secret(name: str) -> Gap:
+def _unknown_object(name: str) -> Gap:
     return Gap(
         kind=GapKind.NOT_COLLECTED,
-        what=f"Secret {name}",
+        what=name,
         why="nothing in Git creates it, and the plan assumes that it exists",
         how_to_get="plan with --live",
     )
@@ -541,12 +548,13 @@ def _based(
     base: Rendering,
     new: Rendering,
     others: list[Object],
+    unused: list[Object],
 ) -> tuple[Case | None, list[Object], Run]:
     """A cluster with the base synced, the head with the same masks for the same secrets, and the run of
     the base on an empty cluster.
     """
     with checkout.sources([old.body], checkout.base) as sources:
-        snapshot, base_run = _synced_base(old, base, new, others, sources)
+        snapshot, base_run = _synced_base(old, base, new, others, unused, sources)
     if snapshot is None:
         return None, new.objects, base_run
     spec = fields(app.body.get("spec"))
@@ -584,7 +592,12 @@ def _failed_items(run: Run) -> set[Ref]:
 
 
 def _synced_base(
-    old: FoundApp, base: Rendering, new: Rendering, others: list[Object], sources: GitSources
+    old: FoundApp,
+    base: Rendering,
+    new: Rendering,
+    others: list[Object],
+    unused: list[Object],
+    sources: GitSources,
 ) -> tuple[Snapshot | None, Run]:
     """Sync the base, without the objects that fail: what the cluster has of them is not known.
 
@@ -600,6 +613,7 @@ def _synced_base(
             known=base.objects,
             coming=new.objects,
             others=others,
+            unused=unused,
             planned_cluster=PlannedCluster.BASE,
             mask=False,
         )

@@ -1,7 +1,7 @@
 """What a commit needs from outside: objects that others create, and operators of custom resources.
 
-A Secret that the base references and Git does not contain must exist, or the base would not run. For one that
-the commit references for the first time, nothing is known.
+An object that the base references and Git does not contain must exist, or the base would not run. For one
+that the commit references for the first time, nothing is known.
 """
 
 from __future__ import annotations
@@ -284,24 +284,45 @@ def _referenced_by(obj: Object, namespace: str) -> Iterator[tuple[str, str, str]
             yield reference.kind, own_namespace, reference.name
 
 
-def unknown_secrets(
-    desired: Iterable[Object], assumed: Iterable[Object], namespace: str, *, removed: Iterable[Object]
+def unknown_objects(
+    desired: Iterable[Object],
+    assumed: Iterable[Object],
+    namespace: str,
+    *,
+    removed: Iterable[Object],
+    others: Iterable[Object] = (),
+    unused: Iterable[Object] = (),
 ) -> list[Object]:
-    """Secrets that pods reference and that nothing in Git creates: they are rarely kept in Git.
+    """Objects that pods reference and that nothing in Git creates: people, Terraform or a cloud may do that.
 
-    Whether they exist is not known. One whose name is nearly that of a declared Secret is a mistake, and one
-    that the commit removes (`removed`) does not exist.
+    Whether they exist is not known. One whose name is nearly that of a declared object of its kind is a
+    mistake. One that the commit removes (`removed`), or that is declared in a file of the app that is not
+    rendered (`unused`), does not exist.
     """
     desired = list(desired)
     present = {_key(obj, namespace) for obj in (*desired, *assumed)}
     gone = {_key(obj, namespace) for obj in removed}
-    needed = {key: None for obj in desired for key in _referenced_by(obj, namespace) if key[0] == "Secret"}
-    declared = [name for kind, _, name in sorted(present) if kind == "Secret"]
+    left_out = {_kind_and_name(obj) for obj in unused}
+    needed = {key: None for obj in desired for key in _referenced_by(obj, namespace)}
+    names: dict[str, list[str]] = {}
+    for kind, _, name in sorted({*present, *(_key(other, namespace) for other in others)}):
+        names.setdefault(kind, []).append(name)
     return [
         _placeholder(*key, desired, namespace)
         for key in sorted(needed)
-        if key not in present and key not in gone and not get_close_matches(key[2], declared, 1, _NEAR)
+        if key not in present
+        and key not in gone
+        and (key[0], key[2]) not in left_out
+        and not get_close_matches(key[2], names.get(key[0], []), 1, _NEAR)
     ]
+
+
+def undeclared_names(objects: Iterable[Object], namespace: str) -> set[tuple[str, str]]:
+    """Kind and name of what pods reference and `objects` do not contain."""
+    objects = list(objects)
+    declared = {_kind_and_name(obj) for obj in objects}
+    needed = {(kind, name) for obj in objects for kind, _, name in _referenced_by(obj, namespace)}
+    return needed - declared
 
 
 class _Operators:

@@ -37,7 +37,7 @@ from whysync.plan.prerequisites import (
     outside_objects,
     referable_objects,
     rights,
-    unknown_secrets,
+    unknown_objects,
 )
 from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
@@ -61,6 +61,7 @@ def on_empty(
     known: Iterable[Object] = (),
     coming: Iterable[Object] = (),
     others: Sequence[Object] = (),
+    unused: Sequence[Object] = (),
     planned_cluster: PlannedCluster = PlannedCluster.EMPTY,
     mask: bool = True,
     keep: bool = True,
@@ -68,8 +69,8 @@ def on_empty(
     """Simulate the sync on an empty cluster. `desired` are the rendered manifests, if known.
 
     `known` are manifests that already run, and `coming` those that will be synced later: what they need from
-    outside exists. `others` are manifests of other Applications. Without `keep`, only a failed run keeps its
-    final state.
+    outside exists. `others` are manifests of other Applications, and `unused` those in files of the app that
+    are not rendered. Without `keep`, only a failed run keeps its final state.
     """
     name = qualified(application)
     namespace = name.partition("/")[0]
@@ -82,8 +83,15 @@ def on_empty(
         argocd_objects = argocd_objects[-1:]
     crds = assumed_crds.definitions()
     outside = outside_objects(known, desired, case.destination_namespace, coming=later_objects, others=others)
-    secrets = unknown_secrets([*desired, *later_objects], outside, case.destination_namespace, removed=known)
-    outside += secrets
+    unknown = unknown_objects(
+        [*desired, *later_objects],
+        outside,
+        case.destination_namespace,
+        removed=known,
+        others=others,
+        unused=unused,
+    )
+    outside += unknown
     cluster_objects = classes_and_nodes(known, desired, coming=later_objects)
     outside_namespaces = _namespaces_of(outside, [*argocd_objects, *assumed_namespaces], case)
     health_checks = health_of_custom_kinds([*desired, *later_objects])
@@ -119,7 +127,7 @@ def on_empty(
     assumptions = [
         _existing(other)
         for other in (*assumed_namespaces, *outside, *cluster_objects)
-        if other["kind"] != "Node" and other not in secrets
+        if other["kind"] != "Node" and other not in unknown
     ]
     assumptions += [_served(gap.about.kind) for gap in assumed_crds.gaps if gap.about is not None]
     assumptions += [
@@ -141,7 +149,7 @@ def on_empty(
         ),
         assumptions=tuple(assumptions),
         notes=ended.notes,
-        unknown_secrets=tuple(text(dig(secret, "metadata", "name")) for secret in secrets),
+        unknown_objects=tuple(f"{obj['kind']} {text(dig(obj, 'metadata', 'name'))}" for obj in unknown),
         snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
 

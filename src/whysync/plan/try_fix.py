@@ -38,6 +38,8 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """As rendered."""
     known: list[Object]
     """What already runs."""
+    unused: list[Object]
+    """Objects in files that are not rendered."""
     case: Case | None
     """The base or the live cluster, if there is one."""
     masked_head: list[Object]
@@ -53,7 +55,10 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
             return None
         clock = Clock(NOON)
         repositories = repositories_of(self.application, fixed, clock)
-        if not on_empty(self.application, fixed, repositories, known=self.known, keep=False).passed:
+        run = on_empty(
+            self.application, fixed, repositories, known=self.known, unused=self.unused, keep=False
+        )
+        if not run.passed:
             return None
         fixed_on_cluster = _with_fix(self.masked_head, fix)
         if self.case is None or fixed_on_cluster is None:

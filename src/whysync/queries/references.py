@@ -107,6 +107,8 @@ def _volume(volume: dict[str, Json], base: str) -> Iterator[Reference]:
         named = text(dig(volume, source, name))
         if named and dig(volume, source, "optional") is not True:
             yield Reference(kind=kind, name=named, pointer=f"{base}/{source}/{name}")
+    for index, part in enumerate(items(dig(volume, "projected", "sources"))):
+        yield from _named(part, ("secret", "configMap"), f"{base}/projected/sources/{index}")
 
 
 def _container(container: dict[str, Json], base: str) -> Iterator[Reference]:
