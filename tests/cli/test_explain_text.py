@@ -223,3 +223,12 @@ def _messages() -> Any:
             text = next(filter(None, texts), None)
             if text:
                 yield text, {case["cause"], *case["also_acceptable"]}
+
+
+@pytest.mark.parametrize("text", ["Error: quantum flux broke", "panic: the widget is gone"])
+def test_a_line_that_any_program_could_print_is_not_understood(whysync: Whysync, text: str) -> None:
+    """It may be in the log of a container that crashes, but nothing shows that."""
+    done = whysync("explain", text)
+    assert done.out.startswith("? not understood: no rule matches exactly this text")
+    assert "confidence   low" in done.out
+    assert json.loads(whysync("explain", text, "-o", "json").out)["understood"] is False

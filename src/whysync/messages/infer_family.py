@@ -280,6 +280,11 @@ def _applying(context: Context) -> bool:
     return context.within(LayerKind.KUBECTL, *_APPLYING)
 
 
+# Refused connections, which start with FATAL as the errors of Git do.
+_OF_POSTGRESQL = (
+    r"(?:the )?database |role \"|password authentication|no pg_hba\.conf|sorry, too many clients|"
+    r"remaining connection slots|terminating connection"
+)
 _CLASSES: tuple[_Class, ...] = (
     # the end of a watch, without a reason
     _Class(
@@ -521,7 +526,8 @@ _SIGNATURES: tuple[_Class, ...] = (
     ),
     _Class(
         Family.GIT,
-        r"^fatal: |^remote: |unknown error: remote|(?:fetch|index|upload)-pack|rpc failed; curl|kex_exchange|"
+        rf"^fatal: (?!{_OF_POSTGRESQL})|^remote: |unknown error: remote|"
+        r"(?:fetch|index|upload)-pack|rpc failed; curl|kex_exchange|"
         r"loose object|"
         r"cannot lock ref|\brefs/(?:heads|remotes|tags)/|publickey|\bgit (?:fetch|clone|submodule)\b|"
         r"\bssh: |info/refs|\S\.git\b|early eof|ssh_auth_sock|remote repository|dial tcp \S{1,253}:22\b|"

@@ -111,11 +111,15 @@ class NotUnderstood(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """`is_cut`: the text was too long, and its middle was not read."""
+    """`is_cut`: the text was too long, and its middle was not read.
+
+    `is_guess`: no known message is in the text, and the causes are what such a text usually means.
+    """
 
     causes: tuple[PossibleCause, ...]
     not_understood: tuple[NotUnderstood, ...]
     is_cut: bool
+    is_guess: bool
 
 
 class _Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,7 +141,13 @@ def possible_causes(text: str, diagnose: Diagnose) -> TextAnswer:
     if not causes and not unknown:
         quoted = (pasted.text,) if len(pasted.text) <= _SHORT else loud_lines(pasted.text)[-_MOST_QUOTED:]
         unknown = tuple(map(reader.not_understood, quoted or (pasted.text,)))
-    return TextAnswer(causes=causes, not_understood=unknown, is_cut=pasted.is_cut)
+    is_low = all(cause.finding.confidence is Confidence.LOW for cause in causes)
+    return TextAnswer(
+        causes=causes,
+        not_understood=unknown,
+        is_cut=pasted.is_cut,
+        is_guess=is_low and not _is_understood(pasted.text),
+    )
 
 
 class _Reader:
@@ -175,7 +185,7 @@ class _Reader:
             causes += self._because_of(part)
         if not causes:
             causes += self._reported_by_a_workload(text)
-        return _weighed(_distinct(sorted(causes, key=_rank)))
+        return _weighed(_distinct(sorted(causes, key=_rank)), is_understood=_is_understood(text))
 
     def _reported_by_a_workload(self, text: str) -> Iterator[PossibleCause]:
         """Findings for the messages that controllers write about a workload which is not ready."""
@@ -246,6 +256,10 @@ def _side_of(text: str) -> tuple[Side, bool]:
     return (Side.COMPARE, True) if kinds - _GENERIC_LAYERS else (Side.NONE, False)
 
 
+def _is_understood(text: str) -> bool:
+    return any(not isinstance(failure, Unknown) for failure in understand(text).failures)
+
+
 def _type_text(failure: Failure) -> str:
     """`ProgressDeadline` as `progress deadline`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(failure).__name__).lower()
@@ -268,13 +282,26 @@ def _distinct(causes: Iterator[PossibleCause] | Sequence[PossibleCause]) -> tupl
     return tuple(by_rule.values())
 
 
-def _weighed(causes: tuple[PossibleCause, ...]) -> tuple[PossibleCause, ...]:
-    """Lowers the confidence if the origin is a guess: several origins, or a container that may not crash."""
+def _weighed(causes: tuple[PossibleCause, ...], *, is_understood: bool) -> tuple[PossibleCause, ...]:
+    """Lowers the confidence if the origin is a guess: several origins, or a container that may not crash.
+
+    Any line can be in the log of a program, so one that is not understood shows nothing about its container.
+    """
     several = len({cause.origins[0] for cause in causes}) > 1
     return tuple(
-        replace(cause, finding=replace(cause.finding, confidence=Confidence.MEDIUM))
-        if cause.finding.confidence is Confidence.HIGH
-        and (several or cause.origins[0] is Origin.CONTAINER_LOG)
-        else cause
+        replace(cause, finding=replace(cause.finding, confidence=confidence))
         for cause in causes
+        for confidence in (_confidence(cause, several=several, is_understood=is_understood),)
+    )
+
+
+def _confidence(cause: PossibleCause, *, several: bool, is_understood: bool) -> Confidence:
+    in_log = cause.origins[0] is Origin.CONTAINER_LOG
+    if in_log and not is_understood:
+        return Confidence.LOW
+    is_guess = several or in_log
+    return (
+        Confidence.MEDIUM
+        if is_guess and cause.finding.confidence is Confidence.HIGH
+        else cause.finding.confidence
     )

@@ -61,6 +61,11 @@ def _headline(answer: TextAnswer) -> str:
     if not answer.causes:
         return "not understood: no rule matches this text"
     first = answer.causes[0].finding
+    if answer.is_guess:
+        count = len(answer.causes)
+        possible = f"a possible cause: {first.cause}: {one_line(first.verdict)}"
+        rest = possible if count == 1 else f"{count} possible causes, the likeliest first"
+        return f"not understood: no rule matches exactly this text; {rest}"
     if len(answer.causes) == 1:
         return f"{first.cause}: {one_line(first.verdict)}"
     return f"{len(answer.causes)} possible causes, the likeliest first"
@@ -73,7 +78,7 @@ def _next_step(answer: TextAnswer) -> str:
 
 
 def _lines(answer: TextAnswer, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    mark, color = ("bad", "red") if answer.causes else ("unsure", "yellow")
+    mark, color = ("bad", "red") if answer.causes and not answer.is_guess else ("unsure", "yellow")
     for line in terminal.wrap(f"{terminal.mark(mark)} {_headline(answer)}", indent=0):
         yield terminal.paint(line, "bold", color)
     for number, cause in enumerate(answer.causes, start=1):
@@ -142,7 +147,7 @@ def _places(cause: PossibleCause) -> str:
 def _as_object(answer: TextAnswer) -> Object:
     return {
         "version": VERSION,
-        "understood": bool(answer.causes),
+        "understood": bool(answer.causes) and not answer.is_guess,
         "truncated": answer.is_cut,
         "causes": [_cause_object(cause) for cause in answer.causes],
         "notUnderstood": [
