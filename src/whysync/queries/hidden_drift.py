@@ -197,9 +197,17 @@ def _covers(live: Json, desired: Json) -> bool:
     A list counts only if its entries are in the same order, so `False` means that it is not certain.
     """
     if isinstance(desired, dict):
-        return isinstance(live, dict) and all(
-            key in live and _covers(live[key], value) for key, value in desired.items()
-        )
+        if not isinstance(live, dict):
+            return False
+        # A loop without calls for plain values: this runs for all objects of a fleet.
+        for key, value in desired.items():
+            live_value, kind = live.get(key, MISSING), type(value)
+            if kind is dict or kind is list:
+                if isinstance(live_value, Missing) or not _covers(live_value, value):
+                    return False
+            elif type(live_value) is not kind or live_value != value:
+                return False
+        return True
     if isinstance(desired, list):
         return isinstance(live, list) and len(live) == len(desired) and all(map(_covers, live, desired))
     return type(live) is type(desired) and live == desired

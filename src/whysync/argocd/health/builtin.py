@@ -71,10 +71,11 @@ def conversion_problem(value: Json, shape: Shape) -> str | None:
         return f"cannot restore {'struct from:' if each is None else 'map from'} {_kind(value)}"
     if each is not None:
         return next((p for item in value.values() if (p := conversion_problem(item, each))), None)
-    return next(
-        (p for key, field_shape in shape.items() if (p := conversion_problem(value.get(key), field_shape))),
-        None,
-    )
+    for key, field_shape in shape.items():  # most fields are absent
+        item = value.get(key)
+        if item is not None and (problem := conversion_problem(item, field_shape)):
+            return problem
+    return None
 
 
 def _scalar_problem(value: Json, go_type: str) -> str | None:
