@@ -82,9 +82,11 @@ def find_or_build(say: Say) -> Programs:
     with building_in(kwok_home, say):
         ensure_built(kwok_home, KWOK, "kwok", say)
         stages = _copied(KWOK.path, KWOK.version, "kustomize/crd/bases/kwok.x-k8s.io_stages.yaml", kwok_home)
-    argocd_home.mkdir(parents=True, exist_ok=True)
-    crds = _copied(_ARGOCD, ARGOCD_VERSION, "manifests/crds", argocd_home)
-    argocd = _given() or _built(argocd_home, say)
+    given = _given()
+    with building_in(argocd_home, say):
+        crds = _copied(_ARGOCD, ARGOCD_VERSION, "manifests/crds", argocd_home)
+        if given is None and not (argocd_home / "argocd").exists():
+            _build(argocd_home, say)
     try:
         helm, kustomize = install()
     except SourceError as problem:
@@ -92,7 +94,7 @@ def find_or_build(say: Say) -> Programs:
     return Programs(
         cluster=cluster,
         kwok=kwok_home / "kwok",
-        argocd=argocd,
+        argocd=given or argocd_home / "argocd",
         redis=system["redis-server"],
         git=system["git"],
         openssl=system["openssl"],
@@ -109,13 +111,6 @@ def _given() -> Path | None:
     if not os.access(given, os.X_OK):
         raise NotAvailable(f"WHYSYNC_ARGOCD names {given}, which is not a program")
     return Path(given).absolute()
-
-
-def _built(home: Path, say: Say) -> Path:
-    with building_in(home, say):
-        if not (home / "argocd").exists():
-            _build(home, say)
-    return home / "argocd"
 
 
 def _build(home: Path, say: Say) -> None:

@@ -51,9 +51,10 @@ def find_or_build(say: Say, *, controllers: bool = False) -> Binaries:
     if controllers:
         programs += [(KUBERNETES, "kube-controller-manager"), (KUBERNETES, "kube-scheduler")]
     home = cache_directory()
-    with building_in(home, say):
-        for module, program in programs:
-            ensure_built(home, module, program, say)
+    if not all((home / program).exists() for _, program in programs):
+        with building_in(home, say):
+            for module, program in programs:
+                ensure_built(home, module, program, say)
     return _in(home)
 
 
