@@ -406,3 +406,13 @@ def test_a_webhook_whose_service_has_no_ready_pod(talk: Talk) -> None:
         [{**slice, "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": True}}]}]
     )
     assert talk.create(config_map("b")).code == 201
+
+
+@pytest.mark.parametrize(("port", "code"), [(9, 500), (21443, 201)])
+def test_a_webhook_on_the_control_plane_answers_unless_nobody_can_listen(
+    talk: Talk, port: int, code: int
+) -> None:
+    client: Object = {"url": f"https://127.0.0.1:{port}/validate"}
+    guard = hook("ValidatingWebhookConfiguration", operations=["CREATE"], clientConfig=client)
+    assert talk.create(guard).ok
+    assert talk.create(config_map()).code == code

@@ -9,7 +9,7 @@ loopback address; the rest is assumed to allow the request.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from whysync.json_tree import Object, dig, fields, integer, items, text
@@ -22,6 +22,10 @@ from whysync.kubernetes.cel.values import CelError, UnknownValue
 from whysync.kubernetes.validation.selectors import selects
 
 Webhook: TypeAlias = Callable[[Object], Object]
+_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_UNSERVED_PORTS: Final = frozenset({1, 9})
+"""tcpmux and discard: nobody serves HTTPS there. On another port of a control plane, a webhook may run: EKS
+has some."""
 _GROUP = "admissionregistration.k8s.io"
 _SLICES = ("discovery.k8s.io", "endpointslices")
 _MUTATING, _VALIDATING = "mutatingwebhookconfigurations", "validatingwebhookconfigurations"
@@ -135,9 +139,9 @@ def _unreachable_problem(hook: Object, store: Store) -> str:
     url = text(client.get("url"))
     if url:
         parts = urlsplit(url)
-        if parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+        if parts.hostname not in _LOOPBACK or parts.port not in _UNSERVED_PORTS:
             return ""
-        endpoint = f"{parts.hostname}:{parts.port or 443}"
+        endpoint = f"{parts.hostname}:{parts.port}"
         return f'Post "{_address(hook)}": dial tcp {endpoint}: connect: connection refused'
     service = fields(client.get("service"))
     space, name = text(service.get("namespace")), text(service.get("name"))
