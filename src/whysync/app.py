@@ -73,6 +73,20 @@ def snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapsho
         from whysync.facts.bundle import read_bundle
 
         return read_bundle(source.bundles, stdin=source.stdin, limits=source.limits, progress=progress)
+    named, selection = _live_snapshot(source, progress), _selection(source)
+    if selection.listing or not selection.is_narrow:
+        return named
+    from whysync.facts.other_owners import other_owners
+
+    owners = other_owners(named)
+    if not owners:
+        return named
+    # Read again, so that the facts about objects that they share are of one moment.
+    again = replace(selection, also=owners, refresh="")
+    return _live_snapshot(replace(source, selection=again), progress)
+
+
+def _live_snapshot(source: FactSource, progress: Progress | None) -> Snapshot:
     if source.server is not None and source.kube is not None:
         return _both(source, progress)
     if source.server is not None:

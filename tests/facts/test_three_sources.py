@@ -194,3 +194,32 @@ def test_argocd_and_the_cluster_together_give_the_answer_of_a_bundle(name: str, 
 
 def all_of(scene: Snapshot) -> tuple[str, ...]:
     return tuple(application.ref.place for application in scene.applications)
+
+
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("shared-resource", "server"),
+        ("shared-resource", "core"),
+        ("shared-resource", "both"),
+        # Argo CD's API does not show an object that the Application may not take over.
+        ("shared-resource-refused", "core"),
+        ("shared-resource-refused", "both"),
+    ],
+)
+def test_the_other_owner_of_a_shared_object_is_read_too(name: str, sources: str, tmp_path: Path) -> None:
+    scene = of_lab(name)
+    with ArgoCD(scene) as argocd, serving(Cluster(scene)) as server:
+        config = str(kubeconfig(tmp_path, server.url))
+        access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
+        read = {
+            application: snapshot(
+                FactSource(
+                    server=argocd.server(limits=STEADY) if sources != "core" else None,
+                    kube=access if sources != "server" else None,
+                    selection=Selection(names=(application,)),
+                )
+            )
+            for application in all_of(scene)
+        }
+    assert any(all_of(result) == all_of(scene) for result in read.values())

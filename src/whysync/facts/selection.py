@@ -14,6 +14,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     # `name` or `namespace/name`
     names: tuple[str, ...] = ()
+    # Applications that share objects with the named ones: `namespace/name`, read if they exist
+    also: tuple[str, ...] = ()
     # where Applications are searched for; empty: Argo CD's namespace and all others that it may read
     app_namespaces: tuple[str, ...] = ()
     all_namespaces: bool = False
@@ -39,6 +41,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     def matches(self, *, namespace: str, name: str, project: str = "") -> bool:
         """Filters that the server does not support."""
+        if f"{namespace}/{name}" in self.also:
+            return True
         if self.names and name not in self.names and f"{namespace}/{name}" not in self.names:
             return False
         if self.projects and project not in self.projects:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
@@ -118,6 +118,9 @@ async def applications(api: Api, selection: Selection) -> list[Object]:
             for apps in await asyncio.gather(*(_named(api, n, selection) for n in selection.names))
             for app in apps
         ]
+        for name in selection.also:
+            with suppress(NotFound, Rejected):
+                bodies += await _named(api, name, selection)
     else:
         spaces = selection.app_namespaces if not selection.all_namespaces else ()
         responses = await asyncio.gather(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterable
 
@@ -86,6 +87,9 @@ async def _applications(
             *(_get_by_name(api, kind, name, selection, candidates) for name in selection.names)
         )
         manifests = [manifest for manifests in lists for manifest in manifests]
+        for name in selection.also:
+            with contextlib.suppress(Forbidden):
+                manifests += await _get_by_name(api, kind, name, selection, candidates)
     else:
         manifests = await _list_applications(api, kind, selection, namespace=namespace, candidates=candidates)
     by_key = {manifest.key: manifest for manifest in manifests if _is_selected(manifest, selection)}
