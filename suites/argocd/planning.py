@@ -38,8 +38,8 @@ def ends_with_push(scenario: Scenario) -> bool:
     return last is not None and isinstance(last.act, Push) and automated
 
 
-def prediction(answers: Answers, app: str, checkout: Path) -> Prediction | None:
-    """The plan of the newest commit of the checkout; nothing if it does not change the Application."""
+def prediction(answers: Answers, app: str, checkout: Path) -> Prediction:
+    """The plan of the newest commit of the checkout; one that does not change the Application passes."""
     arguments = [
         "plan",
         "--base",
@@ -54,7 +54,7 @@ def prediction(answers: Answers, app: str, checkout: Path) -> Prediction | None:
     apps = map(fields, items(dig(cast(Object, json.loads(output)), "plan", "apps")))
     planned = next((entry for entry in apps if text(entry.get("name")) == app), None)
     if planned is None:
-        return None
+        return Prediction(verdict="pass", message="")
     runs = list(map(fields, items(planned.get("runs"))))
     run = next((run for run in runs if run.get("cluster") == "live"), runs[0] if runs else {})
     return Prediction(verdict=text(planned.get("verdict")), message=text(run.get("message")))
