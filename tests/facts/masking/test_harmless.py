@@ -232,3 +232,13 @@ def test_texts_of_encoded_json(value: Json) -> None:
 def test_every_name_of_a_secret_has_an_indicator(name: str) -> None:
     if secrecy_of_path(name) is not Secrecy.NONE or secrecy_below(name) is not Secrecy.NONE:
         assert may_indicate_secret(name) or name.rstrip("./[]").endswith("value")
+
+
+def test_a_secret_of_another_instance_is_found_in_texts_seen_before() -> None:
+    masker, encoded = Masker(), msgspec.json.encode({"note": "uses Tr0ub4dor-and-3"})
+    masker.mark("An0ther-secret-1")
+    masker.finish_first_pass(())
+    assert not masker.may_contain_known(encoded)
+    masker.mark("Tr0ub4dor-and-3")
+    masker.finish_first_pass(())
+    assert masker.may_contain_known(encoded)

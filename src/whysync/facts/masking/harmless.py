@@ -28,7 +28,9 @@ from whysync.json_tree import Object, fields
 _PLAIN = re.compile(rb"(?:[0-9a-f.:][0-9a-f.:-]*)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 # Because of these, other values of the same map or list may be secret.
 _LEADING: Final = frozenset(("helm", "patch", "stringData", "Fake", "login"))
-_MOST_TEXTS: Final = 100_000
+_MOST_TEXTS: Final = 50_000
+_LONGEST: Final = 200
+"""Texts with more bytes are seldom repeated, and not remembered."""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -56,6 +58,9 @@ class KnownTexts:
         self._check = check
         self._passed: set[bytes] = set()
 
+    def forget(self) -> None:
+        self._passed.clear()
+
     def pass_all(self, encoded: bytes) -> bool:
         return next(self.failing(texts_in(encoded)), None) is None
 
@@ -64,7 +69,7 @@ class KnownTexts:
         for text in texts - passed:
             if not self._check(decoded(text)):
                 yield text
-            else:
+            elif len(text) <= _LONGEST:
                 passed.add(text)
         if len(passed) > _MOST_TEXTS:
             passed.clear()
@@ -82,6 +87,10 @@ class HarmlessTexts(KnownTexts):
     def __init__(self) -> None:
         super().__init__(self._is_harmless)
         self._quiet: set[str] = set()
+
+    def forget(self) -> None:
+        super().forget()
+        self._quiet.clear()
 
     def failing(self, texts: set[bytes]) -> Iterator[bytes]:
         new = texts - self._passed
@@ -111,7 +120,7 @@ class HarmlessTexts(KnownTexts):
         pieces = set(text.split('"')) - self._quiet
         if not all(_quiet(f'"{piece}"') for piece in pieces):
             return False
-        self._quiet |= pieces
+        self._quiet |= {piece for piece in pieces if len(piece) <= _LONGEST}
         if len(self._quiet) > _MOST_TEXTS:
             self._quiet.clear()
         return True

@@ -168,6 +168,7 @@ class Masker:
         """Forget what was seen by `is_clean`: these objects are searched for known secrets one by one."""
         self._texts.clear()
         self._keys.clear()
+        self._harmless.forget()
 
     def masked_text(self, value: str) -> str:
         """A message or log without secrets that are recognized by their format."""
@@ -452,6 +453,7 @@ class Masker:
 
         Every distinct text is checked once, which usually is all that is needed.
         """
+        self._public.forget()  # the secrets of another instance may have been added
         if self._known:
             self._known.forget_names(names)
             for value in self._keys.union(self._texts.values()):
