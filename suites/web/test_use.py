@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,12 @@ from tests.web.test_pages import HOSTILE, hostile_application
 from whysync.kubernetes.api import yaml
 
 EXAMPLES = ROOT / "examples"
+_REPOSITORY = "git@github.com:example/platform.git"
+_NO_ACCESS = (
+    "Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown"
+    " desc = failed to list refs: ssh: handshake failed: ssh: unable to authenticate,"
+    " attempted methods [none publickey], no supported methods remain"
+)
 
 
 def test_typing_filters_and_the_address_is_a_deep_link(site: str, tab: Open) -> None:
@@ -47,6 +54,43 @@ def test_every_filter_narrows_the_list(site: str, tab: Open) -> None:
         page.wait_for_url("**/?*")
         expect(page.locator("[data-app]")).to_have_count(number)
         expect(page.locator(f"select[name={name}]")).to_have_value(value)
+
+
+def test_places_filter_the_list_and_a_chosen_filter_can_be_removed(site: str, tab: Open) -> None:
+    page = tab(site).open("/")
+    expect(page.locator("[data-app]")).to_have_count(3)
+    for title in ("Argo CD instances", "Clusters", "Projects"):
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+    place = page.locator(".where-panel section", has_text="Projects").locator("a").first
+    number = int(place.locator(".numbers b").inner_text())
+    place.click()
+    page.wait_for_url("**/?project=*")
+    expect(page.locator("[data-app]")).to_have_count(number)
+    expect(page.locator(".where-panel a[aria-current]")).to_have_count(1)
+    page.get_by_role("link", name="Remove filter project").click()
+    expect(page.locator("[data-app]")).to_have_count(3)
+
+
+def test_an_outbreak_is_one_card_with_its_number_of_apps(tab: Open, tmp_path: Path) -> None:
+    for number in range(4):
+        application = hostile_application(f"app-{number}")
+        application["metadata"] = {"name": f"app-{number}", "namespace": "argocd", "labels": {"team": "shop"}}
+        application["status"] = {
+            "sync": {"status": "Unknown"},
+            "health": {"status": "Healthy"},
+            "conditions": [{"type": "ComparisonError", "message": _NO_ACCESS}],
+        }
+        application["spec"] = {
+            "project": "default",
+            "source": {"repoURL": _REPOSITORY, "path": f"apps/{number}", "targetRevision": "main"},
+            "destination": {"server": "https://kubernetes.default.svc", "namespace": "shop"},
+        }
+        (tmp_path / f"{number}.yaml").write_text(yaml.dump(application))
+    with served("--bundle", tmp_path, "--no-proof") as address:
+        page = tab(address).open("/?label=team%3Dshop")
+        expect(page.locator("article.group h3")).to_have_text(re.compile(r"^4 apps: .*github\.com"))
+        expect(page.locator(".rows.many [data-app]")).to_have_count(4)
+        expect(page.locator("select[name=label]")).to_have_value("team=shop")
 
 
 def test_the_keyboard_is_enough(site: str, tab: Open) -> None:

@@ -85,6 +85,7 @@ def test_the_fleet_groups_broken_apps_by_cause(site: Site) -> None:
         ("project=missing", 0),
         ("severity=critical", 1),
         ("instance=argocd", 3),
+        ("label=team%3Dnobody", 0),
     ],
 )
 def test_filters(site: Site, query: str, number: int) -> None:

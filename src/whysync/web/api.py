@@ -170,7 +170,7 @@ def openapi() -> Object:
 
     key = [parameter(name, "path") for name in ("instance", "namespace", "name")]
     page = (parameter("limit"), parameter("continue"))
-    app_filters = [parameter(name) for name in ("q", *COLUMNS)]
+    app_filters = [parameter(name) for name in ("q", *COLUMNS, "label")]
     incident_filters = [
         parameter(n) for n in ("open", "cause", "project", "severity", "instance", "outbreak")
     ]

@@ -24,6 +24,7 @@ from whysync.web.page import (
     health_badge,
     page,
     severity_badge,
+    share_bar,
     sync_badge,
     with_query,
 )
@@ -41,46 +42,69 @@ COLUMNS: Final[Mapping[str, Callable[[AppState], str]]] = {
     "instance": lambda state: state.key.instance,
     "cluster": lambda state: state.row.cluster,
     "namespace": lambda state: state.row.destination,
+    "policy": lambda state: state.row.policy,
 }
 """The columns that apps can be filtered by, with the value of each app."""
-_LABELS: Final = {"instance": "Argo CD", "namespace": "namespace"}
+_LABELS: Final = {"instance": "Argo CD", "policy": "sync policy"}
+_IN_CLUSTER: Final = "https://kubernetes.default.svc"
+_MOST_PLACES: Final = 8
+"""Instances, clusters or projects that the overview shows."""
+_MOST_LABELS: Final = 200
+_PLACES: Final = {"instance": "Argo CD instances", "cluster": "Clusters", "project": "Projects"}
 
 
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
-    """`text` is searched in names, causes, verdicts and labels.
+    """`text` is searched in names, causes, verdicts and labels; `label` is one of them, `team=shop`.
 
     `state`: only `broken` apps (the default), those in `progress`, those that are `fine`, or `all`.
     """
 
     text: str = ""
     columns: Mapping[str, str] = {}
+    label: str = ""
     state: str = ""
 
     @staticmethod
     def of(query: Mapping[str, str]) -> Filter:
         columns = {name: query[name] for name in COLUMNS if query.get(name)}
-        return Filter(text=query.get("q", "").strip(), columns=columns, state=query.get("state", ""))
+        return Filter(
+            text=query.get("q", "").strip(),
+            columns=columns,
+            label=query.get("label", ""),
+            state=query.get("state", ""),
+        )
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The columns and the label that narrow the list."""
+        return {**self.columns, **({"label": self.label} if self.label else {})}
 
     @property
     def query(self) -> dict[str, str]:
-        return {"q": self.text, **self.columns, "state": self.state}
+        return {"q": self.text, **self.chosen, "state": self.state}
 
     @property
     def is_empty(self) -> bool:
-        return not self.text and not self.columns
+        return not self.text and not self.chosen
 
     def matches(self, state: AppState) -> bool:
         if any(COLUMNS[name](state) != value for name, value in self.columns.items()):
+            return False
+        if self.label and self.label not in _labels(state):
             return False
         words = self.text.lower().split()
         if not words:
             return True
         first = state.report.first
         row = state.row
-        labels = " ".join(f"{key}={value}" for key, value in state.labels.items())
+        labels = " ".join(_labels(state))
         searched = f"{state.key} {row.project} {row.cluster} {row.destination} {row.cause} {labels}"
         haystack = f"{searched} {first.verdict if first else ''} {first.root or '' if first else ''}".lower()
         return all(word in haystack for word in words)
+
+
+def _labels(state: AppState) -> list[str]:
+    return [f"{key}={value}" for key, value in state.labels.items()]
 
 
 class CauseGroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +167,23 @@ def _body(fleet: Fleet, visible: list[AppState], matching: list[AppState], wante
     fine = [state for state in matching if not state.broken and not state.in_progress]
     yield _summary(fleet, broken, progress, fine, wanted)
     yield _filters(visible, wanted)
+    yield from _chosen(wanted)
+    yield Xml('<div class="fleet"><div class="broken-list">')
+    yield from _lists(fleet, visible, broken, progress, fine, wanted)
+    yield Xml("</div>")
+    if visible:
+        yield _overview(visible, matching, wanted)
+    yield Xml("</div>")
+
+
+def _lists(
+    fleet: Fleet,
+    visible: list[AppState],
+    broken: list[AppState],
+    progress: list[AppState],
+    fine: list[AppState],
+    wanted: Filter,
+) -> Iterator[Xml]:
     if wanted.state in ("", "broken", "all"):
         groups = groups_of(broken)
         if groups:
@@ -183,7 +224,19 @@ def _summary(
         *([tile(len(progress), "in progress", "run", state="progress")] if progress else []),
         tile(len(fine), "healthy", "quiet", state="fine"),
     ]
-    return tag("section", tag("h1", headline), tag("div", *tiles, class_="tiles"), class_="summary")
+    numbers = {
+        "bad": severities["critical"],
+        "wait": len(broken) - severities["critical"],
+        "run": len(progress),
+        "good": len(fine),
+    }
+    return tag(
+        "section",
+        tag("h1", headline),
+        tag("div", *tiles, class_="tiles"),
+        share_bar(numbers),
+        class_="summary",
+    )
 
 
 def _filters(visible: list[AppState], wanted: Filter) -> Xml:
@@ -209,7 +262,10 @@ def _filters(visible: list[AppState], wanted: Filter) -> Xml:
         chosen = wanted.columns.get(name, "")
         if len(counts) > 1 or chosen:
             selects.append(_select(name, counts, chosen))
-    number = len(wanted.columns)
+    labels = Counter(label for state in visible for label in _labels(state))
+    if labels or wanted.label:
+        selects.append(_select("label", Counter(dict(labels.most_common(_MOST_LABELS))), wanted.label))
+    number = len(wanted.chosen)
     extra = {"open": "open"} if number else {}
     fields.append(
         tag(
@@ -234,15 +290,94 @@ def _select(name: str, counts: Counter[str], chosen: str) -> Xml:
     options = [tag("option", f"any {label}", value="")]
     values = sorted(set(counts) | ({chosen} if chosen else set()))
     for value in values:
-        shown = f"{one_line(value, 60)} ({counts[value]})"
+        shown = f"{one_line(_place_name(name, value), 60)} ({counts[value]})"
         extra = {"selected": "selected"} if value == chosen else {}
         options.append(tag("option", shown, value=value, **extra))
     css_class = "chosen" if chosen else ""
     return tag(
         "label",
-        tag("span", label, class_="visually-hidden"),
+        tag("span", label),
         tag("select", *options, name=name, id=f"filter-{name}", class_=css_class),
     )
+
+
+def _chosen(wanted: Filter) -> Iterator[Xml]:
+    """The filters in force; each is a link that removes it."""
+    if wanted.chosen:
+        chips = [
+            tag(
+                "li",
+                tag(
+                    "a",
+                    f"{_LABELS.get(name, name)}: {one_line(_place_name(name, value), 60)} ",
+                    tag("span", "✕", aria_hidden="true"),
+                    href=with_query("/", {**wanted.query, name: ""}),
+                    class_="chip chosen",
+                    aria_label=f"Remove filter {_LABELS.get(name, name)} {one_line(value, 60)}",
+                ),
+            )
+            for name, value in wanted.chosen.items()
+        ]
+        yield tag("ul", *chips, class_="chosen-filters", aria_label="Filters")
+
+
+def _overview(visible: list[AppState], matching: list[AppState], wanted: Filter) -> Xml:
+    """Instances, clusters and projects with their broken and all apps; each filters the list."""
+    parts = [
+        place
+        for name, title in _PLACES.items()
+        if (place := _places(name, title, visible if wanted.columns.get(name) else matching, wanted))
+    ]
+    return tag(
+        "aside",
+        tag("h2", "Where", class_="visually-hidden"),
+        *parts,
+        "",
+        class_="where-panel",
+        aria_label="Where",
+    )
+
+
+def _places(name: str, title: str, states: list[AppState], wanted: Filter) -> Xml | None:
+    value_of = COLUMNS[name]
+    totals = Counter(value for state in states if (value := value_of(state)))
+    broken = Counter(value_of(state) for state in states if state.broken)
+    ordered = sorted(totals, key=lambda value: (-broken[value], -totals[value], value))
+    if not ordered:
+        return None
+    chosen = wanted.columns.get(name, "")
+    rows = [
+        _place(
+            one_line(_place_name(name, value), 60),
+            broken[value],
+            totals[value],
+            with_query("/", {**wanted.query, name: "" if value == chosen else value}),
+            is_chosen=value == chosen,
+        )
+        for value in ordered[:_MOST_PLACES]
+    ]
+    more = len(ordered) - _MOST_PLACES
+    extra = [tag("li", f"and {more:,} more in the filters", class_="soft")] if more > 0 else []
+    return tag("section", tag("h3", title, " ", tag("span", f"{len(ordered):,}")), tag("ul", *rows, *extra))
+
+
+def _place(name: str, broken: int, total: int, target: str, *, is_chosen: bool) -> Xml:
+    state = {"aria_current": "true"} if is_chosen else {}
+    link = tag(
+        "a",
+        tag("span", name, class_="name"),
+        " ",
+        tag("span", tag("b", f"{broken:,}"), f" of {total:,} broken", class_="numbers"),
+        share_bar({"bad": broken, "good": total - broken}),
+        href=target,
+        class_="place-link" if broken else "place-link quiet",
+        **state,
+    )
+    return tag("li", link)
+
+
+def _place_name(name: str, value: str) -> str:
+    return "in-cluster" if name == "cluster" and value == _IN_CLUSTER else value
 
 
 def _group_card(group: CauseGroup, fleet: Fleet, wanted: Filter) -> Xml:
@@ -252,10 +387,10 @@ def _group_card(group: CauseGroup, fleet: Fleet, wanted: Filter) -> Xml:
         body = tag("div", tag("h3", group.what), badges, class_="single")
         row = tag("ul", _row(group.apps[0], fleet), class_="rows")
         return tag("article", row, body, class_=css_class, data_cause=group.cause)
-    number = tag("span", counted(len(group.apps), "app"), class_="count")
-    head = tag("header", number, tag("div", tag("h3", group.what), badges), class_="group-head")
+    title = tag("h3", tag("b", f"{counted(len(group.apps), 'app')}: ", class_="count"), group.what)
+    head = tag("header", title, badges, class_="group-head")
     shown = group.apps if wanted.columns.get("cause") else group.apps[:_MOST_ROWS]
-    parts = [head, tag("ul", *(_row(state, fleet) for state in shown), class_="rows")]
+    parts = [head, tag("ul", *(_row(state, fleet) for state in shown), class_="rows many")]
     if len(shown) < len(group.apps):
         target = with_query("/", {**wanted.query, "cause": group.cause})
         parts.append(tag("p", tag("a", f"Show all {len(group.apps)} apps", href=target), class_="more"))
@@ -280,8 +415,7 @@ def _row(state: AppState, fleet: Fleet) -> Xml:
 
 
 def _cluster(state: AppState) -> str:
-    cluster = state.row.cluster
-    return "in-cluster" if cluster == "https://kubernetes.default.svc" else cluster
+    return _place_name("cluster", state.row.cluster)
 
 
 def _nothing_broken(fleet: Fleet, visible: list[AppState], wanted: Filter) -> Xml:

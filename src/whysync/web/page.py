@@ -166,3 +166,24 @@ def cause_chip(cause: str, *, linked: bool = True) -> Xml:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def share_bar(numbers: Mapping[str, int]) -> Xml:
+    """A bar whose parts are as long as the numbers of each class; the numbers are text next to it."""
+    total = sum(numbers.values())
+    parts: list[Xml] = []
+    start = 0.0
+    for css_class, number in numbers.items():
+        width = 100 * number / total if total else 0
+        if number:
+            parts.append(tag("rect", x=f"{start:.2f}", y=0, width=f"{width:.2f}", height=4, class_=css_class))
+        start += width
+    return tag(
+        "svg",
+        *parts,
+        "",
+        viewBox="0 0 100 4",
+        preserveAspectRatio="none",
+        class_="bar-chart",
+        aria_hidden="true",
+    )
