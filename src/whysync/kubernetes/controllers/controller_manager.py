@@ -11,6 +11,7 @@ import msgspec
 from whysync.json_tree import garbage_collection_paused
 from whysync.kubernetes.apiserver.server import ApiServer
 from whysync.kubernetes.apiserver.storage import Change
+from whysync.kubernetes.controllers.api_service import ApiServiceController
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.controllers.client import CONTROLLERS, KUBELET, SCHEDULER, Client
 from whysync.kubernetes.controllers.cluster_role_aggregation import ClusterRoleAggregationController
@@ -139,6 +140,7 @@ def infrastructure_controllers(
         Scheduler(Client(api_server, SCHEDULER, index), container_behavior),
         Kubelet(Client(api_server, KUBELET, index), container_behavior, logs),
         EndpointsController(manager),
+        ApiServiceController(manager),
         ServiceController(Client(api_server, "cloud-controller-manager", index), behavior),
         IngressController(Client(api_server, "nginx-ingress-controller", index), behavior),
         DisruptionController(manager),
