@@ -12,7 +12,7 @@ export WHYSYNC_SHARED := $(abspath $(SHARED))
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-web test test-cluster test-argocd test-argocd-full test-render test-alerts test-web test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
+.PHONY: help demo demo-web test test-cluster test-argocd test-argocd-full test-render test-alerts test-web test-history test-ci check fix accept docs new-rule bench mutants conformance corpus corpus-mutations coverage changelog clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -70,6 +70,10 @@ test-alerts: $(VENV)/.dev compiled ## alerts with the real promtool and Alertman
 test-web: $(VENV)/.dev $(VENV)/.serve compiled ## the pages of serve in a real browser (needs Chromium, and npm for axe-core)
 	@command -v chromium chromium-browser google-chrome > /dev/null || test -n "$$WHYSYNC_CHROMIUM" || { echo "installing chromium …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; }
 	@$(BIN)/python -m pytest suites/web
+
+test-history: $(VENV)/.dev $(VENV)/.serve compiled ## the history of serve in a real PostgreSQL, with processes that are killed (installs Debian's postgresql)
+	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { test "$$(id -u)" = 0 || { echo "PostgreSQL is needed: sudo apt-get install postgresql"; exit 2; }; echo "installing postgresql …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql > /dev/null; }
+	@$(BIN)/python -m pytest suites/history
 
 test-ci: $(VENV)/.dev compiled ## hooks with pre-commit (from PyPI, outside the tree), completion in bash, zsh and fish
 	@$(BIN)/python -m pytest suites/ci

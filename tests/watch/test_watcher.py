@@ -5,7 +5,8 @@ from __future__ import annotations
 import queue
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from whysync.errors import SourceError, Unreadable
 from whysync.facts.bundle import read_bundle
 from whysync.history.history import History, IncidentFilter
 from whysync.watch.demo import LabSource, VirtualClock
-from whysync.watch.fleet import ChangeKind, Fleet
+from whysync.watch.fleet import ChangeKind, Fleet, FleetChange
+from whysync.watch.looks import look_of
 from whysync.watch.sources import BundleSource, Poll
 from whysync.watch.watcher import Recorder, Watcher
 
@@ -258,4 +260,54 @@ def test_a_request_ends_the_pause_before_the_next_poll() -> None:
     finally:
         stop.set()
         thread.join(60)
+    history.close()
+
+
+def test_the_incident_of_an_app_that_was_deleted_while_nothing_ran_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "bundle"
+    shutil.copytree(LOOP, folder)
+    database = str(tmp_path / "whysync.db")
+    for is_deleted in (False, True):
+        if is_deleted:
+            shutil.rmtree(folder / "applications")
+        fleet, history = Fleet(Clock()), History.open(database)
+        source = BundleSource(FactSource(bundles=(str(folder),)))
+        Watcher(source, fleet, Recorder(history, fleet), prove=False).step()
+        [incident] = history.incidents(IncidentFilter())
+        assert incident.is_open is not is_deleted
+        history.close()
+
+
+class _OtherProcess(History):
+    """A history that another process writes until `is_ours` is true."""
+
+    is_ours = False
+
+    @contextmanager
+    def turn(self, source: str) -> Generator[bool]:
+        with super().turn(source):
+            yield self.is_ours
+
+
+def test_a_process_that_takes_over_records_what_it_has_seen(tmp_path: Path) -> None:
+    from whysync.history.database import open_database
+
+    path = str(tmp_path / "whysync.db")
+    fleet, history = Fleet(Clock()), _OtherProcess(open_database(path))
+    watcher = Watcher(_FlakySource(), fleet, Recorder(history, fleet), prove=False)
+    watcher.step()
+    assert len(fleet.apps()) == 1, "the page is up to date"
+    assert history.incidents(IncidentFilter()) == ()
+    changes: list[FleetChange] = []
+    fleet.listen(changes.append)
+    holder = History.open(path)
+    [state] = fleet.apps()
+    [id] = holder.record([look_of(state)])
+    watcher.step()
+    assert [change.incident for change in changes if change.incident] == [id], "recorded by the other one"
+    holder.forget([state.key], fleet.now())
+    history.is_ours = True
+    watcher.step()
+    assert len(history.incidents(IncidentFilter(open=True))) == 1
+    holder.close()
     history.close()

@@ -12,6 +12,7 @@ from whysync.cli.source_flags import add_source_flags
 from whysync.errors import UsageError
 
 if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.history.history import History
     from whysync.notifications.argocd_hook import HookRequest
     from whysync.notifications.config import Config
     from whysync.watch.fleet import Clock
@@ -119,7 +120,7 @@ def run(options: argparse.Namespace) -> int:
         source = _source(options)
     fleet = Fleet(clock)
     history = History.open(options.db if options.demo is None else ":memory:")
-    recorder = Recorder(history, fleet, config.kept)
+    recorder = Recorder(history, fleet, config.kept, source=source.name)
     watcher = Watcher(source, fleet, recorder, prove=not options.no_proof)
     sender = Sender(history, config, clock=fleet.now)
     try:
@@ -131,8 +132,19 @@ def run(options: argparse.Namespace) -> int:
             started=lambda name, number: err().say(f"whysync: http://{_in_url(name)}:{number}"),
         )
     finally:
-        history.close()
+        _end(history)
     return 0
+
+
+def _end(history: History) -> None:
+    """Let another process record at once; without the database, it does so when the leases expire."""
+    from contextlib import suppress
+
+    from whysync.errors import WhysyncError
+
+    with suppress(WhysyncError):
+        history.release()
+    history.close()
 
 
 def _config(options: argparse.Namespace) -> Config:

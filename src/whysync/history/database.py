@@ -19,11 +19,16 @@ from whysync.history.migrations import MIGRATIONS
 Value = str | int | None
 Row = tuple[Any, ...]
 IN_MEMORY: Final = ":memory:"
-_SCHEMA_LOCK: Final = 0x77687973
-"""The key of the advisory lock that one process holds while it migrates a PostgreSQL database."""
+_WRITE_LOCK: Final = 0x77687973
+"""The key of the advisory lock that a process holds during a transaction in a PostgreSQL database."""
 
 
 class Database(Protocol):
+    """`is_shared`: several processes may record in it. `now`: its clock as SQL, in milliseconds."""
+
+    is_shared: bool
+    now: str
+
     def transaction(self) -> Any:
         """A context in which statements belong together. Only one thread is in it at a time."""
 
@@ -41,7 +46,7 @@ def open_database(url: str) -> Database:
     if url.startswith(("postgresql://", "postgres://")):
         from whysync.history.postgresql import PostgresDatabase
 
-        database: Database = PostgresDatabase(url, MIGRATIONS, lock=_SCHEMA_LOCK)
+        database: Database = PostgresDatabase(url, MIGRATIONS, lock=_WRITE_LOCK)
     else:
         database = SqliteDatabase(url)
     return database
@@ -49,6 +54,9 @@ def open_database(url: str) -> Database:
 
 class SqliteDatabase:
     """One connection for all threads; a lock keeps transactions apart."""
+
+    is_shared = False
+    now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 
     def __init__(self, path: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
         self._path = path

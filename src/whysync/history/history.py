@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
 import msgspec
 
 from whysync.history.database import Database, Value, open_database
+from whysync.history.leases import DURATION, Leases
 from whysync.history.model import (
     AppKey,
     EventKind,
@@ -35,6 +37,8 @@ from whysync.history.rows import (
 
 FLAP_WINDOW: Final = timedelta(minutes=5)
 """An app that breaks again within this time after it recovered continues its incident."""
+_OVERLAP: Final = 60_000
+"""Milliseconds by which looks of two processes at one app can overlap."""
 _SEVERITIES: Final = ("info", "warning", "critical")
 _THIS_APP: Final = "instance = ? AND namespace = ? AND name = ?"
 
@@ -55,8 +59,11 @@ class IncidentFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History:
-    def __init__(self, database: Database, *, flap_window: timedelta = FLAP_WINDOW) -> None:
+    def __init__(
+        self, database: Database, *, flap_window: timedelta = FLAP_WINDOW, lease: timedelta = DURATION
+    ) -> None:
         self._database = database
+        self._leases = Leases(database, duration=lease)
         self._flap_window = flap_window
         self.outbox = Outbox(database)
 
@@ -68,7 +75,17 @@ class History:
     def close(self) -> None:
         self._database.close()
 
+    def release(self) -> None:
+        """This process ends: another one may record at once."""
+        self._leases.release()
+
     # --- recording ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def turn(self, source: str) -> Generator[bool]:
+        """A transaction for what `source` reports; false if another process records it."""
+        with self._database.transaction():
+            yield self._leases.take(source)
 
     def record(self, looks: Iterable[Look]) -> tuple[int, ...]:
         """Store looks in one transaction; returns the ids of the incidents that opened, changed or closed."""
@@ -134,6 +151,28 @@ class History:
         return deleted
 
     # --- reading -----------------------------------------------------------------------------------
+
+    def apps_of(self, instances: Iterable[str]) -> frozenset[AppKey]:
+        """The apps of these instances that existed at the last look."""
+        rows = [
+            row
+            for instance in sorted(instances)
+            for row in self._database.rows(
+                "SELECT instance, namespace, name FROM apps WHERE instance = ?", instance
+            )
+        ]
+        return frozenset(AppKey(*row) for row in rows)
+
+    def last_event(self) -> int:
+        """The id of the newest entry of all timelines."""
+        return int(self._database.rows("SELECT COALESCE(MAX(id), 0) FROM timeline")[0][0])
+
+    def incidents_changed_after(self, event: int) -> tuple[int, ...]:
+        """The incidents with entries after this one."""
+        rows = self._database.rows(
+            "SELECT DISTINCT incident FROM timeline WHERE id > ? AND incident IS NOT NULL ORDER BY 1", event
+        )
+        return tuple(int(row[0]) for row in rows)
 
     def incident(self, id: int) -> Incident | None:
         rows = self._database.rows(f"SELECT {INCIDENT_COLUMNS} FROM incidents WHERE id = ?", id)
@@ -250,6 +289,8 @@ class _Recorder:
         self._flap_window = flap_window
 
     def record(self) -> list[int]:
+        if self._is_outdated():
+            return []
         incident = _open_incident(self._database, self._look.app)
         self._note_changes(incident)
         problem = self._look.problem
@@ -265,6 +306,14 @@ class _Recorder:
             changed += self._continue(incident, problem)
         self._store_app()
         return changed
+
+    def _is_outdated(self) -> bool:
+        """Has a later look been recorded? A process that takes over may have looked before the last one.
+
+        After a longer time it is the clock that was set back.
+        """
+        rows = self._database.rows(f"SELECT changed_at FROM apps WHERE {_THIS_APP}", *self._look.app)
+        return bool(rows) and 0 < int(rows[0][0]) - self._at <= _OVERLAP
 
     def forget(self) -> list[int]:
         incident = _open_incident(self._database, self._look.app)

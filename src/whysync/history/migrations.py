@@ -50,4 +50,8 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         """CREATE INDEX due_deliveries ON deliveries (due_at)
             WHERE delivered_at IS NULL AND gave_up_at IS NULL""",
     ),
+    (
+        "CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at BIGINT NOT NULL)",
+        "CREATE INDEX timeline_by_time ON timeline (at)",
+    ),
 )

@@ -5,23 +5,33 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from whysync.errors import Unreadable, UsageError
 from whysync.history.database import Row, Value, applied_version
 
+_SETTINGS: Final = "-c lock_timeout=30s -c idle_in_transaction_session_timeout=30s"
+"""A process that hangs within a transaction does not stop the others for longer than this."""
+
 
 class PostgresDatabase:
-    """One connection for all threads, opened again after it was lost."""
+    """One connection for all threads, opened again after it was lost.
+
+    An advisory lock keeps the transactions of all processes apart, as SQLite does with those of one file: an
+    outbreak is opened once and closed by its last incident, whoever records it.
+    """
+
+    is_shared = True
+    now = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
 
     def __init__(self, url: str, migrations: Sequence[Sequence[str]], *, lock: int) -> None:
         self._url = url
+        self._write_lock = lock
         self._lock = threading.RLock()
         self._connection: Any = None
         self._depth = 0
         with self.transaction():
-            self.run("SELECT pg_advisory_xact_lock(?)", lock)
             self.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
             current = applied_version(self, _without_password(url), len(migrations))
             for number, statements in enumerate(migrations[current:], start=current + 1):
@@ -33,7 +43,7 @@ class PostgresDatabase:
         psycopg = _driver()
         if self._connection is None or self._connection.closed:
             try:
-                self._connection = psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+                self._connection = self._connect(psycopg)
             except psycopg.Error as problem:
                 raise Unreadable(
                     what=f"cannot connect to {_without_password(self._url)}",
@@ -41,6 +51,13 @@ class PostgresDatabase:
                     next="check --db and that PostgreSQL is running",
                 ) from problem
         return self._connection
+
+    def _connect(self, psycopg: Any) -> Any:
+        """Options of the URL come after ours, and so they count."""
+        info = psycopg.conninfo.conninfo_to_dict(self._url)
+        info["options"] = f"{_SETTINGS} {info.get('options', '')}".strip()
+        defaults = {"connect_timeout": 10, "application_name": "whysync", "keepalives_idle": 10}
+        return psycopg.connect("", autocommit=True, **{**defaults, **info})
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -52,6 +69,7 @@ class PostgresDatabase:
             self._depth += 1
             try:
                 with _translated(self._url), connection.transaction():
+                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._write_lock,))
                     yield
             finally:
                 self._depth -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -40,6 +40,7 @@ class Watcher:
         self._recorder = recorder
         self._prove = prove
         self._failures = 0
+        self._compared_with_history = False
         self._asked: dict[tuple[str, str], None] = {}
         self._wake = threading.Event()
         self._unproven: dict[AppKey, None] = {}
@@ -133,7 +134,7 @@ class Watcher:
 
     def _apply(self, poll: Poll) -> None:
         if poll.present is not None:
-            gone = self._known() - poll.present
+            gone = (self._known() | self._earlier_apps()) - poll.present
             if gone:
                 self._fleet.remove(gone)
                 self._recorder.forget(gone, self._fleet.now())
@@ -148,6 +149,14 @@ class Watcher:
                 self._unproven.pop(state.key, None)
             elif proven_at is None or state.seen_at - proven_at >= _PROOF_INTERVAL:
                 self._unproven[state.key] = None
+
+    def _earlier_apps(self) -> frozenset[AppKey]:
+        """Apps that the history knows, once: those that were deleted while no process ran have ended."""
+        if self._compared_with_history:
+            return frozenset()
+        known = self._recorder.known_apps(self._source.instances())
+        self._compared_with_history = known is not None
+        return known or frozenset()
 
     def _with_earlier_proofs(self, state: AppState) -> AppState:
         """Keep the proofs of an app whose findings are the same until they are simulated again."""
@@ -183,55 +192,85 @@ def _identity(finding: Finding) -> tuple[str, str]:
 
 
 class Recorder:
-    """Writes looks to the history. While the database is away, the last look at each app waits."""
+    """Writes what one source reports to the history.
 
-    def __init__(self, history: History, fleet: Fleet, retention: Retention | None = None) -> None:
+    While the database is away, or another process records this source, the last look at each app waits.
+    """
+
+    def __init__(
+        self, history: History, fleet: Fleet, retention: Retention | None = None, *, source: str = "argocd"
+    ) -> None:
         self._history = history
         self._fleet = fleet
+        self._source = source
         self._retention = retention or Retention()
         self._purged_at = datetime.min.replace(tzinfo=UTC)
         self._waiting: dict[AppKey, Look] = {}
+        self._gone: dict[AppKey, datetime] = {}
+        self._last_event: int | None = None
         self._lock = threading.Lock()
 
     def record(self, looks: Iterable[Look]) -> None:
         with self._lock:
-            self._waiting |= {look.app: look for look in looks}
-            waiting = tuple(self._waiting.values())
-            try:
-                changed = self._history.record(waiting)
-            except WhysyncError as problem:
-                self._unavailable(problem)
-                return
-            self._waiting.clear()
-            self._fleet.database_problem = ""
-        self._fleet.changed_incidents(changed)
+            for look in looks:
+                self._waiting[look.app] = look
+                self._gone.pop(look.app, None)
+            self._write(self._store)
 
     def forget(self, apps: Iterable[AppKey], at: datetime) -> None:
-        apps = tuple(apps)
         with self._lock:
             for key in apps:
                 self._waiting.pop(key, None)
-            try:
-                changed = self._history.forget(apps, at)
-            except WhysyncError as problem:
-                self._unavailable(problem)
-                return
-        self._fleet.changed_incidents(changed)
+                self._gone[key] = at
+            self._write(self._store)
 
     def settle(self, now: datetime) -> None:
         """Close incidents that are over, and delete what is older than the retention."""
-        if self._waiting:
-            self.record(())
+
+        def settle() -> tuple[int, ...]:
+            changed = (*self._store(), *self._history.settle(now))
+            if now - self._purged_at >= _PURGE_INTERVAL:
+                self._history.purge(now, self._retention)
+                self._purged_at = now
+            return changed
+
         with self._lock:
-            try:
-                changed = self._history.settle(now)
-                if now - self._purged_at >= _PURGE_INTERVAL:
-                    self._history.purge(now, self._retention)
-                    self._purged_at = now
-            except WhysyncError as problem:
-                self._unavailable(problem)
-                return
-        self._fleet.changed_incidents(changed)
+            self._write(settle)
+
+    def known_apps(self, instances: Iterable[str]) -> frozenset[AppKey] | None:
+        """The apps at the end of the last process; `None` while the database is away."""
+        try:
+            return self._history.apps_of(instances)
+        except WhysyncError as problem:
+            self._unavailable(problem)
+            return None
+
+    def _store(self) -> tuple[int, ...]:
+        changed = list(self._history.record(self._waiting.values()))
+        for key, at in self._gone.items():
+            changed += self._history.forget((key,), at)
+        return tuple(changed)
+
+    def _write(self, write: Callable[[], tuple[int, ...]]) -> None:
+        """Write in one transaction, if it is our turn; else show what the other process has recorded."""
+        try:
+            with self._history.turn(self._source) as is_ours:
+                changed = write() if is_ours else ()
+            if is_ours:
+                self._waiting.clear()
+                self._gone.clear()
+                self._last_event = None
+            else:
+                changed = self._recorded_by_others()
+        except WhysyncError as problem:
+            self._unavailable(problem)
+            return
+        self._fleet.database_problem = ""
+        self._fleet.changed_incidents(dict.fromkeys(changed))
+
+    def _recorded_by_others(self) -> tuple[int, ...]:
+        before, self._last_event = self._last_event, self._history.last_event()
+        return self._history.incidents_changed_after(before) if before is not None else ()
 
     def _unavailable(self, problem: WhysyncError) -> None:
         self._fleet.database_problem = f"{problem.what}: {problem.why}" if problem.why else problem.what
