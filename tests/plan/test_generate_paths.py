@@ -36,6 +36,13 @@ def test_paths_that_match_no_file_are_reported(tmp_path: Path, paths: str, unmat
     assert [note.partition(": ")[2].partition(" matches no file")[0] for note in notes] == unmatched
 
 
+def test_many_paths_that_match_no_file_are_one_note(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": annotated("/a;/b;/c;/d"), "apps/shop/config.yaml": CONFIG})
+    (note,) = planned_changes(shop).notes
+    assert "of 1 app (shop): 4 paths match no file, such as /a," in note
+
+
 def test_a_glob_does_not_cross_folders(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     shop.commit({"argocd/shop.yaml": annotated("/app*"), "apps/shop/config.yaml": CONFIG})

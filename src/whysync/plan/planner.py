@@ -54,6 +54,7 @@ from whysync.proofs.required_facts import NotSimulated
 
 _MAX_APPS: Final = 500
 _MAX_ATTEMPTS: Final = 4
+_MAX_PATH_NOTES: Final = 3
 _HEAD: Final = "the head/"
 
 
@@ -209,13 +210,22 @@ def _build_options_of_head(checkout: Checkout) -> list[str]:
 
 
 def _unmatched_paths(apps: list[FoundApp], checkout: Checkout) -> list[str]:
-    """Notes on `manifest-generate-paths` that match no file of the head; one for equal paths."""
+    """Notes on `manifest-generate-paths` that match no file of the head: one per path, or one for many."""
     annotated = [app for app in apps if dig(app.body, "metadata", "annotations", GENERATE_PATHS)]
     files = checkout.head_files() if annotated else []
     names: dict[str, list[str]] = {}
     for app in annotated:
         for path in unmatched_paths(app, checkout, files):
             names.setdefault(path, []).append(app.name.partition("/")[2])
+    if len(names) > _MAX_PATH_NOTES:
+        apps_concerned = sorted({name for found in names.values() for name in found})
+        shown = ", ".join(apps_concerned[:_MAX_PATH_NOTES])
+        more = ", …" if len(apps_concerned) > _MAX_PATH_NOTES else ""
+        many = "s" if len(apps_concerned) > 1 else ""
+        return [
+            f"{GENERATE_PATHS} of {len(apps_concerned)} app{many} ({shown}{more}): {len(names)} paths match"
+            f" no file, such as {next(iter(names))}, so no commit refreshes the app{many} because of them"
+        ]
     return [
         f"{GENERATE_PATHS} of {found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}:"
         f" {path} matches no file, so no commit refreshes the app because of it"
