@@ -46,18 +46,20 @@ def compared(pairs: list[tuple[Object, Object]]) -> Result:
 def _program() -> Path:
     home = cache_directory().parent / "gitops-engine" / MODULE.rpartition("@")[2]
     program = home / "compare"
-    if program.exists() and program.stat().st_mtime >= _SOURCE.stat().st_mtime:
+    main_file = home / "source" / _COMMAND / "main.go"
+    if program.exists() and main_file.exists() and main_file.read_bytes() == _SOURCE.read_bytes():
         return program
     go = shutil.which("go")
     if go is None:
         raise NotAvailable("gitops-engine is not measured: there is no Go to build it with")
-    source = home / "source"
+    source = main_file.parents[1]
     if not source.exists():
         shutil.copytree(_downloaded(go), source, copy_function=shutil.copyfile)
         for path in (source, *source.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
-    (source / _COMMAND).mkdir(exist_ok=True)
-    shutil.copyfile(_SOURCE, source / _COMMAND / "main.go")
+    program.unlink(missing_ok=True)
+    main_file.parent.mkdir(exist_ok=True)
+    shutil.copyfile(_SOURCE, main_file)
     # Its own go.mod has the versions of the Kubernetes libraries.
     _go(go, "build", "-o", str(program), f"./{_COMMAND}", folder=source)
     return program
