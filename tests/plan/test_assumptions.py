@@ -205,3 +205,14 @@ def test_an_app_elsewhere_has_its_namespace_in_its_name(tmp_path: Path) -> None:
     names = {app.name: [change.ref.name for change in app.changes] for app in plan.apps}
     assert names["openshift-gitops/other"] == ["other"]
     assert names["team/foreign"] == ["team.foreign"]
+
+
+def test_a_cluster_with_argo_cd_has_application_sets(tmp_path: Path) -> None:
+    application_set = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\n"
+        "metadata: {name: all, namespace: argocd}\n"
+        "spec: {generators: [], template: {metadata: {name: a}, spec: {}}}\n"
+    )
+    app = new_app(tmp_path, {"set.yaml": application_set})
+    assert app.verdict is Verdict.PASS
+    assert not [of for run in app.runs for of in map(str, run.assumptions) if "ApplicationSet" in of]

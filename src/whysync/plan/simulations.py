@@ -50,6 +50,8 @@ from whysync.proofs.sync_reasons import RankedReason, damage_reasons
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A fixed date, so that plans are reproducible."""
+_APPLICATION_SET: Final = ("argoproj.io", "ApplicationSet")
+"""A kind of Argo CD itself, which a cluster with Argo CD has."""
 _SETTINGS: Final = ("argocd-cm", "argocd-rbac-cm", "argocd-cmd-params-cm")
 
 
@@ -129,9 +131,15 @@ def on_empty(
         for other in (*assumed_namespaces, *outside, *cluster_objects)
         if other["kind"] != "Node" and other not in unknown
     ]
-    assumptions += [_served(gap.about.kind) for gap in assumed_crds.gaps if gap.about is not None]
     assumptions += [
-        Assumption(kind=AssumptionKind.OPERATOR, of=setting.rpartition("_")[2]) for setting in health_checks
+        _served(gap.about.kind)
+        for gap in assumed_crds.gaps
+        if gap.about is not None and (gap.about.group, gap.about.kind) != _APPLICATION_SET
+    ]
+    assumptions += [
+        Assumption(kind=AssumptionKind.OPERATOR, of=setting.rpartition("_")[2])
+        for setting in health_checks
+        if not setting.endswith("_".join(_APPLICATION_SET))
     ]
     start = len(simulation.argocd.trace)
     ended = synced(simulation, name, prune=case.prunes, retry=retry_of(application))
