@@ -29,7 +29,10 @@ from whysync.lab import library
 SUBSET: Final = (
     "admission-denied",
     "deleted-by-hand",
+    "duplicate-resource",
+    "hook-leftover",
     "ignore-rule-misses",
+    "image-missing",
     "immutable-selector",
     "last-applied-only",
     "misspelt-field",
