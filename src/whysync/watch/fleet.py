@@ -107,6 +107,7 @@ class Fleet:
         self._clock = clock
         self._lock = threading.Lock()
         self._apps: dict[AppKey, AppState] = {}
+        self._sorted: tuple[AppState, ...] | None = None
         self._sources: dict[str, SourceHealth] = {}
         self._changes: list[FleetChange] = []
         self._listeners: list[Callable[[FleetChange], None]] = []
@@ -122,8 +123,10 @@ class Fleet:
     def apps(self) -> tuple[AppState, ...]:
         """The worst first."""
         with self._lock:
-            states = tuple(self._apps.values())
-        return tuple(sorted(states, key=lambda state: (urgency(state.report), state.key)))
+            if self._sorted is None:
+                states = self._apps.values()
+                self._sorted = tuple(sorted(states, key=lambda state: (urgency(state.report), state.key)))
+            return self._sorted
 
     def app(self, key: AppKey) -> AppState | None:
         with self._lock:
@@ -138,6 +141,7 @@ class Fleet:
             with self._lock:
                 before = self._apps.get(state.key)
                 self._apps[state.key] = state
+                self._sorted = None
             if before is None or _shown(before) != _shown(state):
                 self._publish(ChangeKind.APP, app=state.key)
 
@@ -145,6 +149,7 @@ class Fleet:
         for key in keys:
             with self._lock:
                 self._apps.pop(key, None)
+                self._sorted = None
             self._publish(ChangeKind.APP, app=key)
 
     # --- sources -----------------------------------------------------------------------------------

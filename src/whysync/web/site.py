@@ -28,6 +28,7 @@ from whysync.web.http import TEXT, Request, Response, html, json_error, json_res
 from whysync.web.incident_pages import incident_page, incidents_page
 from whysync.web.metrics import metrics
 from whysync.web.page import ASSETS, app_url, asset, moment, page
+from whysync.web.page_cache import PageCache
 
 log = logging.getLogger(__name__)
 HOOK: Final = "/api/v1/hooks/argocd"
@@ -50,6 +51,7 @@ class Site:
         self.fleet = fleet
         self.history = history
         self.access = access
+        self._cache = PageCache(lambda: fleet.last_change)
 
     def respond(self, request: Request) -> Response:
         try:
@@ -93,7 +95,13 @@ class Site:
         parts = tuple(unquote(part) for part in request.path.strip("/").split("/"))
         match parts:
             case ("",):
-                return html(fleet_page(self.fleet, viewer, request.query))
+                key = (
+                    viewer.name,
+                    viewer.projects,
+                    frozenset(request.query.items()),
+                    self.fleet.database_problem,
+                )
+                return self._cache.get(key, lambda: html(fleet_page(self.fleet, viewer, request.query)))
             case ("apps", instance, namespace, name, *rest) if rest in ([], ["objects"]):
                 state = self._app(AppKey(instance, namespace, name), viewer)
                 if state is None:
