@@ -74,7 +74,8 @@ def snapshot(source: FactSource, *, progress: Progress | None = None) -> Snapsho
 
         return read_bundle(source.bundles, stdin=source.stdin, limits=source.limits, progress=progress)
     named, selection = _live_snapshot(source, progress), _selection(source)
-    if selection.listing or not selection.is_narrow:
+    # The files of `--local` are those of the named Application: with another one, their owner is ambiguous.
+    if selection.listing or selection.local or not selection.is_narrow:
         return named
     from whysync.facts.other_owners import other_owners
 

@@ -223,3 +223,18 @@ def test_the_other_owner_of_a_shared_object_is_read_too(name: str, sources: str,
             for application in all_of(scene)
         }
     assert any(all_of(result) == all_of(scene) for result in read.values())
+
+
+def test_local_files_are_those_of_the_named_application(tmp_path: Path) -> None:
+    scene = of_lab("shared-resource")
+    named = all_of(scene)[0]
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (folder / "all.yaml").write_text("---\n".join(yaml.dump(item.body) for item in scene.desired[named]))
+    with serving(Cluster(scene)) as server:
+        config = str(kubeconfig(tmp_path, server.url))
+        access = KubeAccess(kubeconfig=config, limits=QUICK, environment={}, namespace="argocd")
+        selection = Selection(names=(named,), local=str(folder))
+        result = snapshot(FactSource(kube=access, selection=selection))
+    assert list(result.desired) == [named]
+    assert not result.gaps
