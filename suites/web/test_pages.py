@@ -59,6 +59,14 @@ def test_dark_mode_changes_the_colors(site: str, tab: Open) -> None:
     assert light != tab(site, dark=True).open("/").evaluate(color)
 
 
+def test_the_diff_needs_no_scrolling_on_a_phone(site: str, tab: Open) -> None:
+    opened = tab(site, width=390)
+    opened.open("/?q=autoscaler").locator("a.app").click()
+    diff = opened.page.get_by_role("region", name="Deployment: live and after a sync")
+    expect(diff).to_contain_text("replicas: 1")
+    assert diff.evaluate("part => part.scrollWidth - part.clientWidth") <= 0
+
+
 def test_pages_work_without_scripts(site: str, tab: Open) -> None:
     opened = tab(site, script=False)
     page = opened.open("/")
