@@ -154,7 +154,7 @@ _ALONE = _POLICY.partition("---")[0]
         (_POLICY, True),
         (_POLICY.replace("ready: false", "ready: true"), False),
         (_ALONE, False),
-        (_ALONE.replace("service: {namespace: policy, name: policy}", "url: https://localhost/"), True),
+        (_ALONE.replace("service: {namespace: policy, name: policy}", "url: https://localhost:9/"), True),
     ],
     ids=["nobody is ready", "somebody is", "nothing is known", "a closed port"],
 )
