@@ -57,7 +57,6 @@ SLACK = 60  # an operation is terminated some seconds late
 def operation_timed_out(case: Case) -> Iterator[Finding]:
     yield from _hanging(case)
     yield from _terminating(case)
-    yield from _retried(case)
     for group in grouped(case, OperationTerminated):
         if not any(report.failure.by_timeout for report in group.reports):
             continue
@@ -136,28 +135,6 @@ def _terminating(case: Case) -> Iterator[Finding]:
                     risk="hooks that still run are deleted; after a restart all apps are compared again",
                 ),
             ),
-        )
-
-
-def _retried(case: Case) -> Iterator[Finding]:
-    """A sync that was retried and ended as terminated: by the timeout, or by a person."""
-    operation = case.operation
-    if operation is None or is_running(case):
-        return
-    for group in grouped(case, OperationTerminated):
-        by_timeout = any(report.failure.by_timeout for report in group.reports)
-        retries = max((report.message.retries or 0 for report in group.reports), default=0)
-        if by_timeout or not retries or OPERATION not in group.explains:
-            continue
-        yield Finding(
-            about=case.application.ref,
-            explains=group.explains,
-            severity=Severity.WARNING,
-            confidence=Confidence.LOW,
-            verdict=f"the sync was terminated after {retries} retries: each attempt reached the sync"
-            " timeout, or somebody terminated the last one",
-            evidence=group.cited(says="it was terminated, and retried before"),
-            fixes=(_fix_cause(case, None),),
         )
 
 
