@@ -6,12 +6,12 @@ from msgspec.structs import replace
 
 from tests.proofs.worlds import large_app
 from tests.situations import case_of
-from whysync.diagnosis.finding import RejectedFix
-from whysync.diagnosis.fix import Proof, ProofStatus
+from whysync.diagnosis.finding import Confidence, RejectedFix
+from whysync.diagnosis.fix import Fix, Proof, ProofStatus
 from whysync.diagnosis.report import Report
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
-from whysync.reports import diagnose_json, diagnose_markdown, diagnose_text
+from whysync.reports import diagnose_json, diagnose_markdown, diagnose_short, diagnose_text
 from whysync.reports.terminal import Terminal
 
 TERMINAL = Terminal(width=80, color=False, unicode=True)
@@ -75,3 +75,31 @@ def test_why_nothing_was_tried_is_said_once_where_several_apps_have_fixes() -> N
     assert not any("fixes were" in line for line in shown(Report(apps=(*document.apps, fine), groups=())))
     twice = shown(Report(apps=document.apps * 2, groups=()))
     assert twice[-1] == "fixes were not simulated: the facts have no manifests"
+
+
+def test_further_fixes_are_named_without_their_steps() -> None:
+    document = report(Proof(status=ProofStatus.PROVEN, rounds=3))
+    finding = document.apps[0].findings[0]
+    first = finding.fixes[0]
+    second = Fix.run("kubectl delete deployment web", title="Delete it", destroys=("Deployment shop/web",))
+    app = replace(document.apps[0], findings=(replace(finding, fixes=(first, second)),))
+    document = Report(apps=(app,), groups=())
+    assert any(line.startswith("fix 2") and line.endswith("destructive") for line in shown(document))
+    assert not any("kubectl delete" in line for line in shown(document))
+    assert any("kubectl delete" in line for line in shown(document, wide=True))
+
+
+def test_a_doubtful_finding_has_checks_before_anything_is_changed() -> None:
+    document = report(Proof())
+    finding = document.apps[0].findings[0]
+    reads = Fix.run("kubectl -n shop get hpa", title="Look for an autoscaler")
+    changes = Fix.run("kubectl -n shop delete pod web", title="Delete the Pod")
+    doubtful = replace(finding, confidence=Confidence.LOW, fixes=(reads, changes))
+    document = Report(apps=(replace(document.apps[0], findings=(doubtful,)),), groups=())
+    lines = shown(document)
+    assert "check        kubectl -n shop get hpa" in lines
+    assert "candidate 2  Delete the Pod" in lines
+    assert not any("Look for" in line or "delete pod" in line for line in lines)
+    assert diagnose_short.render(document, fleet=False).splitlines()[2] == "check: kubectl -n shop get hpa"
+    page = diagnose_markdown.render(document)
+    assert page.index("check first") < page.index("delete pod")

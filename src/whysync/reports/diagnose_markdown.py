@@ -13,8 +13,9 @@ from whysync.fixes.follow_up import following, is_in_git
 from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
+from whysync.queries.check_commands import checks_for
 from whysync.queries.commands import app_argument, refresh
-from whysync.reports.diagnose_text import SyncVerdict, answer_of, state_of, sync_verdict
+from whysync.reports.diagnose_text import SyncVerdict, answer_of, is_doubtful, state_of, sync_verdict
 from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app
 from whysync.reports.list_view import since
 from whysync.reports.markdown_text import BLANK, Md, code, fenced, joined, md, page, row, rule
@@ -175,6 +176,12 @@ def _steps(finding: Finding, report: AppReport, *, alone: bool) -> Iterator[Md]:
     if not alone:
         lead = md("Workaround until then:") if finding.caused_by else md("For “{}”:", finding.verdict)
         yield lead
+        yield BLANK
+    checks = checks_for(finding, report.case) if is_doubtful(finding) else ()
+    if checks:
+        yield md("The cause is only a possible one: check first.")
+        yield BLANK
+        yield from fenced(checks)
         yield BLANK
     for number, fix in enumerate(finding.fixes, start=1):
         lead = "" if len(finding.fixes) == 1 else md("Option {}: ", number)

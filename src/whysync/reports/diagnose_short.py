@@ -1,13 +1,14 @@
-"""`-o short`: three lines per app for a chat message: what, why, and the fix."""
+"""`-o short`: three lines per app for a chat message: what, why, and the fix or a check."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from whysync.diagnosis.report import AppReport, ReasonKind, Report
+from whysync.queries.check_commands import checks_for
 from whysync.queries.commands import app_argument
 from whysync.reports import output
-from whysync.reports.diagnose_text import answer_of, state_of, sync_verdict
+from whysync.reports.diagnose_text import answer_of, is_doubtful, state_of, sync_verdict
 from whysync.reports.fleet import Entry, broken_apps, counts_of, every_app
 from whysync.reports.output import Safe
 from whysync.reports.proof_text import mark_of
@@ -41,7 +42,8 @@ def _entry(entry: Entry) -> Iterator[str]:
     verdict = f" · sync now? {verdict_word(report)}" if _was_tried(report) else ""
     yield f"{one_line(entry.name)}{also(entry.same)}: {state_of(report)}{verdict}"
     yield f"why: {one_line(answer_of(report), _LONGEST)}"
-    yield f"fix: {one_line(_fix(report), _LONGEST)}"
+    checks = checks_for(report.first, report.case) if report.first and is_doubtful(report.first) else ()
+    yield f"check: {one_line(checks[0], _LONGEST)}" if checks else f"fix: {one_line(_fix(report), _LONGEST)}"
 
 
 def _was_tried(report: AppReport) -> bool:

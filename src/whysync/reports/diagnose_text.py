@@ -27,8 +27,8 @@ from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.attempts import pending_retry
-from whysync.queries.check_commands import side_checks, unhealthy_checks, writer_checks
-from whysync.queries.commands import app_argument, is_sync
+from whysync.queries.check_commands import checks_for, side_checks, unhealthy_checks, writer_checks
+from whysync.queries.commands import app_argument, is_read_only, is_sync, words_of
 from whysync.queries.hidden_drift import unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
 from whysync.queries.sources import is_commit, is_pinned
@@ -191,11 +191,15 @@ def _app(
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
         yield from _finding(finding, report, terminal, wide=wide, first=number == 0)
-        yield from _fixes(finding, report, terminal, wide=wide, proofs=proofs)
-        if number == 0 and source_flags is not None and _is_applicable(finding, report):
-            # Not wrapped, so that it can be copied.
-            command = _how_to_apply(finding.fixes[0], report, source_flags)
-            yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{command}"
+        yield from _fixes(
+            finding,
+            report,
+            terminal,
+            wide=wide,
+            proofs=proofs,
+            first=number == 0,
+            source_flags=source_flags,
+        )
     if wide:
         yield from _hidden(report, terminal)
         yield from _recent_changes(report, terminal)
@@ -575,26 +579,75 @@ def _summary(value: dict[str, Json], says: str) -> str:
 
 
 def _fixes(
-    finding: Finding, report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool
+    finding: Finding,
+    report: AppReport,
+    terminal: Terminal,
+    *,
+    wide: bool,
+    proofs: bool,
+    first: bool,
+    source_flags: str | None,
 ) -> Iterator[str]:
-    for number, fix in enumerate(finding.fixes, start=1):
-        label = "fix" if len(finding.fixes) == 1 else f"fix {number}"
-        yield from fix_title(terminal, label, fix)
-        for note in notes_of(fix, everything=wide or proofs):
-            yield from terminal.labeled("", note)
-        if fix.risk:
-            yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
-        if fix.destroys:
-            lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
-            yield from (terminal.paint(line, "red") for line in lost)
-        yield from _patch(fix, report, terminal, wide=wide)
-        for index, step in enumerate(noteworthy_commands(fix, report.case)):
-            yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
-        if proofs:
-            yield from (f"{'':<{LABEL_WIDTH}}{line}".rstrip() for line in fix.proof.trace)
+    """The first fix of the first finding in full and the others by title; with `-o wide` all in full.
+
+    A finding of low confidence has no fix to apply yet: read-only commands check it first.
+    """
+    numbered = list(enumerate(finding.fixes, start=1))
+    in_full = numbered if wide or proofs else numbered[: 1 if first else 0]
+    word = "fix"
+    if is_doubtful(finding) and not (wide or proofs):
+        word, in_full = "candidate", []
+        numbered = [(number, fix) for number, fix in numbered if not _only_reads(fix)]
+    if is_doubtful(finding):
+        for index, command in enumerate(checks_for(finding, report.case)):
+            yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
+    for number, fix in in_full:
+        label = _label(word, number, finding)
+        yield from _fix(label, fix, report, terminal, wide=wide, proofs=proofs)
+        if number == 1 and first and source_flags is not None and _is_applicable(finding, report):
+            # Not wrapped, so that it can be copied.
+            command = _how_to_apply(fix, report, source_flags)
+            yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{command}"
+    rest = numbered[len(in_full) :]
+    for number, fix in rest:
+        yield from fix_title(terminal, _label(word, number, finding), fix)
+    if rest:
+        yield f"{'':<{LABEL_WIDTH}}{terminal.paint('(-o wide shows the steps)', 'dim')}"
     if wide or proofs:
         for rejected in rejected_in(finding):
             yield from terminal.labeled("rejected", rejected, "red")
+
+
+def _label(word: str, number: int, finding: Finding) -> str:
+    return word if len(finding.fixes) == 1 else f"{word} {number}"
+
+
+def is_doubtful(finding: Finding) -> bool:
+    """Is it only a possible cause? Then something has to be checked before anything is changed."""
+    return finding.confidence is Confidence.LOW
+
+
+def _only_reads(fix: Fix) -> bool:
+    commands = [words for command in fix.commands if (words := words_of(command))]
+    return bool(commands) and all(map(is_read_only, commands))
+
+
+def _fix(
+    label: str, fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool
+) -> Iterator[str]:
+    yield from fix_title(terminal, label, fix)
+    for note in notes_of(fix, everything=wide or proofs):
+        yield from terminal.labeled("", note)
+    if fix.risk:
+        yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
+    if fix.destroys:
+        lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
+        yield from (terminal.paint(line, "red") for line in lost)
+    yield from _patch(fix, report, terminal, wide=wide)
+    for index, step in enumerate(noteworthy_commands(fix, report.case)):
+        yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
+    if proofs:
+        yield from (f"{'':<{LABEL_WIDTH}}{line}".rstrip() for line in fix.proof.trace)
 
 
 def fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
@@ -616,7 +669,7 @@ def fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
 def _is_applicable(finding: Finding, report: AppReport) -> bool:
     """Can `whysync fix` apply the first fix? Not a change of a chart that is in no checkout."""
     first = next(iter(finding.fixes), None)
-    if first is None or first.commands:
+    if first is None or first.commands or is_doubtful(finding):
         return False
     return not (is_in_git(first) and any(source.chart for source in edited_sources(report.case)))
 
