@@ -43,7 +43,9 @@ def shop(tmp_path: Path, options: RenderOptions) -> Shop:
 def test_helm_charts_of_a_kustomization_need_the_settings(shop: Shop) -> None:
     (app,) = planned_changes(shop).apps
     assert app.verdict is Verdict.UNKNOWN
-    assert "has helmCharts: give Argo CD's settings with --settings FILE" in app.unseen[0].why
+    (gap,) = app.unseen
+    assert gap.what == "its helmCharts"
+    assert "--settings FILE" in gap.how_to_get
 
 
 @pytest.mark.parametrize(

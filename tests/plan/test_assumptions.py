@@ -9,6 +9,7 @@ import pytest
 from tests.plan.shop import APP, CLAIM, CONFIG, DEPLOYMENT, Shop
 from tests.plan.test_plan import only_app, planned_changes
 from whysync.plan.plan import AppPlan, PlannedCluster, Verdict
+from whysync.reports.plan_summary import statements
 
 URL = "https://git.example.org/team/shop.git"
 PROJECT = """\
@@ -176,6 +177,49 @@ def test_what_cannot_be_rendered_here_is_unknown(tmp_path: Path, source: str) ->
     shop.commit({"apps/charts/kustomization.yaml": chart, "values.yaml": "{}"})
     app = only_app(planned_changes(shop))
     assert (app.name, app.verdict) == ("argocd/new", Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("written", "placeholder"),
+    [
+        ("path: 'apps/${env}'", "${env}"),
+        ("path: 'apps/<TEAM>'", "<TEAM>"),
+        ("path: 'apps/{{ team }}'", "{{ team }}"),
+        ("path: 'apps/$TEAM'", "$TEAM"),
+    ],
+)
+def test_placeholders_are_unknown(tmp_path: Path, written: str, placeholder: str) -> None:
+    """Another program replaces them: that the path does not exist is no failure."""
+    shop = Shop(tmp_path / "shop")
+    template = APP.replace("path: apps/shop", written)
+    shop.commit({f"argocd/{name}.yaml": template.replace("name: shop,", f"name: {name},") for name in "ab"})
+    plan = planned_changes(shop)
+    assert [app.verdict for app in plan.apps] == [Verdict.UNKNOWN] * 2
+    (statement,) = statements(plan)
+    assert statement.sentence().startswith(f"a, b: placeholder {placeholder}: ")
+
+
+def test_variables_of_argocd_are_no_placeholders(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/c.yaml": RELEASE}
+    shop.commit({f"apps/chart/{name}": content for name, content in chart.items()})
+    shop.commit({"apps/chart/values-new.yaml": "app: from-values"})
+    helm = "helm: {valueFiles: [values-$ARGOCD_APP_NAME.yaml]}"
+    app = APP.replace("path: apps/shop", f"path: apps/chart, {helm}").replace("name: shop,", "name: new,")
+    shop.commit({"argocd/new.yaml": app})
+    (change,) = only_app(planned_changes(shop)).changes
+    assert change.ref.name == "from-values"
+
+
+def test_templates_of_charts_are_not_applications(tmp_path: Path) -> None:
+    """They are valid YAML if the placeholder is quoted; the app that deploys the chart renders them."""
+    shop = Shop(tmp_path / "shop")
+    template = APP.replace("path: apps/shop", "path: '{{ .Values.path }}'").replace(
+        "name: shop,", "name: new,"
+    )
+    chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/new.yaml": template}
+    shop.commit({f"charts/c/{name}": content for name, content in chart.items()})
+    assert planned_changes(shop).apps == ()
 
 
 @pytest.mark.parametrize("empty", ["directory: {recurse: false}", "directory: {jsonnet: {}}", "helm: {}"])

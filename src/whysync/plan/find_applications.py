@@ -23,6 +23,7 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.generator_inputs import secret_clusters
+from whysync.plan.placeholders import is_in_chart, placeholder_of
 
 _MAX_BYTES: Final = 5 << 20
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
@@ -83,13 +84,20 @@ def apps_in(
             for application in (
                 applications_of_set(body, inputs, file, not_expanded) if is_application_set(body) else (body,)
             ):
-                if is_application(application) and text(dig(application, "metadata", "name")):
+                if _is_complete(application, file, side):
                     app = FoundApp(body=placed(application), file=file)
                     found = bodies.setdefault(app.name, [])
                     if app.body not in found:
                         found.append(app.body)
                         apps.setdefault(app.key, app)
     return list(apps.values())
+
+
+def _is_complete(body: Object, file: str, side: Side) -> bool:
+    """Is it an Application as Argo CD gets it? A template of a chart is not: another app renders it."""
+    if not is_application(body) or not text(dig(body, "metadata", "name")):
+        return False
+    return not (placeholder_of(body) and is_in_chart(file, side))
 
 
 def objects_in_files(

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from whysync.argocd.repo_server.git.tree import missing_in_words
 from whysync.argocd.repo_server.git_sources import GitSources
-from whysync.argocd.repo_server.render.options import Origin
+from whysync.argocd.repo_server.render.options import CannotRender, Origin
 from whysync.argocd.repo_server.repository import Head, Rendered, RepoProblem
 from whysync.diagnosis.case import Case
 from whysync.errors import NotFound, SourceError, Unreadable
@@ -44,6 +44,7 @@ from whysync.plan.find_applications import (
 )
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
+from whysync.plan.placeholders import placeholder_of
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.prerequisites import undeclared_names
 from whysync.plan.secrets import with_shape
@@ -56,13 +57,14 @@ _MAX_APPS: Final = 500
 _MAX_ATTEMPTS: Final = 4
 _MAX_PATH_NOTES: Final = 3
 _HEAD: Final = "the head/"
+_MANIFESTS: Final = "its manifests"
 
 
 class Rendering(msgspec.Struct, kw_only=True):
     objects: list[Object] = msgspec.field(default_factory=list[Object])
     origins: dict[Key, Origin] = msgspec.field(default_factory=dict[Key, Origin])
     problem: str = ""
-    gap: str = ""
+    gap: Gap | None = None
     """Set if only this machine cannot render it."""
 
 
@@ -131,7 +133,9 @@ def plan(
                 queue.append(child)
         same = old is not None and old.body == app.body and new.problem == base.problem
         same = same and new.objects == base.objects
-        is_hidden = bool(new.gap) and reads_changed_files(app, checkout)  # what changes cannot be rendered
+        is_hidden = new.gap is not None and reads_changed_files(
+            app, checkout
+        )  # what changes cannot be rendered
         if not may_be_touched(app, checkout) or (same and not is_hidden):
             untouched.append(app.name)
             continue
@@ -394,6 +398,10 @@ def _assumed_application(checkout: Checkout, path: str, name: str) -> Object:
 def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
     result = Rendering()
     namespace = text(dig(app.body, "spec", "destination", "namespace"))
+    if placeholder := placeholder_of(app.body):
+        result.gap = _placeholder_gap(placeholder)
+        result.problem = result.gap.what
+        return result
     with checkout.sources([app.body], side) as sources:
         try:
             for source in sources_of(app.body):
@@ -409,16 +417,26 @@ def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
             if is_missing_here or not any(
                 checkout.contains_source(source) for source in sources_of(app.body)
             ):
-                result.gap = _gap_text(problem)
+                result.gap = _gap_of(problem)
     return result
 
 
-def _gap_text(problem: RepoProblem) -> str:
+def _gap_of(problem: RepoProblem) -> Gap:
     """Why only this machine cannot render it, and what helps."""
     cause = problem.__cause__
-    if isinstance(cause, SourceError) and cause.next:
-        return f"{cause.what}: {cause.next}"
-    return problem.message
+    if isinstance(cause, CannotRender) and cause.shared:
+        return Gap(kind=GapKind.NOT_RENDERED, what=cause.part, why=cause.shared, how_to_get=cause.next)
+    why = f"{cause.what}: {cause.next}" if isinstance(cause, SourceError) and cause.next else problem.message
+    return Gap(kind=GapKind.NOT_RENDERED, what=_MANIFESTS, why=why)
+
+
+def _placeholder_gap(placeholder: str) -> Gap:
+    return Gap(
+        kind=GapKind.NOT_RENDERED,
+        what=f"placeholder {placeholder}",
+        why="a program replaces it before the Application is applied",
+        how_to_get="plan the files that the program writes",
+    )
 
 
 def _facts_of(
@@ -446,9 +464,8 @@ def _planned(
 ) -> AppPlan:
     """Plan one app. Manifests that cannot be rendered fail everywhere, so one cluster is sufficient."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
-    if new.gap:
-        gap = Gap(kind=GapKind.NOT_RENDERED, what="its manifests", why=new.gap)
-        return AppPlan(name=app.name, file=app.file, unseen=(gap,))
+    if new.gap is not None:
+        return AppPlan(name=app.name, file=app.file, unseen=(new.gap,))
     others = all_apps.others(app.body)
     undeclared = undeclared_names(new.objects, text(dig(app.body, "spec", "destination", "namespace")))
     unused = objects_in_files(checkout, app.body, undeclared)
@@ -463,14 +480,8 @@ def _planned(
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
     unseen = case.gaps if case is not None else ()
-    if base.gap:
-        unseen += (
-            Gap(
-                kind=GapKind.NOT_RENDERED,
-                what="the manifests of the base",
-                why=f"{base.gap}; all objects are listed as new",
-            ),
-        )
+    if base.gap is not None:
+        unseen += (_base_gap(base.gap),)
     if case is None:
         unseen += tuple(map(_unknown_object, empty_run.unknown_objects))
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
@@ -526,6 +537,16 @@ def _planned(
         safety=None if base.gap else safety_of(changes, runs),
         notes=tuple(notes),
         unseen=unseen,
+    )
+
+
+def _base_gap(gap: Gap) -> Gap:
+    part = "" if gap.what == _MANIFESTS else f"{gap.what}: "
+    return Gap(
+        kind=GapKind.NOT_RENDERED,
+        what="the manifests of the base",
+        why=f"{part}{gap.why}; all objects are listed as new",
+        how_to_get=gap.how_to_get,
     )
 
 

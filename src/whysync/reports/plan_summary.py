@@ -29,6 +29,7 @@ CLUSTER_LABELS: dict[PlannedCluster, str] = {
 }
 _MOST_REASONS = 3
 _MOST_NAMES = 8
+_MOST_PARTS = 3
 _ASSUMED = {
     AssumptionKind.SERVED: "the definitions of {}, whose values are not checked",
     AssumptionKind.OPERATOR: "working operators of {}",
@@ -175,7 +176,7 @@ def _unknowns(plan: Plan) -> Iterator[Statement]:
     for (_, why, how_to_get), missing in gaps.items():
         apps = {app.key: app for users in missing.values() for app in users}
         help = f" ({how_to_get})" if how_to_get else ""
-        text = f"{some(missing)}: {both_ends(why)}{help}"
+        text = f"{some(missing, _MOST_PARTS)}: {both_ends(why)}{help}"
         location = next(iter(apps.values())).location
         yield Statement(verdict=Verdict.UNKNOWN, apps=tuple(apps.values()), text=text, location=location)
 

@@ -147,7 +147,9 @@ class GitSources:
                 raise CannotRender(
                     what=f"the repository {without_credentials(url)} is not available locally",
                     why="it is not in the cache, and the network is used only with --network",
-                    next="allow the network with --network",
+                    next="allow it with --network",
+                    part=f"repository {without_credentials(url)}",
+                    shared="not in the cache",
                 )
             self._repos[key] = repo
         return repo
@@ -271,6 +273,8 @@ def _check_scheme(url: str) -> None:
             what=f"{without_credentials(url)} is a source of OCI artifacts",
             why="whysync reads Git repositories and Helm charts",
             next="give whysync the rendered manifests as a bundle",
+            part=without_credentials(url),
+            shared="OCI artifacts are not read",
         )
 
 

@@ -257,6 +257,8 @@ def _run_child(request: Object, name: str, options: RenderOptions) -> Object:
             what=f"{name} is Jsonnet, but the Jsonnet engine is not installed",
             why="the Python package gojsonnet is missing; it is Argo CD's own engine",
             next="pip install gojsonnet",
+            part="its Jsonnet",
+            shared="the Python package gojsonnet is not installed",
         )
     if result.code != 0:
         raise RenderProblem(

@@ -170,6 +170,8 @@ def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
             what=f"the values file {remote} is not fetched",
             why="the network is used only with --network",
             next="allow it with --network",
+            part=f"values file {remote}",
+            shared="not fetched",
         )
 
 
@@ -225,6 +227,8 @@ def _build_dependencies(
             what="the chart's dependencies are not in charts/, and Argo CD would fetch them",
             why=problem.text,
             next="allow it with --network, or vendor them: helm dependency build, and commit charts/",
+            part="its chart dependencies",
+            shared="not in charts/, and Argo CD would fetch them",
         )
     _check_local_dependencies(chart, (*dependencies, *_locked_dependencies(chart.folder)))
     prefix = "error building helm chart dependencies: "

@@ -96,6 +96,8 @@ def _not_fetched(repo: str, chart: str) -> CannotRender:
         what=f"the chart {chart} of {without_credentials(repo)} is not fetched",
         why="it is not in the cache, and the network is used only with --network",
         next="allow it with --network, or give whysync the rendered manifests",
+        part=f"chart {chart} of {without_credentials(repo)}",
+        shared="not in the cache",
     )
 
 

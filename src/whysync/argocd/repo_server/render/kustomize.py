@@ -298,6 +298,8 @@ def _check_helm_charts(folder: Path, tree: Tree) -> None:
                     why="Kustomize renders them only with --enable-helm, and Argo CD's setting"
                     " kustomize.buildOptions is not known",
                     next="give Argo CD's settings with --settings FILE (argocd-cm) or --live",
+                    part="its helmCharts",
+                    shared="they need --enable-helm, and kustomize.buildOptions of Argo CD is not known",
                 )
 
 

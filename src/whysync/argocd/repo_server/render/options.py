@@ -34,7 +34,16 @@ class RenderProblem(Exception):
 
 
 class CannotRender(SourceError):
-    """Only this machine cannot render the source: a tool, the network or a plugin is missing."""
+    """Only this machine cannot render the source: a tool, the network or a plugin is missing.
+
+    `part` is what is missing of this source, and `shared` why, in words that other sources share: a plan
+    states a reason once for all apps.
+    """
+
+    def __init__(self, *, what: str, why: str = "", next: str = "", part: str = "", shared: str = "") -> None:
+        super().__init__(what=what, why=why, next=next)
+        self.part = part
+        self.shared = shared
 
 
 class ToolMissing(CannotRender):

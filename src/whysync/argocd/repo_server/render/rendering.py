@@ -97,6 +97,8 @@ def _rendered_objects(
                 else "a plugin renders this source",
                 why="plugins are programs next to Argo CD's repo-server, and whysync does not have them",
                 next="render it where the plugin is, and give whysync the manifests as a bundle",
+                part=f"plugin {name}" if name else "its plugin",
+                shared="plugins of Argo CD's repo-server are not run",
             )
         case _:
             return render_directory(source, folder, tree, env, options)

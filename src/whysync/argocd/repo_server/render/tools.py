@@ -278,6 +278,8 @@ class ToolHome(msgspec.Struct, frozen=True):
                     what=f"`{command_line}` needs the network",
                     why=complaint,
                     next="allow it with --network, or keep what it fetches in the repository",
+                    part="its remote bases and charts" if shown_as[0] == "kustomize" else "its manifests",
+                    shared=f"`{' '.join(shown_as[:2])}` would fetch them",
                 )
             raise CommandFailed(
                 f"`{command_line}` failed {result.cause}{f': {complaint}' if complaint else ''}"
