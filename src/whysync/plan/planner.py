@@ -127,7 +127,7 @@ def plan(
         new = rendered(checkout, app, checkout.head)
         all_apps.add(app.body, new.objects)
         base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
-        for child in children.of(app, new.objects, base.objects):
+        for child in children.of(app, new, base):
             if child.name not in names:
                 names.add(child.name)
                 queue.append(child)
@@ -169,19 +169,34 @@ class _Children:
         self._not_expanded = not_expanded
         self._old: dict[str, FoundApp] = {}
         self.removed: list[FoundApp] = []
-        """Applications that only the ApplicationSets of the base generate."""
+        """Applications that only the output of the base contains, or only its ApplicationSets generate."""
 
-    def of(self, parent: FoundApp, head: list[Object], base: list[Object]) -> list[FoundApp]:
-        generated = self._generated(parent, head, self._head)
-        before = self._generated(parent, base, self._base)
+    def of(self, parent: FoundApp, head: Rendering, base: Rendering) -> list[FoundApp]:
+        found = self._rendered(head.objects)
+        generated = self._generated(parent, head.objects, self._head)
+        if base.problem:  # what the base deploys is not known: taken as it is now
+            self._old |= {app.name: app for app in (*found, *generated)}
+            return [*found, *generated]
+        found_before = self._rendered(base.objects)
+        generated_before = self._generated(parent, base.objects, self._base)
+        before = [*found_before, *generated_before]
         self._old |= {app.name: app for app in before}
-        kept = {app.name for app in generated}
-        self.removed += [app for app in before if app.name not in kept]
-        return [FoundApp(body=placed(obj), file="") for obj in head if is_application(obj)] + generated
+        if not head.problem:
+            kept = {app.name for app in (*found, *generated)}
+            deleted = before if _prunes(parent.body) else generated_before
+            self.removed += [app for app in deleted if app.name not in kept]
+        return [*found, *generated]
 
     def old_of(self, app: FoundApp) -> FoundApp | None:
-        """The Application of the base; one that another Application renders is taken as it is now."""
-        return self._old.get(app.name, app) if not app.file else None
+        """The Application that the output of the base contains."""
+        return self._old.get(app.name) if not app.file else None
+
+    def _rendered(self, objects: list[Object]) -> list[FoundApp]:
+        return [
+            FoundApp(body=placed(obj), file="")
+            for obj in objects
+            if is_application(obj) and text(dig(obj, "metadata", "name"))
+        ]
 
     def _generated(self, parent: FoundApp, objects: list[Object], inputs: SideInputs) -> list[FoundApp]:
         source = parent.file or parent.name
@@ -191,6 +206,10 @@ class _Children:
             if is_application_set(obj)
             for application in applications_of_set(obj, inputs, source, self._not_expanded)
         ]
+
+
+def _prunes(application: Object) -> bool:
+    return fields(dig(application, "spec", "syncPolicy", "automated")).get("prune") is True
 
 
 def _use_settings(checkout: Checkout, live: Snapshot | None) -> list[str]:
@@ -516,12 +535,11 @@ def _planned(
         except NotSimulated as problem:
             notes.append(f"not run on {planned_cluster.value}: {problem}")
     runs.append(empty_run)
-    prunes = fields(dig(app.body, "spec", "syncPolicy", "automated")).get("prune") is True
     changes = changes_of(
         base.objects,
         new.objects,
         text(dig(app.body, "spec", "destination", "namespace")),
-        prunes=prunes,
+        prunes=_prunes(app.body),
         effects=effects,
         live=frozenset(live_object.key for live_object in case.index.snapshot.live)
         if case is not None and live

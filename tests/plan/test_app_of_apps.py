@@ -1,0 +1,53 @@
+"""Plans of Applications that the chart of another Application renders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.plan.shop import APP, CONFIG, Shop
+from tests.plan.test_plan import planned_changes
+from whysync.plan.plan import ChangeKind, Plan, Verdict
+
+CHILD = (
+    APP.replace("name: shop,", "name: {{ $name }}, finalizers: [resources-finalizer.argocd.argoproj.io],")
+    .replace("path: apps/shop", "path: apps/{{ $name }}")
+    .replace("targetRevision: main", "targetRevision: {{ $revision }}")
+)
+TEMPLATE = f"{{{{- range $name, $revision := .Values.apps }}}}\n---\n{CHILD}{{{{- end }}}}\n"
+
+
+def root(tmp_path: Path, before: str, after: str, *, prune: bool = True) -> Plan:
+    """The plan of a change of the values from which the chart of the root app renders its children."""
+    shop = Shop(tmp_path / "shop")
+    app = APP.replace("path: apps/shop", "path: root").replace("name: shop,", "name: root,")
+    app = app if prune else app.replace("prune: true", "prune: false")
+    shop.commit(
+        {
+            "argocd/shop.yaml": app,
+            "root/Chart.yaml": "apiVersion: v2\nname: root\nversion: 1.0.0\n",
+            "root/templates/apps.yaml": TEMPLATE,
+            "root/values.yaml": f"apps: {before}\n",
+            "apps/wiki/config.yaml": CONFIG,
+        }
+    )
+    shop.git("branch", "-f", "main")
+    shop.commit({"root/values.yaml": f"apps: {after}\n"})
+    return planned_changes(shop)
+
+
+@pytest.mark.parametrize(("revision", "verdict"), [("main", Verdict.PASS), ("$BRANCH", Verdict.UNKNOWN)])
+def test_an_added_app_is_new(tmp_path: Path, revision: str, verdict: Verdict) -> None:
+    plan = root(tmp_path, "{}", f"{{wiki: {revision}}}")
+    verdicts = {app.name: app.verdict for app in plan.apps}
+    assert verdicts == {"argocd/root": Verdict.PASS, "argocd/wiki": verdict}
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_a_removed_app_is_deleted_if_the_root_prunes(tmp_path: Path, prune: bool) -> None:
+    plan = root(tmp_path, "{shop: main, wiki: main}", "{shop: main}", prune=prune)
+    assert plan.untouched == ("argocd/shop",)
+    removed = {app.name: [change.sort for change in app.changes] for app in plan.apps if app.is_removed}
+    assert removed == ({"argocd/wiki": [ChangeKind.PRUNE]} if prune else {})
+    assert plan.verdict is (Verdict.DELETE if prune else Verdict.PASS)
