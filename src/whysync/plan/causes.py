@@ -39,8 +39,12 @@ class CheckoutPlaces:
         """The app with the root causes of its failure; what only follows from them is left out."""
         roots = [finding for finding in report.findings if not finding.caused_by]
         serious = [finding for finding in roots if finding.severity.weight > 0]
-        causes = (self._cause(finding, app, report.case, trial) for finding in serious[:_MOST_CAUSES])
-        return replace(app, causes=tuple(causes))
+        distinct = {
+            (finding.rule, finding.about, finding.field, finding.verdict): finding
+            for finding in reversed(serious)
+        }
+        first = list(reversed(distinct.values()))[:_MOST_CAUSES]
+        return replace(app, causes=tuple(self._cause(finding, app, report.case, trial) for finding in first))
 
     def _cause(self, finding: Finding, app: AppPlan, case: Case, trial: Trial | None) -> Cause:
         fixes = tuple(self._fixes(finding, case))
