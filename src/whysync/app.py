@@ -421,6 +421,7 @@ def plan(
     live: Snapshot | None = None,
     prove: bool = True,
     deadline: Deadline = _NO_DEADLINE,
+    progress: Progress | None = None,
 ) -> tuple[Plan, Report]:
     """What the head of a checkout would change, and the diagnosis of the apps that would fail.
 
@@ -438,6 +439,7 @@ def plan(
         closely=(lambda names: detailed_snapshot(source, names)) if source and not source.bundles else None,
         on_base=not scope.only_on_empty_cluster,
         trials=trials,
+        progress=progress,
     )
     report = _plan_diagnosed(plan, trials, prove=prove, deadline=deadline)
     return _plan_explained(plan, report, trials, checkout), report

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.plan.shop import APP, CLAIM, CONFIG, DEPLOYMENT, HOOK, HPA, PASSWORD, SECRET, SERVICE, Shop
 from whysync.diagnosis.report import SyncSafety
@@ -16,6 +18,7 @@ from whysync.plan.checkout import open_checkout
 from whysync.plan.find_applications import GENERATE_PATHS
 from whysync.plan.plan import AppPlan, Change, ChangeKind, Plan, PlannedCluster, State, Verdict
 from whysync.plan.planner import plan
+from whysync.plan.try_fix import Trial
 
 
 def planned_changes(
@@ -375,3 +378,35 @@ def test_a_change_that_cannot_be_rendered_here_is_unknown(tmp_path: Path) -> Non
     plan = planned_changes(shop)
     assert plan.verdict is Verdict.UNKNOWN
     assert [app.name for app in plan.apps] == ["argocd/shop"]
+
+
+def without_final_states(plan: Plan) -> list[AppPlan]:
+    return [replace(app, runs=tuple(replace(run, snapshot=None) for run in app.runs)) for app in plan.apps]
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="one process on this platform")
+def test_many_apps_give_the_same_plan_on_one_core_and_on_all(tmp_path: Path) -> None:
+    """Some pass, some fail, and the trials of fixes are those of the apps that fail."""
+    shop = Shop(tmp_path / "shop")
+    for number in range(14):
+        app = APP.replace("name: shop,", f"name: a{number},").replace("apps/shop", f"apps/a{number}")
+        broken = DEPLOYMENT.replace("{app: shop}}\n    spec", "{app: other}}\n    spec")
+        manifest = DEPLOYMENT if number % 2 else broken
+        shop.commit({f"argocd/a{number}.yaml": app, f"apps/a{number}/web.yaml": manifest})
+    cores = os.sched_getaffinity(0)
+    plans: list[Plan] = []
+    found: list[set[tuple[str, str]]] = []
+    done: list[str] = []
+    try:
+        for chosen in ({min(cores)}, cores):
+            os.sched_setaffinity(0, chosen)
+            trials: dict[tuple[str, str], Trial] = {}
+            with open_checkout(str(shop.folder), base="main") as checkout:
+                plans.append(plan(checkout, trials=trials, progress=lambda text, _: done.append(text)))
+            found.append(set(trials))
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert without_final_states(plans[0]) == without_final_states(plans[1])
+    assert {app.verdict for app in plans[0].apps} == {Verdict.PASS, Verdict.FAIL}
+    assert found == [{app.key for app in plans[0].apps if app.verdict is Verdict.FAIL}] * 2
+    assert done[-1] == "simulating apps: 14 of 14"

@@ -85,6 +85,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.argocd.repo_server.git import GitFailed
+    from whysync.cli import progress
     from whysync.cli.sources import with_progress
 
     outputs = targets(options.output, FORMATS, "plan")
@@ -100,13 +101,18 @@ def run(options: argparse.Namespace) -> int:
     try:
         with _opened(options) as checkout:
             _add_files(checkout, options)
-            plan, report = app.plan(
-                checkout,
-                _scope(checkout, options),
-                source=source,
-                live=live,
-                prove=not options.no_proof,
-                deadline=options.deadline,
+            scope = _scope(checkout, options)
+            plan, report = progress.with_progress(
+                lambda line: app.plan(
+                    checkout,
+                    scope,
+                    source=source,
+                    live=live,
+                    prove=not options.no_proof,
+                    deadline=options.deadline,
+                    progress=line,
+                ),
+                lambda doing, _, __: doing,
             )
     except GitFailed as problem:
         raise WhysyncError(

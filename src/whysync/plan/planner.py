@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -51,10 +51,14 @@ from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto
 from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
+from whysync.processes.forked import all_of
 from whysync.proofs.required_facts import NotSimulated
 
 _MAX_APPS: Final = 500
 _MAX_ATTEMPTS: Final = 4
+_MANY_RENDERED: Final = 40
+_MANY_SIMULATED: Final = 12
+"""From this number of apps on, it pays to start processes."""
 _MAX_PATH_NOTES: Final = 3
 _HEAD: Final = "the head/"
 _MANIFESTS: Final = "its manifests"
@@ -88,11 +92,13 @@ def plan(
     on_base: bool = True,
     keep: bool = False,
     trials: dict[tuple[str, str], Trial] | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> Plan:
     """Create the plan; `path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
     If `live` only lists the Applications, `closely` reads the facts of those that the commit changes.
-    `trials` gets what is needed to try fixes, by app. With `keep`, passing runs keep their final state too.
+    `trials` gets what is needed to try fixes of the apps that fail. With `keep`, passing runs keep their
+    final state too. `progress` gets what is done, in words, and the number of apps.
     """
     notes = [
         f"{side.revision}: {missing_in_words(side.tree.missing)}"
@@ -121,12 +127,11 @@ def plan(
     names = {app.name for app in (*in_head, *apps)}
     children = _Children(checkout, not_expanded)
     queue = list(apps)
-    while queue and len(touched) + len(untouched) < _MAX_APPS:
-        app = queue.pop(0)
-        old = old_of.get(app.key) or children.old_of(app)
-        new = rendered(checkout, app, checkout.head)
+    renderings = _renderings(
+        checkout, queue, lambda app: old_of.get(app.key) or children.old_of(app), progress
+    )
+    for app, old, new, base in renderings:
         all_apps.add(app.body, new.objects)
-        base = rendered(checkout, old, checkout.base) if old is not None else Rendering()
         for child in children.of(app, new, base):
             if child.name not in names:
                 names.add(child.name)
@@ -141,10 +146,12 @@ def plan(
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     facts = _facts_of(touched, live, closely)
-    planned = [
-        _planned(checkout, changed_app, facts, trials, all_apps, on_base=on_base, keep=keep)
-        for changed_app in touched
-    ]
+    work = _Simulation(checkout, touched, facts, all_apps, on_base=on_base, keep=keep)
+    tell = _progress_of("simulating", len(touched), progress)
+    results = all_of(work.planned, len(touched), many=_MANY_SIMULATED, done=tell)
+    planned = [app for app, _ in results]
+    if trials is not None:
+        trials |= {app.key: trial for app, trial in results if trial is not None}
     removed += [app for app in children.removed if app.name not in names]
     planned += [_removal(checkout, app) for app in removed]
     counts = Counter(app.name for app in (*in_head, *removed))
@@ -158,6 +165,78 @@ def plan(
         notes=tuple(notes),
         not_planned=(*_not_expanded_texts(not_expanded), *left_out),
     )
+
+
+def _renderings(
+    checkout: Checkout,
+    queue: list[FoundApp],
+    old_of: Callable[[FoundApp], FoundApp | None],
+    progress: Callable[[str, int], None] | None,
+) -> Iterator[tuple[FoundApp, FoundApp | None, Rendering, Rendering]]:
+    """The apps of the queue with their counterparts and both renderings, up to the largest number of apps.
+
+    The caller adds the children of an app to the queue.
+    """
+    count = 0
+    while queue and count < _MAX_APPS:
+        batch = [(app, old_of(app)) for app in queue[: _MAX_APPS - count]]
+        del queue[: len(batch)]
+        count += len(batch)
+
+        def both(
+            at: int, batch: list[tuple[FoundApp, FoundApp | None]] = batch
+        ) -> tuple[Rendering, Rendering]:
+            app, old = batch[at]
+            new = rendered(checkout, app, checkout.head)
+            return new, rendered(checkout, old, checkout.base) if old is not None else Rendering()
+
+        tell = _progress_of("rendering", len(batch), progress)
+        results = all_of(both, len(batch), many=_MANY_RENDERED, done=tell)
+        for (app, old), (new, base) in zip(batch, results, strict=True):
+            yield app, old, new, base
+
+
+def _progress_of(
+    stage: str, total: int, progress: Callable[[str, int], None] | None
+) -> Callable[[int], None] | None:
+    if progress is None:
+        return None
+    return lambda done: progress(f"{stage} apps: {done:,} of {total:,}", done)
+
+
+class _Simulation:
+    """The simulation of the apps that the commit changes, one at a time."""
+
+    def __init__(
+        self,
+        checkout: Checkout,
+        touched: list[_Touched],
+        facts: Snapshot | None,
+        all_apps: AllApplications,
+        *,
+        on_base: bool,
+        keep: bool,
+    ) -> None:
+        self._checkout = checkout
+        self._touched = touched
+        self._facts = facts
+        self._all_apps = all_apps
+        self._on_base = on_base
+        self._keep = keep
+
+    def planned(self, at: int) -> tuple[AppPlan, Trial | None]:
+        """The plan of an app and, if it would fail, what is needed to try fixes."""
+        trials: dict[tuple[str, str], Trial] = {}
+        app = _planned(
+            self._checkout,
+            self._touched[at],
+            self._facts,
+            trials,
+            self._all_apps,
+            on_base=self._on_base,
+            keep=self._keep,
+        )
+        return app, None if all(run.passed for run in app.runs) else trials.get(app.key)
 
 
 class _Children:
@@ -475,7 +554,7 @@ def _planned(
     checkout: Checkout,
     touched: _Touched,
     live: Snapshot | None,
-    trials: dict[tuple[str, str], Trial] | None,
+    trials: dict[tuple[str, str], Trial],
     all_apps: AllApplications,
     *,
     on_base: bool,
@@ -515,17 +594,16 @@ def _planned(
             notes.append("the base itself cannot be synced: the change is not simulated on it")
     elif case is not None:
         head_objects = _with_masked_secrets(case, base.objects, new.objects)
-    if trials is not None:
-        trials[app.key] = Trial(
-            application=app.body,
-            head=new.objects,
-            known=base.objects,
-            unused=unused,
-            case=case,
-            masked_head=head_objects,
-            cluster=planned_cluster,
-            origins=new.origins,
-        )
+    trials[app.key] = Trial(
+        application=app.body,
+        head=new.objects,
+        known=base.objects,
+        unused=unused,
+        case=case,
+        masked_head=head_objects,
+        cluster=planned_cluster,
+        origins=new.origins,
+    )
     runs: list[Run] = []
     effects = None
     if case is not None:

@@ -52,6 +52,28 @@ def forked(work: Callable[[int], T], items: Sequence[int], processes: int) -> It
             os.waitpid(pid, 0)
 
 
+def all_of(
+    work: Callable[[int], T], count: int, *, many: int, done: Callable[[int], None] | None = None
+) -> list[T]:
+    """The results for the items 0 to `count`, in this order; from `many` on in a process per core.
+
+    `done` is called with the number of results so far. What a process leaves out is done here.
+    """
+    found: dict[int, T] = {}
+    processes = cores() if count >= many else 1
+    if processes > 1:
+        for item, result in forked(work, range(count), processes):
+            found[item] = result
+            if done is not None:
+                done(len(found))
+    for item in range(count):
+        if item not in found:
+            found[item] = work(item)
+            if done is not None:
+                done(len(found))
+    return [found[item] for item in range(count)]
+
+
 def _complete(received: bytearray) -> Iterator[object]:
     """Take the complete results from the bytes received so far."""
     while len(received) >= _LENGTH:
