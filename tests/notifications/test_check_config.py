@@ -156,6 +156,28 @@ def test_a_mistake_is_reported_with_its_line(old: str, new: str, reported: str) 
     assert "s3cr3t" not in "".join(found)
 
 
+@pytest.mark.parametrize(
+    ("instance", "reported"),
+    [
+        ("{name: prod}", "line 3: instances.0: it needs server, kubeconfig, context, inCluster or bundle"),
+        ("{name: Prod, server: x}", "line 3: instances.0.name: invalid value"),
+        ("{name: prod, sever: x}", "line 3: instances.0.sever: unknown field; did you mean server?"),
+        ("{name: prod, server: x, bundle: /}", "line 3: instances.0.bundle: a bundle is read alone"),
+        ("{name: prod, context: x, inCluster: true}", "line 3: instances.0.inCluster: it is either"),
+        ("{name: prod, context: x, tokenFrom: {env: PAGER_TOKEN}}", "instances.0.tokenFrom: a token needs a"),
+        ("{name: prod, server: x, tokenFrom: {env: NONE}}", "line 3: instances.0.tokenFrom: "),
+        ("{name: prod, bundle: /nowhere}", "line 3: instances.0.bundle: /nowhere does not exist"),
+        (
+            "{name: a, server: x}\n- {name: a, server: b}",
+            "line 4: instances.1.name: another instance",
+        ),
+    ],
+)
+def test_mistakes_in_instances(instance: str, reported: str) -> None:
+    found = mistakes(f"version: 1\ninstances:\n- {instance}\n")
+    assert any(reported in mistake for mistake in found), found
+
+
 def test_all_mistakes_are_reported_at_once() -> None:
     text = GOOD.replace("slack:", "slak:").replace("[critical]", "[urgent]").replace("'22:00'", "'22'")
     assert [mistake.partition(":")[0] for mistake in mistakes(text)] == ["line 6", "line 9", "line 10"]

@@ -82,7 +82,7 @@ def test_a_broken_app_is_told_once_also_after_a_restart(tmp_path: Path) -> None:
         assert "whysync_build_info" in page
         (request,) = server.received
         body = fields(request.body)
-        assert body["what"] == "my-api-service is broken: controller-owned (warning)"
+        assert body["what"] == "autoscaler-loop/my-api-service is broken: controller-owned (warning)"
         assert "HorizontalPodAutoscaler" in str(body["why"])
 
 
@@ -110,6 +110,12 @@ class TestCheckConfig:
         result = whysync("serve", "--bundle", str(EXAMPLE), "--config", str(file))
         assert result.code == 2
         assert "line 1: version: it must be 1" in result.err
+
+    def test_flags_do_not_mix_with_the_instances_of_the_file(self, whysync: Whysync, file: Path) -> None:
+        file.write_text(f"version: 1\ninstances: [{{name: files, bundle: {EXAMPLE}}}]\n")
+        result = whysync("serve", "--config", str(file), "--bundle", str(EXAMPLE))
+        assert result.code == 2
+        assert "lists the instances to watch" in result.err
 
     def test_a_missing_file(self, whysync: Whysync) -> None:
         assert whysync("serve", "--check-config", "/nowhere/whysync.yaml").code == 2

@@ -25,10 +25,7 @@ def site_of(*bundles: str, access: Access | None = None) -> Site:
     fleet, history = Fleet(lambda: NOW), History.open(":memory:")
     for bundle in bundles or EXAMPLES:
         source = BundleSource(FactSource(bundles=(bundle,)))
-        source.name = bundle.rpartition("/")[2]
-        # each bundle is polled once: apps of the others are not gone
-        source.instances = frozenset[str]
-        Watcher(source, fleet, Recorder(history, fleet), prove=False).step()
+        Watcher(source, fleet, Recorder(history, fleet, source=source.name), prove=False).step()
     return Site(fleet, history, access or Access())
 
 

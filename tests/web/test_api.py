@@ -72,7 +72,10 @@ def test_metrics_are_well_formed_and_name_no_app(site: Site) -> None:
     for line in text.splitlines():
         if not line.startswith("#"):
             assert re.fullmatch(r'whysync_[a-z_]+(\{([a-z]+="[^"]*",?)*\})? [0-9.e+-]+', line), line
-    assert 'whysync_broken_apps{instance="argocd",cause="controller-owned",severity="warning"} 1' in text
+    assert (
+        'whysync_broken_apps{instance="autoscaler-loop",cause="controller-owned",severity="warning"} 1'
+        in text
+    )
     for state in site.fleet.apps():
         assert state.key.name not in text
 

@@ -84,7 +84,7 @@ def test_the_fleet_groups_broken_apps_by_cause(site: Site) -> None:
         ("health=Healthy&sync=Synced", 1),
         ("project=missing", 0),
         ("severity=critical", 1),
-        ("instance=argocd", 3),
+        ("instance=autoscaler-loop", 1),
         ("label=team%3Dnobody", 0),
     ],
 )

@@ -12,9 +12,10 @@ from whysync.cli.source_flags import add_source_flags
 from whysync.errors import UsageError
 
 if TYPE_CHECKING:  # --help does not load what a run needs
+    from whysync.app import FactSource
     from whysync.history.history import History
     from whysync.notifications.argocd_hook import HookRequest
-    from whysync.notifications.config import Config
+    from whysync.notifications.config import Config, InstanceSettings
     from whysync.watch.fleet import Clock
     from whysync.watch.sources import Source
     from whysync.watch.watcher import Watcher
@@ -63,7 +64,13 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         dest="settings_file",
         metavar="FILE",
         default="",
-        help="configuration file: notifications, the hook for Argo CD, retention (overrides --keep)",
+        help="configuration file: instances, notifications, hook for Argo CD, retention (overrides --keep)",
+    )
+    verb.add_argument(
+        "--instance",
+        metavar="NAME",
+        default="",
+        help="name of the Argo CD instance on the pages and in the history (default argocd)",
     )
     verb.add_argument(
         "--check-config",
@@ -114,19 +121,32 @@ def run(options: argparse.Namespace) -> int:
     host, port = _address(options.listen)
     access = _access(options, host)
     clock: Clock = lambda: datetime.now(UTC)  # noqa: E731  (one of two clocks)
+    sources: Sequence[Source]
     if options.demo is not None:
-        source, clock = _demo(options.demo)
+        sources, clock = _demo(options.demo)
     else:
-        source = _source(options)
+        sources = _sources(options, config)
     fleet = Fleet(clock)
     history = History.open(options.db if options.demo is None else ":memory:")
-    recorder = Recorder(history, fleet, config.kept, source=source.name)
-    watcher = Watcher(source, fleet, recorder, prove=not options.no_proof)
+    watchers = [
+        Watcher(
+            source,
+            fleet,
+            Recorder(history, fleet, config.kept, source=source.name),
+            prove=not options.no_proof,
+        )
+        for source in sources
+    ]
+    streams = [
+        stream
+        for source, watcher in zip(sources, watchers, strict=True)
+        for stream in _streams(source, watcher)
+    ]
     sender = Sender(history, config, clock=fleet.now)
     try:
         serve(
-            Site(fleet, history, access, _hook(config, watcher)),
-            (watcher, sender, *_streams(source, watcher)),
+            Site(fleet, history, access, _hook(config, *watchers)),
+            (*watchers, sender, *streams),
             host=host,
             port=port,
             started=lambda name, number: err().say(f"whysync: http://{_in_url(name)}:{number}"),
@@ -218,13 +238,13 @@ def _access(options: argparse.Namespace, host: str) -> Access:
     return access
 
 
-def _demo(speed: float) -> tuple[Source, Clock]:
+def _demo(speed: float) -> tuple[Sequence[Source], Clock]:
     from whysync.watch.demo import SCENARIOS, LabSource, VirtualClock
 
     if not 0 < speed <= 3600:
         raise UsageError(what=f"invalid --demo {speed:g}", next="pass a speed from 1 to 3600")
     clock = VirtualClock(speed)
-    return LabSource(SCENARIOS, clock), clock
+    return (LabSource(SCENARIOS, clock),), clock
 
 
 def _streams(source: Source, watcher: Watcher) -> Sequence[Worker]:
@@ -241,18 +261,56 @@ def _streams(source: Source, watcher: Watcher) -> Sequence[Worker]:
     return (ApplicationStream(source, lambda: follow_applications(facts), watcher.wake),)
 
 
-def _source(options: argparse.Namespace) -> Source:
-    from whysync.app import no_source
-    from whysync.cli.sources import source_of
-    from whysync.watch.sources import BundleSource, LiveSource
+def _sources(options: argparse.Namespace, config: Config) -> Sequence[Source]:
+    """The instances of the configuration file; without them, the source that the flags name."""
+    from whysync.cli.sources import names_live_source, source_of
 
-    source = source_of(options)
+    if not config.instances:
+        return (_watched(source_of(options), options.instance, options),)
+    if options.bundle or options.instance or names_live_source(options):
+        raise UsageError(
+            what="the configuration file lists the instances to watch, and flags name another source",
+            next=f"add it to instances in {options.settings_file}, or leave out the flags",
+        )
+    return [_configured(instance, options) for instance in config.instances]
+
+
+def _configured(instance: InstanceSettings, options: argparse.Namespace) -> Source:
+    """A source from the configuration file. Variables for one server, such as a token, are not for all."""
+    import os
+
+    from whysync.app import FactSource
+    from whysync.cli.sources import live_source
+    from whysync.notifications.secrets import read_secret
+
+    if instance.bundle:
+        return _watched(FactSource(bundles=(instance.bundle,)), instance.name, options)
+    token = instance.token_from
+    settings = argparse.Namespace(**vars(options))
+    settings.server = instance.server
+    settings.auth_token_file = token.file if token is not None else ""
+    settings.auth_token = read_secret(token) if token is not None and token.env else ""
+    settings.ca_file, settings.root_path = instance.ca_file, instance.root_path
+    settings.insecure, settings.plaintext = instance.insecure, instance.plaintext
+    settings.kubeconfig, settings.context = instance.kubeconfig, instance.context
+    settings.core = instance.in_cluster or bool(instance.kubeconfig or instance.context)
+    settings.argocd_namespace = instance.argocd_namespace
+    settings.app_namespace = list(instance.app_namespaces)
+    settings.use_cluster_secrets = instance.use_cluster_secrets
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ARGOCD_")}
+    return _watched(live_source(settings, environ), instance.name, options)
+
+
+def _watched(source: FactSource, name: str, options: argparse.Namespace) -> Source:
+    from whysync.app import no_source
+    from whysync.watch.sources import INSTANCE, BundleSource, LiveSource
+
     if source.bundles:
-        return BundleSource(source)
+        return BundleSource(source, name=name)
     if source.server is not None:
         description = f"Argo CD at {source.server.base_url}"
     elif source.kube is not None:
         description = f"Kubernetes, context {source.kube.context or 'of the kubeconfig'}"
     else:
         raise no_source()
-    return LiveSource(source, description=description, interval=options.interval)
+    return LiveSource(source, name=name or INSTANCE, description=description, interval=options.interval)

@@ -17,7 +17,15 @@ from whysync.errors import NotFound, TooLarge, Unreadable
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.yaml import Broken, position
-from whysync.notifications.config import PATTERNS, Channel, Config, QuietHours, Route, SecretSource
+from whysync.notifications.config import (
+    PATTERNS,
+    Channel,
+    Config,
+    InstanceSettings,
+    QuietHours,
+    Route,
+    SecretSource,
+)
 from whysync.notifications.secrets import read_secret
 
 _MOST_BYTES: Final = 1 << 20
@@ -205,6 +213,7 @@ def _escaped(key: str) -> str:
 
 
 def _semantic(config: Config, environ: Mapping[str, str]) -> Iterator[Mistake]:
+    yield from _instances(config.instances, environ)
     names: set[str] = set()
     for index, channel in enumerate(config.notifications.channels):
         pointer = f"/notifications/channels/{index}"
@@ -217,6 +226,31 @@ def _semantic(config: Config, environ: Mapping[str, str]) -> Iterator[Mistake]:
         yield from _secret(config.hooks.argocd.secret_from, "/hooks/argocd/secretFrom", environ)
     if config.link is not None:
         yield from _address(config.link, "/link")
+
+
+def _instances(instances: tuple[InstanceSettings, ...], environ: Mapping[str, str]) -> Iterator[Mistake]:
+    names: set[str] = set()
+    for index, instance in enumerate(instances):
+        pointer = f"/instances/{index}"
+        if instance.name in names:
+            yield _mistake(f"{pointer}/name", f"another instance is named {instance.name}")
+        names.add(instance.name)
+        in_cluster = bool(instance.kubeconfig or instance.context or instance.in_cluster)
+        if not (instance.server or in_cluster or instance.bundle):
+            yield _mistake(pointer, "it needs server, kubeconfig, context, inCluster or bundle")
+        if instance.bundle and (instance.server or in_cluster):
+            yield _mistake(f"{pointer}/bundle", "a bundle is read alone, without a server or a cluster")
+        if instance.in_cluster and (instance.kubeconfig or instance.context):
+            yield _mistake(f"{pointer}/inCluster", "it is either inCluster or kubeconfig and context")
+        if instance.token_from is not None and not instance.server:
+            yield _mistake(f"{pointer}/tokenFrom", "a token needs a server")
+        yield from _secret(instance.token_from, f"{pointer}/tokenFrom", environ)
+        for name in ("ca_file", "kubeconfig", "bundle"):
+            path = getattr(instance, name)
+            if path and not Path(path).expanduser().exists():
+                yield _mistake(
+                    f"{pointer}/{'caFile' if name == 'ca_file' else name}", f"{path} does not exist"
+                )
 
 
 def _channel(channel: Channel, pointer: str, environ: Mapping[str, str]) -> Iterator[Mistake]:

@@ -1,4 +1,4 @@
-"""The configuration file: links, channels, routes, the hook of Argo CD, retention.
+"""The configuration file: instances, links, channels, routes, the hook of Argo CD, retention.
 
 Secrets are not in the file: it names files or environment variables that contain them.
 """
@@ -64,6 +64,28 @@ class AlertmanagerSettings(Settings, frozen=True, kw_only=True):
     token_from: SecretSource | None = None
     labels: dict[str, str] = {}
     resolve_after_hours: Annotated[int, msgspec.Meta(ge=1, le=24 * 365)] = 24 * 7
+
+
+class InstanceSettings(Settings, frozen=True, kw_only=True):
+    """An Argo CD instance to watch: by `server`, or by `kubeconfig`, `context` or `inCluster`, or `bundle`.
+
+    With `server` and a cluster, both are read. `name` is on the pages and identifies it in the history.
+    """
+
+    name: Name
+    server: str = ""
+    token_from: SecretSource | None = None
+    ca_file: str = ""
+    insecure: bool = False
+    plaintext: bool = False
+    root_path: str = ""
+    kubeconfig: str = ""
+    context: str = ""
+    in_cluster: bool = False
+    argocd_namespace: str = ""
+    app_namespaces: tuple[str, ...] = ()
+    use_cluster_secrets: bool = False
+    bundle: str = ""
 
 
 class Channel(Settings, frozen=True, kw_only=True):
@@ -135,6 +157,7 @@ class Config(Settings, frozen=True, kw_only=True):
 
     version: Literal[1]
     link: Url | None = None
+    instances: tuple[InstanceSettings, ...] = ()
     notifications: Notifications = Notifications()
     hooks: Hooks = Hooks()
     retention: RetentionSettings = RetentionSettings()

@@ -16,6 +16,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NotFound
 from whysync.facts.application_watch import ApplicationChange
+from whysync.facts.bundle.reader import instance_names
 from whysync.history.model import AppKey
 from whysync.json_tree import dig, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -66,16 +67,19 @@ def key_of(case: Case, instance: str) -> AppKey:
 
 
 class BundleSource:
-    """Bundles: read again when a file in them changes."""
+    """Bundles: read again when a file in them changes.
 
-    instance = INSTANCE
+    Their instance is named after the first file, so that the history of a live instance, or of other bundles
+    in the same database, is not theirs.
+    """
+
     interval = 2.0
 
-    def __init__(self, source: FactSource) -> None:
+    def __init__(self, source: FactSource, *, name: str = "") -> None:
         self._source = source
         self._seen: tuple[object, ...] | None = None
-        self._instances: frozenset[str] = frozenset()
-        self.name = "bundle"
+        self.name = self.instance = name or instance_names(source.bundles)[0] or INSTANCE
+        self._instances = frozenset((self.instance,))
         self.description = ", ".join(source.bundles)
 
     def instances(self) -> frozenset[str]:
@@ -93,7 +97,7 @@ class BundleSource:
         cases = _cases(app.read(self._source))
         self._seen = files
         keys = frozenset(key_of(case, self.instance) for case in cases)
-        self._instances |= {key.instance for key in keys} | {INSTANCE}
+        self._instances |= {key.instance for key in keys}
         yield Poll(cases=cases, present=keys, at=now)
 
 
