@@ -105,7 +105,7 @@ def test_closed_bodies_are_decoded_again(tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_json_cannot_represent_stays_a_tree() -> None:
     packer = Packer(Masker())
     odd = Manifest(manifest("ConfigMap", "odd", data={"A": "\ud800"}), role=Role.LIVE)
-    packer.add(odd)
+    packer.add([odd])
     assert not packer.finish()
     assert not odd.is_packed
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from whysync.facts.masking import Masker
+from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.packed_bodies import OpenPacks, PackedBodies
 
@@ -29,16 +32,26 @@ class Packer:
         self._waiting_bytes = 0
         self._is_used = False
 
-    def add(self, manifest: Manifest) -> None:
-        body = manifest.body
-        try:
-            encoded = _encode(body)
-            if not self._masker.is_harmless(body, encoded):
-                if not self._masker.is_clean(body):
-                    return
-                encoded = _encode(body)
-        except (ValueError, OverflowError, TypeError):  # a number or a text that JSON cannot represent
-            return
+    def add(self, manifests: Sequence[Manifest]) -> None:
+        """Pack those in which nothing has to be masked, as soon as enough of them belong together."""
+        for at in range(0, len(manifests), _OBJECTS):
+            self._add_together(manifests[at : at + _OBJECTS])
+
+    def _add_together(self, manifests: Sequence[Manifest]) -> None:
+        """Most objects have nothing to mask, so the texts of many are checked together first."""
+        encoded = [_encoded(manifest.body) for manifest in manifests]
+        are_harmless = self._masker.are_harmless(filter(None, encoded))
+        for manifest, body in zip(manifests, encoded, strict=True):
+            packable = body if are_harmless or body is None else self._checked(manifest.body, body)
+            if packable is not None:
+                self._add(manifest, packable)
+
+    def _checked(self, body: Object, encoded: bytes) -> bytes | None:
+        if self._masker.is_harmless(body, encoded):
+            return encoded
+        return _encoded(body) if self._masker.is_clean(body) else None
+
+    def _add(self, manifest: Manifest, encoded: bytes) -> None:
         place = manifest.role.value, manifest.ref.namespace
         group = self._waiting.setdefault(place, [])
         group.append((manifest, encoded))
@@ -61,3 +74,10 @@ class Packer:
         for position, (manifest, encoded) in enumerate(group):
             manifest.pack(packed, position)
             self._waiting_bytes -= len(encoded)
+
+
+def _encoded(body: Object) -> bytes | None:
+    try:
+        return _encode(body)
+    except (ValueError, OverflowError, TypeError):  # a number or a text that JSON cannot represent
+        return None

@@ -96,8 +96,7 @@ def _read(
 def _pack(builders: Sequence[BundleBuilder], packer: Packer) -> None:
     """Pack all objects that are not: those of the last file, or, when the bundle has become large, all."""
     for builder in builders:
-        for manifest in builder.added():
-            packer.add(manifest)
+        packer.add(builder.added())
 
 
 def _snapshot(builder: BundleBuilder, packer: Packer) -> Snapshot:

@@ -9,13 +9,16 @@ any other object is walked through. The objects of a fleet repeat the same few t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 import msgspec
 
 from whysync.facts.masking import commands, text_patterns
 from whysync.facts.masking.secret_names import (
+    INDICATORS,
+    PAT,
     Secrecy,
     may_indicate_secret,
     secrecy_below,
@@ -28,6 +31,9 @@ from whysync.json_tree import Object, fields
 _PLAIN = re.compile(rb"(?:[0-9a-f.:][0-9a-f.:-]*)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 # Because of these, other values of the same map or list may be secret.
 _LEADING: Final = frozenset(("helm", "patch", "stringData", "Fake", "login"))
+# A flag, or JSON, whose texts are searched one by one.
+_NEEDS_A_LOOK: Final = ("-", "{")
+_SEPARATOR: Final = b"\0"
 _MOST_TEXTS: Final = 50_000
 _LONGEST: Final = 200
 """Texts with more bytes are seldom repeated, and not remembered."""
@@ -93,15 +99,41 @@ class HarmlessTexts(KnownTexts):
         self._quiet.clear()
 
     def failing(self, texts: set[bytes]) -> Iterator[bytes]:
-        new = texts - self._passed
-        return super().failing({text for text in new if not _PLAIN.fullmatch(text)}) if new else iter(())
+        new = [text for text in texts - self._passed if not _PLAIN.fullmatch(text)]
+        if not new:
+            return iter(())
+        suspects = self._suspects(new)
+        self._passed.update([text for text in new if len(text) <= _LONGEST and text not in suspects])
+        return super().failing(suspects)
+
+    def _suspects(self, texts: list[bytes]) -> set[bytes]:
+        """The texts that have to be looked at one by one.
+
+        All are searched as one text, because most of the time of a search is spent on its start.
+        """
+        plain = _decoded_together(texts)
+        if plain is None:
+            return set(texts)
+        suspects = {
+            at
+            for at, text in enumerate(plain)
+            if text[:1] in _NEEDS_A_LOOK or text in _LEADING or _ends_with_value(text)
+        }
+        suspects |= _loud([text if at not in suspects else "" for at, text in enumerate(plain)])
+        encoded = [at for at in suspects if plain[at][:1] == "{"]
+        pieces = list(set(chain.from_iterable([plain[at].split('"') for at in encoded])) - self._quiet)
+        loud = _loud([f'"{piece}"' for piece in pieces])
+        self._remember_quiet([piece for at, piece in enumerate(pieces) if at not in loud])
+        if not loud:
+            suspects.difference_update([at for at in encoded if not _ends_with_value(plain[at])])
+        return {texts[at] for at in suspects}
 
     def _is_harmless(self, text: str) -> bool:
         if text in _LEADING or text.endswith(SECRET_PRODUCERS) or text_patterns.contains_secret(text):
             return False
         if text[:1] == "-" and (text[:2] != "--" or text in commands.USER_AND_PASSWORD):
             return False
-        if self._is_quiet(text) and not text[:1000].rstrip("./[]").endswith("value"):  # `env.3.value`
+        if self._is_quiet(text) and not _ends_with_value(text):
             return True
         if secrecy_of_path(text) is not Secrecy.NONE or secrecy_below(text) is not Secrecy.NONE:
             return False
@@ -120,14 +152,54 @@ class HarmlessTexts(KnownTexts):
         pieces = set(text.split('"')) - self._quiet
         if not all(_quiet(f'"{piece}"') for piece in pieces):
             return False
-        self._quiet |= {piece for piece in pieces if len(piece) <= _LONGEST}
+        self._remember_quiet(pieces)
+        return True
+
+    def _remember_quiet(self, pieces: Iterable[str]) -> None:
         if len(self._quiet) > _MOST_TEXTS:
             self._quiet.clear()
-        return True
+        self._quiet.update([piece for piece in pieces if len(piece) <= _LONGEST])
+
+
+def _decoded_together(texts: list[bytes]) -> list[str] | None:
+    """The decoded texts; `None` if one of them contains the separator."""
+    together = _SEPARATOR.join(texts)
+    if b"\\" in together or b"\x01" in together or b"\x02" in together:
+        plain = decoded(together.replace(_SEPARATOR, rb"\u0000")).split("\0")
+    else:
+        plain = together.decode().split("\0")
+    return plain if len(plain) == len(texts) else None
+
+
+def _ends_with_value(text: str) -> bool:
+    """As in `env.3.value`."""
+    return text[:1000].rstrip("./[]").endswith("value")
 
 
 def _quiet(text: str) -> bool:
     return not text_patterns.is_suspect(text) and not may_indicate_secret(text)
+
+
+def _loud(texts: list[str]) -> set[int]:
+    """The positions of the texts that are not quiet."""
+    together = "\0".join(texts)
+    lower = together.lower()
+    found = set(_found(PAT, together))
+    for pattern in (*text_patterns.SUSPECT, INDICATORS):
+        found.update(_found(pattern, lower))
+    return found
+
+
+def _found(pattern: re.Pattern[str], together: str) -> Iterator[int]:
+    """The numbers of the texts that the pattern matches in."""
+    position = number = 0
+    while match := pattern.search(together, position):
+        number += together.count("\0", position, match.start())
+        yield number
+        position = together.find("\0", match.end()) + 1
+        number += 1
+        if not position:
+            return
 
 
 def _mark(_: str) -> str:

@@ -206,19 +206,19 @@ _CONTENTS: Final = frozenset(
 
 # Every name that indicates a secret contains one of these in lower case, or `pat` as a word.
 _INDICATING: Final = {*_SURE_WORDS, *_SURE_ENDS, *_MAYBE_WORDS, *_HINT_WORDS, *_SECRET_WORDS, "key"} - {"pat"}
-_INDICATORS = re.compile(
+INDICATORS = re.compile(
     "|".join(
         sorted(
             word for word in _INDICATING if not any(other in word for other in _INDICATING if other != word)
         )
     )
 )
-_PAT = re.compile(r"[pP][aA][tT](?![a-z])")
+PAT = re.compile(r"[pP][aA][tT](?![a-z])")
 
 
 def may_indicate_secret(name: str) -> bool:
     """Is it worth asking for the secrecy of this name?"""
-    return _INDICATORS.search(name.lower()) is not None or _PAT.search(name) is not None
+    return INDICATORS.search(name.lower()) is not None or PAT.search(name) is not None
 
 
 def _words(name: str) -> list[str]:

@@ -25,6 +25,7 @@ _SYNTAX = re.compile(
     r"@|-(?<=[\"' ]-)[upaw]|-user|login |unknown anchor|iteral value|\.value: |/webhook"
     r"|\.slack(?<=hooks\.slack)|\.office(?<=webhook\.office)"
 )
+SUSPECT: Final = (_NAMES, tokens.SUSPECT, _SYNTAX)
 _KIND = lazy_pattern(r"kind\\*[\"']?\s{0,4}:\s{0,4}\\*[\"']?Secret(?:List)?(?![A-Za-z])")
 _URL = lazy_pattern(
     r"(?P<scheme>(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{0,30}+://)(?P<user>[^\s/:@\"'<>]*+):"
@@ -196,7 +197,7 @@ def masked_lines(text: str, mark: Mark) -> str:
 
 def is_suspect(text: str) -> bool:
     lower = text.lower()
-    return any(pattern.search(lower) for pattern in (_NAMES, tokens.SUSPECT, _SYNTAX))
+    return any(pattern.search(lower) for pattern in SUSPECT)
 
 
 def contains_secret(text: str) -> bool:

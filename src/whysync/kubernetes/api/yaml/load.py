@@ -159,6 +159,7 @@ def _broken(problem: Exception, first_line: int) -> Broken:
 _NO_BLANK = re.compile(r"\S")
 # A number of 19 digits may lie beyond int64.
 _LONG_NUMBER = re.compile(r"[0-9]{19}")
+_LONG_NUMBER_BYTES = re.compile(rb"[0-9]{19}")
 
 
 def _float(digits: str) -> int | float:
@@ -187,14 +188,16 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
         return
     try:
         encoded = msgspec.json.encode(value)
-        if not _is_flat(encoded, limits.depth) and _depth_beyond(value, limits.depth):
+        structure = _structure(encoded)
+        if not _is_flat(structure, limits.depth) and _depth_beyond(value, limits.depth):
             yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
             return
-        if _LONG_NUMBER.search(text):
+        # Equal text after encoding means the same numbers and no duplicate keys. Escapes may differ too.
+        compact = msgspec.json.format(text, indent=-1)
+        is_same_text = encoded.decode() == compact
+        if (_LONG_NUMBER_BYTES.search(structure) if is_same_text else _LONG_NUMBER.search(text)) is not None:
             value = _within_int64(value)
-            encoded = msgspec.json.encode(value)
-        # Equal text after encoding means no duplicate keys. Escapes may differ too, so search them.
-        is_same_text = encoded.decode() == msgspec.json.format(text, indent=-1)
+            is_same_text = msgspec.json.encode(value).decode() == compact
         warnings = () if is_same_text else _duplicates(text)
     except (OverflowError, ValueError):
         return  # a number too large for a float, which YAML takes for text
@@ -228,11 +231,17 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
-def _is_flat(encoded: bytes, limit: int) -> bool:
-    """Is the encoded JSON certainly not nested deeper than `limit`? Each replacement removes one level."""
+def _structure(encoded: bytes) -> bytes:
+    """Encoded JSON without its texts."""
     if b"\\" in encoded:
         encoded = encoded.replace(rb"\\", b"").replace(rb"\"", b"")
-    brackets = b"".join(encoded.split(b'"')[::2]).translate(None, _NO_BRACKETS)
+    return b"".join(encoded.split(b'"')[::2])
+
+
+def _is_flat(structure: bytes, limit: int) -> bool:
+    """Is JSON with this structure certainly not nested deeper than `limit`? Each replacement removes one
+    level."""
+    brackets = structure.translate(None, _NO_BRACKETS)
     for _ in range(limit // 2):
         if not brackets:
             return True
