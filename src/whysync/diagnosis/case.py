@@ -63,6 +63,15 @@ class DesiredResource(NamedTuple):
     is_hook: bool
 
 
+class RowObjects(NamedTuple):
+    """A row of `status.resources` with the objects that it stands for."""
+
+    row: ResourceRow
+    key: Key
+    desired: Manifest | None
+    live: Manifest | None
+
+
 class Case:
     def __init__(self, index: SnapshotIndex, application: Manifest, app: Application) -> None:
         self.index = index.for_app(app)
@@ -234,6 +243,15 @@ class Case:
     @cached_property
     def rows(self) -> dict[Key, ResourceRow]:
         return {row.key: row for row in self.app.status.resources}
+
+    @cached_property
+    def row_objects(self) -> tuple[RowObjects, ...]:
+        """All rows in their order, for rules that look at every object."""
+        return tuple(
+            RowObjects(row, key, self.desired_of(key), self.live_of(key))
+            for row in self.app.status.resources
+            for key in (row.key,)
+        )
 
     @cached_property
     def rows_without_manifest(self) -> tuple[ResourceRow, ...]:

@@ -88,6 +88,7 @@ class _Fleet:
                 case.forget()
             if at % _COLLECT_EVERY == 0:
                 gc.collect()  # simulations have cycles
+                gc.freeze()  # what is left belongs to reports
         return report
 
     def parts(self, at: int) -> _Parts:

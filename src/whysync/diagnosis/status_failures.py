@@ -110,6 +110,8 @@ def _errors(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
     """An error as text, as an object with a message, or as a list of these."""
     for name in _ERROR_NAMES:
         value = part.get(name)
+        if not value:
+            continue
         entries = items(value) if isinstance(value, list) else [value]
         for index, entry in enumerate(entries[:_MOST_ENTRIES]):
             below = (*path, name, str(index)) if isinstance(value, list) else (*path, name)

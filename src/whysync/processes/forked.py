@@ -15,6 +15,7 @@ T = TypeVar("T")
 _LENGTH = 8
 _CHUNK = 1 << 20
 _COLLECT_EVERY = 50
+_LARGEST_BLOCK, _LEAST_BLOCKS = 25, 8
 
 
 def cores() -> int:
@@ -32,7 +33,7 @@ def forked(work: Callable[[int], T], items: Sequence[int], processes: int) -> It
 
     Results are pickled. A child that fails or is killed leaves items out: the caller handles those itself.
     """
-    children = [_child(work, items[number::processes]) for number in range(processes)]
+    children = [_child(work, _share(items, number, processes)) for number in range(processes)]
     try:
         with selectors.DefaultSelector() as selector:
             for _, stream in children:
@@ -74,6 +75,13 @@ def all_of(
     return [found[item] for item in range(count)]
 
 
+def _share(items: Sequence[int], number: int, processes: int) -> list[int]:
+    """Every n-th block of items: what a process touches is copied for it, by pages with neighboring items."""
+    size = max(1, min(_LARGEST_BLOCK, len(items) // (processes * _LEAST_BLOCKS)))
+    blocks = range(number * size, len(items), processes * size)
+    return [item for start in blocks for item in items[start : start + size]]
+
+
 def _complete(received: bytearray) -> Iterator[object]:
     """Take the complete results from the bytes received so far."""
     while len(received) >= _LENGTH:
@@ -103,6 +111,7 @@ def _child(work: Callable[[int], object], items: Sequence[int]) -> tuple[int, Bi
                 stream.write(len(data).to_bytes(_LENGTH, "big") + data)
                 if number % _COLLECT_EVERY == 0:
                     gc.collect()
+                    gc.freeze()
     except BaseException:
         os._exit(1)
     os._exit(0)

@@ -427,11 +427,9 @@ def emptied_by_ignoring(case: Case) -> Iterator[HiddenDifference]:
 
 
 def _pairs(case: Case, status: str) -> Iterator[tuple[Key, Manifest, Manifest]]:
-    for row in case.app.status.resources:
-        if row.status == status:
-            desired, live = case.desired_of(row.key), case.live_of(row.key)
-            if desired is not None and live is not None:
-                yield row.key, desired, live
+    for row, key, desired, live in case.row_objects:
+        if row.status == status and desired is not None and live is not None:
+            yield key, desired, live
 
 
 def _is_manual(entry: Object) -> bool:

@@ -71,11 +71,18 @@ def conversion_problem(value: Json, shape: Shape) -> str | None:
         return f"cannot restore {'struct from:' if each is None else 'map from'} {_kind(value)}"
     if each is not None:
         return next((p for item in value.values() if (p := conversion_problem(item, each))), None)
-    for key, field_shape in shape.items():  # most fields are absent
+    for key, field_shape in shape.items():  # most fields are absent, the others have the right type
         item = value.get(key)
-        if item is not None and (problem := conversion_problem(item, field_shape)):
+        if item is None or (
+            isinstance(field_shape, str) and type(item) is _PYTHON_TYPES.get(field_shape, str)
+        ):
+            continue
+        if problem := conversion_problem(item, field_shape):
             return problem
     return None
+
+
+_PYTHON_TYPES: Final = {"int32": int, "int64": int, "bool": bool}
 
 
 def _scalar_problem(value: Json, go_type: str) -> str | None:

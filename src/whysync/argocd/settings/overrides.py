@@ -99,6 +99,8 @@ def health_override(overrides: Overrides, group: str, kind: str) -> ResourceOver
     exact = overrides.get(key)
     if exact is not None and exact.health_lua:
         return exact
+    if not overrides:
+        return None
     scripted = sorted(pattern for pattern, override in overrides.items() if override.health_lua)
     return next((overrides[pattern] for pattern in scripted if glob_match(pattern, key)), None)
 

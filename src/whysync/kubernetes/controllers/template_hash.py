@@ -56,10 +56,8 @@ def _fnv_1a_32(data: bytes, start: int = _OFFSET) -> int:
         number = ((number ^ byte) * prime) & mask
     groups = iter(data[remainder:])
     for first, two, three, last in zip(groups, groups, groups, groups, strict=True):
-        number = ((number ^ first) * prime) & mask
-        number = ((number ^ two) * prime) & mask
-        number = ((number ^ three) * prime) & mask
-        number = ((number ^ last) * prime) & mask
+        # An XOR with a byte does not depend on what a mask would remove, so one mask is enough.
+        number = (((((((number ^ first) * prime) ^ two) * prime) ^ three) * prime ^ last) * prime) & mask
     return number
 
 

@@ -58,12 +58,14 @@ def _missing_rows(case: Case) -> Iterator[Finding]:
     """Without manifests: a row has the version that Git declares, and the object is Missing or differs."""
     for row in case.app.status.resources:
         removed = removal_of_row(row)
+        if removed is None:
+            continue
         symptom = next(
             (id for id in (SymptomId.missing(row.key), SymptomId.differs(row.key)) if id in case.symptom_ids),
             None,
         )
         known = case.live_of(row.key) is not None or case.desired_of(row.key) is not None
-        if removed is None or known or symptom is None:
+        if known or symptom is None:
             continue
         is_missing = symptom == SymptomId.missing(row.key)
         declared = f"{row.group}/{row.version}"

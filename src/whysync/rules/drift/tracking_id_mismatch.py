@@ -56,11 +56,13 @@ def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
 
 def _of_synced_resources(case: Case) -> Iterator[Finding]:
     """Argo CD's diff does not show a tracking id that still names another app."""
-    for row in case.app.status.resources:
-        live, desired = case.live_of(row.key), case.desired_of(row.key)
+    for row, _, desired, live in case.row_objects:
         if row.status != SyncCode.SYNCED or live is None or desired is None:
             continue
-        found, wanted = (TrackingId.parse(text(m.annotations.get(TRACKING_ID))) for m in (live, desired))
+        marks = [text(manifest.annotations.get(TRACKING_ID)) for manifest in (live, desired)]
+        if marks[0] == marks[1]:
+            continue
+        found, wanted = map(TrackingId.parse, marks)
         if found is None or wanted is None or found.app == wanted.app or not found.describes(live.body):
             continue
         mark = f"{TRACKING_ID}={text(desired.annotations.get(TRACKING_ID))}"
