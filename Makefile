@@ -54,7 +54,7 @@ test-cluster: $(VENV)/.dev compiled ## the model against a real kube-apiserver (
 
 test-argocd: $(VENV)/.dev compiled ## scenarios on a real Argo CD and cluster (needs Go 1.26; builds them once)
 	@$(BIN)/python -m tools.real_argocd
-	@$(BIN)/python -m pytest -n 3 suites/argocd
+	@$(BIN)/python -m pytest -n 2 suites/argocd
 
 test-argocd-full: $(VENV)/.dev compiled ## every scenario that can be played on a real Argo CD (takes an hour)
 	@$(BIN)/python -m tools.real_argocd

@@ -45,13 +45,16 @@ class Answers:
 
     def __init__(self, play: RealPlay, folder: Path) -> None:
         self._play, self._argocd, self._folder = play, play.argocd, folder
+        self._of_lab: dict[str, Answer] = {}
 
     def of_lab(self, app: str) -> Answer:
-        """From the bundle of the model."""
-        bundle = self._folder / "lab"
-        if not bundle.exists():
-            write_bundle(self._play.model.snapshot(), bundle)
-        return self._diagnosed(app, ["--bundle", str(bundle)], later=False)
+        """From the bundle of the model, which does not change any more."""
+        if app not in self._of_lab:
+            bundle = self._folder / "lab"
+            if not bundle.exists():
+                write_bundle(self._play.model.snapshot(), bundle)
+            self._of_lab[app] = self._diagnosed(app, ["--bundle", str(bundle)], later=False)
+        return self._of_lab[app]
 
     def of(self, source: str, app: str) -> Answer:
         if source != "collected":
