@@ -258,7 +258,9 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
             "--app-resync", str(timing.resync), "--app-resync-jitter", "0",
             "--self-heal-timeout-seconds", str(timing.self_heal),
             "--repo-error-grace-period-seconds", str(timing.repo_error_grace),
-            "--self-heal-backoff-cap-seconds", str(timing.self_heal), extra=variables,
+            # With a backoff, the first self-heal follows a sync at once. If the controller has not seen the
+            # result of the sync yet, it syncs a second time.
+            "--self-heal-backoff-timeout-seconds", "0", extra=variables,
         )  # fmt: skip
 
     argocd.starts_controller_with(controller)
