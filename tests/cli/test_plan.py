@@ -94,7 +94,8 @@ def test_each_cluster_on_which_it_fails_has_its_own_cause(whysync: Whysync, shop
 
 
 def test_nothing_changes(whysync: Whysync, shop: Shop) -> None:
-    shop.commit({"README.md": "x"})
+    settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n"
+    shop.commit({"README.md": "x", "cm.yaml": f"{settings}data: {{kustomize.buildOptions: --enable-helm}}\n"})
     result = whysync("plan", "--base", "main")
     assert (result.code, result.out) == (0, "Nothing changes: 1 app is not touched.\n")
     comment = whysync("plan", "--base", "main", "-o", "markdown")

@@ -154,7 +154,9 @@ def open_checkout(location: str, *, base: str = "", head: str = "", network: boo
 
 
 def _short(revision: str) -> str:
-    return revision[:7] if is_commit(revision) else revision
+    """`1a2b3c4` for a whole commit, `1a2b3c4^` for its parent."""
+    commit, suffix = revision[:40], revision[40:]
+    return f"{commit[:7]}{suffix}" if is_commit(commit) and suffix[:1] in ("", "^", "~") else revision
 
 
 def _commit(repo: Repo, revision: str, flag: str) -> str:

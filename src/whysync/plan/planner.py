@@ -105,7 +105,7 @@ def plan(
         for side in (checkout.base, checkout.head)
         if side.tree.missing
     ]
-    notes += _use_settings(checkout, live)
+    settings_notes = _use_settings(checkout, live)
     not_expanded: list[NotExpandedSet] = []
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
     not_expanded_before: list[NotExpandedSet] = []
@@ -145,6 +145,7 @@ def plan(
             untouched.append(app.name)
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
+    notes += settings_notes if touched else []
     facts = _facts_of(touched, live, closely)
     work = _Simulation(checkout, touched, facts, all_apps, on_base=on_base, keep=keep)
     tell = _progress_of("simulating", len(touched), progress)

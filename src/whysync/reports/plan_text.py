@@ -95,8 +95,8 @@ _SCREEN = 60
 
 def render(plan: Plan, terminal: Terminal, *, wide: bool = False) -> Safe:
     """The verdict, then the apps: in detail with `wide` or if it fits on a screen, otherwise a line each."""
-    if not plan.apps and plan.verdict is Verdict.PASS and not plan.notes:
-        return output.text([_nothing_changes(plan, terminal)])
+    if not plan.apps and plan.verdict is Verdict.PASS:
+        return output.text([_nothing_changes(plan, terminal), *_notes(plan, terminal)])
     lines = [*_verdict(plan, terminal, wide=wide)]
     details = [
         line
@@ -112,9 +112,12 @@ def render(plan: Plan, terminal: Terminal, *, wide: bool = False) -> Safe:
         lines += ["", *terminal.wrap("; ".join(assumed), indent=_INDENT, first="  taken for granted")]
     if plan.untouched:
         lines += ["", *terminal.wrap(untouched_text(plan), indent=2, first="")]
+    return output.text([*lines, *_notes(plan, terminal)])
+
+
+def _notes(plan: Plan, terminal: Terminal) -> Iterator[str]:
     for note in plan.notes:
-        lines += terminal.wrap(one_line(note), indent=9, first="  note")
-    return output.text(lines)
+        yield from terminal.wrap(one_line(note), indent=9, first="  note")
 
 
 def _nothing_changes(plan: Plan, terminal: Terminal) -> str:
