@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
 from tests.history.looks import OOM, SHOP, WEBHOOK_DOWN, after, look
@@ -184,3 +185,34 @@ def test_retention_keeps_open_incidents_and_unsent_notices(history: History) -> 
     [incident] = history.incidents(_ALL)
     assert incident.app.name == "open"
     assert history.timeline_of_incident(incident.id)
+
+
+def test_incidents_are_found_by_app_label_and_the_projects_of_a_viewer(history: History) -> None:
+    checkout = replace(look(OOM, app="cart"), labels={"team": "checkout", "tier": "1"}, project="store")
+    tricky = replace(look(OOM, app="odd"), labels={"note": '"team":"checkout"'}, project="other")
+    history.record([checkout, tricky])
+
+    def names(**wanted: object) -> list[str]:
+        return [incident.app.name for incident in history.incidents(convert(wanted, IncidentFilter))]
+
+    assert names(label="team=checkout") == ["cart"]
+    assert names(label="team=Checkout") == []
+    assert names(name="odd") == ["odd"]
+    assert names(name="odd", namespace="elsewhere") == []
+    assert names(projects=["store"]) == ["cart"]
+    assert names(projects=[]) == []
+    labels = [share[:2] for share in history.shares(IncidentFilter(), column="labels")]
+    assert labels == [('note="team":"checkout"', 1), ("team=checkout", 1), ("tier=1", 1)]
+    assert [share[:2] for share in history.shares(IncidentFilter(project="store"), column="name")] == [
+        ("cart", 1)
+    ]
+
+
+def test_numbers_and_durations_are_of_all_incidents(history: History) -> None:
+    history.record([look(OOM, app=f"app-{number}") for number in range(20)])
+    assert sum(number for *_, number in history.open_numbers()) == 20
+    history.record([look(app=f"app-{number}", minutes=2) for number in range(15)])
+    history.settle(after(30))
+    assert sum(number for *_, number in history.open_numbers()) == 5
+    assert history.durations(after(0), (60, 300)) == ((0, 15), 15, 15 * 120.0)
+    assert history.durations(after(60), (60, 300)) == ((0, 0), 0, 0.0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.web.sites import EXAMPLES, get, site_of, text_of
 from whysync.errors import UsageError
-from whysync.web.access import Access, token_of
+from whysync.web.access import Access, SignInLimit, token_of
 from whysync.web.http import Request
 from whysync.web.page import app_url
 
@@ -55,6 +56,20 @@ def test_signing_in_sets_a_cookie_that_scripts_and_other_sites_cannot_use() -> N
     assert TOKEN not in cookie
     assert get(site, "/", cookie=cookie.partition(";")[0]).status == 200
     assert get(site, "/", cookie="whysync_session=guessed", accept="application/json").status == 401
+
+
+def test_tokens_cannot_be_guessed_one_after_another() -> None:
+    site = site_of(EXAMPLES[0], access=Access(token=TOKEN))
+    seconds = [0.0]
+    site.access.sign_in_limit = SignInLimit(lambda: seconds[0])
+    statuses = [site.respond(_login(f"wrong-{number}")).status for number in range(11)]
+    assert statuses == [401] * 10 + [429]
+    refused = site.respond(_login(TOKEN))
+    assert refused.status == 429, "not even the right one tells a guesser that it is right"
+    assert dict(refused.headers)["Retry-After"] == "60"
+    assert site.respond(replace(_login(TOKEN), peer="192.0.2.7")).status == 303, "another address"
+    seconds[0] = 61.0
+    assert site.respond(_login(TOKEN)).status == 303
 
 
 @pytest.mark.parametrize("target", ["https://evil.example.com/", "//evil.example.com", "/\\evil.example.com"])

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from whysync.errors import Unreadable, UsageError
 from whysync.history.migrations import MIGRATIONS
 
 Value = str | int | None
 Row = tuple[Any, ...]
+C = TypeVar("C")
 IN_MEMORY: Final = ":memory:"
+_MOST_READERS: Final = 4
 _WRITE_LOCK: Final = 0x77687973
 """The key of the advisory lock that a process holds during a transaction in a PostgreSQL database."""
 
@@ -52,8 +54,37 @@ def open_database(url: str) -> Database:
     return database
 
 
+class Idle(Generic[C]):
+    """Connections that nobody uses at the moment, for the next one who reads."""
+
+    def __init__(self, close: Callable[[C], object]) -> None:
+        self._close = close
+        self._lock = threading.Lock()
+        self._connections: list[C] | None = []
+
+    def take(self) -> C | None:
+        with self._lock:
+            return self._connections.pop() if self._connections else None
+
+    def put(self, connection: C) -> None:
+        with self._lock:
+            if self._connections is not None and len(self._connections) < _MOST_READERS:
+                self._connections.append(connection)
+                return
+        self._close(connection)
+
+    def close(self) -> None:
+        with self._lock:
+            connections, self._connections = self._connections or [], None
+        for connection in connections:
+            self._close(connection)
+
+
 class SqliteDatabase:
-    """One connection for all threads; a lock keeps transactions apart."""
+    """One connection that writes, and a lock that keeps transactions apart; others read (WAL).
+
+    A page does not wait for a transaction, and shows what was written before it.
+    """
 
     is_shared = False
     now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
@@ -62,12 +93,12 @@ class SqliteDatabase:
         self._path = path
         self._lock = threading.RLock()
         self._depth = 0
+        self._writer = 0
+        self._readers = Idle[sqlite3.Connection](sqlite3.Connection.close)
         if path != IN_MEMORY and not Path(path).absolute().parent.is_dir():
             raise UsageError(what=f"the folder of {path} does not exist", next="create it, or correct --db")
         try:
-            self._connection = sqlite3.connect(
-                path, check_same_thread=False, isolation_level=None, timeout=30.0
-            )
+            self._connection = self._connect()
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
@@ -76,6 +107,9 @@ class SqliteDatabase:
             raise Unreadable(
                 what=f"{path} cannot be opened", why=str(problem), next="correct --db, or restore a backup"
             ) from problem
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, check_same_thread=False, isolation_level=None, timeout=30.0)
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -98,6 +132,7 @@ class SqliteDatabase:
                 return
             self._execute("BEGIN IMMEDIATE")
             self._depth += 1
+            self._writer = threading.get_ident()
             try:
                 yield
                 self._execute("COMMIT")
@@ -106,26 +141,43 @@ class SqliteDatabase:
                     self._connection.execute("ROLLBACK")
                 raise
             finally:
+                self._writer = 0
                 self._depth -= 1
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
-        with self._lock:
-            return self._execute(sql, *values).fetchall()
+        if self._path == IN_MEMORY or self._writer == threading.get_ident():
+            with self._lock:
+                return self._execute(sql, *values).fetchall()
+        with self._translated():
+            reader = self._readers.take() or self._connect()
+            try:
+                rows = reader.execute(sql, values).fetchall()
+            except BaseException:
+                reader.close()
+                raise
+        self._readers.put(reader)
+        return rows
 
     def run(self, sql: str, *values: Value) -> int:
         with self._lock:
             return self._execute(sql, *values).rowcount
 
     def _execute(self, sql: str, *values: Value) -> sqlite3.Cursor:
+        with self._translated():
+            return self._connection.execute(sql, values)
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
         """Errors of the database (a full disk, a lock) as errors of whysync."""
         try:
-            return self._connection.execute(sql, values)
+            yield
         except sqlite3.Error as problem:
             raise Unreadable(
                 what=f"{self._path} cannot be used", why=str(problem), next="free some space, or correct --db"
             ) from problem
 
     def close(self) -> None:
+        self._readers.close()
         with self._lock:
             self._connection.close()
 

@@ -44,10 +44,17 @@ _THIS_APP: Final = "instance = ? AND namespace = ? AND name = ?"
 
 
 class IncidentFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which incidents to list. `before`: only those with a smaller id, for the next page."""
+    """Which incidents to list. `before`: only those with a smaller id, for the next page.
+
+    `label` is one of the Application, `team=shop`; `projects` are those that the viewer may see.
+    """
 
     open: bool | None = None
     app: AppKey | None = None
+    name: str = ""
+    namespace: str = ""
+    label: str = ""
+    projects: frozenset[str] | None = None
     instance: str = ""
     project: str = ""
     cause: str = ""
@@ -191,6 +198,43 @@ class History:
         )
         return tuple(map(incident_of, rows))
 
+    def shares(self, wanted: IncidentFilter, *, column: str) -> tuple[tuple[str, int, timedelta], ...]:
+        """Incidents by `name`, `cause`, `project`, `instance`, `severity` or `labels`, with their time.
+
+        The most frequent first. An open incident counts until its last change.
+        """
+        if column not in ("name", "cause", "project", "instance", "severity", "labels"):
+            raise ValueError(column)
+        where, values = _conditions(wanted)
+        rows = self._database.rows(
+            f"SELECT {column}, COUNT(*), SUM(COALESCE(closed_at, recovered_at, changed_at) - opened_at)"
+            f" FROM incidents WHERE {where} GROUP BY {column} ORDER BY 2 DESC, 1",
+            *values,
+        )
+        found = [(str(row[0]), int(row[1]), int(row[2])) for row in rows]
+        if column == "labels":
+            found = _by_label(found)
+        return tuple((value, number, timedelta(milliseconds=time)) for value, number, time in found)
+
+    def open_numbers(self) -> tuple[tuple[str, str, str, int], ...]:
+        """The number of open incidents by instance, cause and severity."""
+        rows = self._database.rows(
+            "SELECT instance, cause, severity, COUNT(*) FROM incidents WHERE closed_at IS NULL"
+            " GROUP BY instance, cause, severity ORDER BY 1, 2, 3"
+        )
+        return tuple((row[0], row[1], row[2], int(row[3])) for row in rows)
+
+    def durations(self, since: datetime, limits: Sequence[int]) -> tuple[tuple[int, ...], int, float]:
+        """Incidents closed since then: how many took at most each of `limits` seconds, all, and the sum."""
+        sums = ", ".join("SUM(CASE WHEN closed_at - opened_at <= ? THEN 1 ELSE 0 END)" for _ in limits)
+        [row] = self._database.rows(
+            f"SELECT COUNT(*), SUM(closed_at - opened_at), {sums} FROM incidents WHERE closed_at >= ?",
+            *(limit * 1000 for limit in limits),
+            millis(since),
+        )
+        count, total, *counts = (int(value or 0) for value in row)
+        return tuple(counts), count, total / 1000
+
     def outbreak(self, id: int) -> Outbreak | None:
         rows = self._database.rows(f"SELECT {OUTBREAK_COLUMNS} FROM outbreaks o WHERE o.id = ?", id)
         return outbreak_of(rows[0]) if rows else None
@@ -250,6 +294,17 @@ class History:
         return tuple((AppKey(row[0], row[1], row[2]), int(row[3])) for row in rows)
 
 
+def _by_label(found: Iterable[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Numbers of incidents with the same labels as numbers of each label."""
+    numbers: dict[str, tuple[int, int]] = {}
+    for labels, number, time in found:
+        for key, value in msgspec.json.decode(labels, type=dict[str, str]).items():
+            before = numbers.get(f"{key}={value}", (0, 0))
+            numbers[f"{key}={value}"] = (before[0] + number, before[1] + time)
+    ordered = sorted(numbers.items(), key=lambda item: (-item[1][0], item[0]))
+    return [(label, number, time) for label, (number, time) in ordered]
+
+
 def _conditions(wanted: IncidentFilter) -> tuple[str, list[Value]]:
     conditions: list[str] = ["1 = 1"]
     values: list[Value] = []
@@ -258,10 +313,18 @@ def _conditions(wanted: IncidentFilter) -> tuple[str, list[Value]]:
     if wanted.app is not None:
         conditions.append(_THIS_APP)
         values += wanted.app
-    for column in ("instance", "project", "cause", "severity"):
+    for column in ("instance", "namespace", "name", "project", "cause", "severity"):
         if value := getattr(wanted, column):
             conditions.append(f"{column} = ?")
             values.append(value)
+    if wanted.label:  # in JSON a quote within a text is escaped, so this is a whole label
+        key, _, value = wanted.label.partition("=")
+        conditions.append("REPLACE(labels, ?, '') <> labels")
+        values.append(as_text({key: value})[1:-1])
+    if wanted.projects is not None:
+        marks = ", ".join("?" * len(wanted.projects)) or "NULL"
+        conditions.append(f"project IN ({marks})")
+        values += sorted(wanted.projects)
     for column, number in (("outbreak =", wanted.outbreak), ("id <", wanted.before)):
         if number:
             conditions.append(f"{column} ?")

@@ -9,14 +9,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from whysync.errors import Unreadable, UsageError
-from whysync.history.database import Row, Value, applied_version
+from whysync.history.database import Idle, Row, Value, applied_version
 
 _SETTINGS: Final = "-c lock_timeout=30s -c idle_in_transaction_session_timeout=30s"
 """A process that hangs within a transaction does not stop the others for longer than this."""
 
 
 class PostgresDatabase:
-    """One connection for all threads, opened again after it was lost.
+    """One connection that writes, opened again after it was lost, and others that read.
 
     An advisory lock keeps the transactions of all processes apart, as SQLite does with those of one file: an
     outbreak is opened once and closed by its last incident, whoever records it.
@@ -31,6 +31,8 @@ class PostgresDatabase:
         self._lock = threading.RLock()
         self._connection: Any = None
         self._depth = 0
+        self._writer = 0
+        self._readers = Idle[Any](lambda connection: connection.close())
         with self.transaction():
             self.run("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
             current = applied_version(self, _without_password(url), len(migrations))
@@ -42,17 +44,20 @@ class PostgresDatabase:
     def _connected(self) -> Any:
         psycopg = _driver()
         if self._connection is None or self._connection.closed:
-            try:
-                self._connection = self._connect(psycopg)
-            except psycopg.Error as problem:
-                raise Unreadable(
-                    what=f"cannot connect to {_without_password(self._url)}",
-                    why=str(problem).strip(),
-                    next="check --db and that PostgreSQL is running",
-                ) from problem
+            self._connection = self._connect(psycopg)
         return self._connection
 
     def _connect(self, psycopg: Any) -> Any:
+        try:
+            return self._connection_with_settings(psycopg)
+        except psycopg.Error as problem:
+            raise Unreadable(
+                what=f"cannot connect to {_without_password(self._url)}",
+                why=str(problem).strip(),
+                next="check --db and that PostgreSQL is running",
+            ) from problem
+
+    def _connection_with_settings(self, psycopg: Any) -> Any:
         """Options of the URL come after ours, and so they count."""
         info = psycopg.conninfo.conninfo_to_dict(self._url)
         info["options"] = f"{_SETTINGS} {info.get('options', '')}".strip()
@@ -67,22 +72,35 @@ class PostgresDatabase:
                 return
             connection = self._connected()
             self._depth += 1
+            self._writer = threading.get_ident()
             try:
                 with _translated(self._url), connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._write_lock,))
                     yield
             finally:
+                self._writer = 0
                 self._depth -= 1
 
     def rows(self, sql: str, *values: Value) -> list[Row]:
-        with self._lock, _translated(self._url):
-            return self._connected().execute(_with_percent(sql), values).fetchall()
+        if self._writer == threading.get_ident():
+            with self._lock, _translated(self._url):
+                return self._connected().execute(_with_percent(sql), values).fetchall()
+        reader = self._readers.take() or self._connect(_driver())
+        try:
+            with _translated(self._url):
+                rows = reader.execute(_with_percent(sql), values).fetchall()
+        except BaseException:
+            reader.close()
+            raise
+        self._readers.put(reader)
+        return rows
 
     def run(self, sql: str, *values: Value) -> int:
         with self._lock, _translated(self._url):
             return self._connected().execute(_with_percent(sql), values).rowcount
 
     def close(self) -> None:
+        self._readers.close()
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

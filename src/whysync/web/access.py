@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import threading
+import time
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Final
@@ -18,6 +21,9 @@ from whysync.web.http import Request
 COOKIE: Final = "whysync_session"
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _MOST_SESSIONS: Final = 10_000
+_MOST_WRONG_TOKENS: Final = 10
+WRONG_TOKEN_SECONDS: Final = 60
+_MOST_PEERS: Final = 10_000
 
 
 class Viewer(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +37,31 @@ class Viewer(msgspec.Struct, frozen=True, kw_only=True):
 
     def sees(self, item: AppState | Incident) -> bool:
         return self.sees_project(item.row.project if isinstance(item, AppState) else item.project)
+
+
+class SignInLimit:
+    """Wrong tokens by address: after a few within a minute, no token of that address is checked.
+
+    Behind a proxy all viewers have one address, so the limit ends after a minute by itself.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._wrong: dict[str, list[float]] = {}
+
+    def is_reached(self, peer: str) -> bool:
+        with self._lock:
+            return len(self._recent(peer)) >= _MOST_WRONG_TOKENS
+
+    def wrong(self, peer: str) -> None:
+        with self._lock:
+            self._wrong[peer] = [*self._recent(peer), self._clock()][-_MOST_WRONG_TOKENS:]
+            while len(self._wrong) > _MOST_PEERS:
+                self._wrong.pop(next(iter(self._wrong)))
+
+    def _recent(self, peer: str) -> list[float]:
+        return [at for at in self._wrong.get(peer, ()) if self._clock() - at < WRONG_TOKEN_SECONDS]
 
 
 class Access:
@@ -53,6 +84,7 @@ class Access:
         self._projects_header = projects_header.lower()
         self._proxies = proxies
         self._sessions: dict[str, None] = {}
+        self.sign_in_limit = SignInLimit()
 
     @property
     def is_open(self) -> bool:

@@ -103,8 +103,8 @@ def incidents(history: History, viewer: Viewer, query: Mapping[str, str]) -> Res
     limit = _limit(query)
     if limit is None:
         return json_error(HTTPStatus.BAD_REQUEST, "invalid limit")
-    found = history.incidents(msgspec.structs.replace(filter_of(query), limit=limit))
-    shown: list[Json] = [incident_v1(incident) for incident in found if viewer.sees(incident)]
+    found = history.incidents(msgspec.structs.replace(filter_of(query, viewer), limit=limit))
+    shown: list[Json] = [incident_v1(incident) for incident in found]
     body: Object = {"version": 1, "incidents": shown}
     if len(found) == limit:
         body["continue"] = str(found[-1].id)
@@ -172,7 +172,8 @@ def openapi() -> Object:
     page = (parameter("limit"), parameter("continue"))
     app_filters = [parameter(name) for name in ("q", *COLUMNS, "label")]
     incident_filters = [
-        parameter(n) for n in ("open", "cause", "project", "severity", "instance", "outbreak")
+        parameter(name)
+        for name in ("open", "app", "cause", "project", "label", "severity", "instance", "outbreak")
     ]
     hook: Object = {
         "type": "object",

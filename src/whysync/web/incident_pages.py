@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -13,7 +13,16 @@ from whysync.reports.terminal import one_line, short_age
 from whysync.reports.xml_text import Xml, tag
 from whysync.watch.fleet import Fleet
 from whysync.web.access import Viewer
-from whysync.web.page import app_url, cause_chip, counted, moment, page, severity_badge, with_query
+from whysync.web.page import (
+    app_url,
+    cause_chip,
+    counted,
+    moment,
+    page,
+    severity_badge,
+    share_bar,
+    with_query,
+)
 from whysync.web.timeline import timeline
 
 PAGE_SIZE: Final = 50
@@ -21,12 +30,19 @@ _UNSTABLE_FOR: Final = timedelta(days=1)
 _LOOP_FOR: Final = timedelta(hours=1)
 
 
-def filter_of(query: Mapping[str, str]) -> IncidentFilter:
+def filter_of(query: Mapping[str, str], viewer: Viewer) -> IncidentFilter:
+    """`app` is a name, after its namespace and instance if these are given: `prod/argocd/shop`."""
     before, outbreak = query.get("continue", ""), query.get("outbreak", "")
     state = query.get("open", "")
+    *outer, name = query.get("app", "").strip().rsplit("/", 2)
+    instance = outer[0] if len(outer) == 2 else ""
     return IncidentFilter(
         open={"true": True, "false": False}.get(state),
-        instance=query.get("instance", ""),
+        name=name,
+        namespace=outer[-1] if outer else "",
+        label=query.get("label", ""),
+        projects=viewer.projects,
+        instance=instance or query.get("instance", ""),
         project=query.get("project", ""),
         cause=query.get("cause", ""),
         severity=query.get("severity", ""),
@@ -42,21 +58,150 @@ def incidents_page(fleet: Fleet, history: History, viewer: Viewer, query: Mappin
 
 
 def _body(fleet: Fleet, history: History, viewer: Viewer, query: Mapping[str, str]) -> Iterator[Xml]:
-    wanted = filter_of(query)
-    found = history.incidents(wanted)
-    incidents = [incident for incident in found if viewer.sees(incident)]
+    wanted = filter_of(query, viewer)
+    incidents = history.incidents(wanted)
     yield tag("h1", "Incidents")
     yield _tabs(query)
+    shares = _shares(history, viewer, query)
+    yield _filters(shares, query)
     if not wanted.before:
         yield from _outbreaks(history, viewer, fleet)
         yield from _unstable(fleet, history, viewer)
+    yield Xml('<div class="fleet"><div>')
     if incidents:
         yield _table(incidents, fleet)
     else:
         yield tag("p", "No incidents match.", class_="empty")
-    if len(found) == PAGE_SIZE:
-        target = with_query("/incidents", {**query, "continue": str(found[-1].id)})
+    if len(incidents) == PAGE_SIZE:
+        target = with_query("/incidents", {**query, "continue": str(incidents[-1].id)})
         yield tag("p", tag("a", "Older incidents", href=target), class_="more")
+    yield Xml("</div>")
+    yield _share_panel(shares, query)
+    yield Xml("</div>")
+
+
+_Shares = Mapping[str, Sequence[tuple[str, int, timedelta]]]
+_COLUMNS: Final = {
+    "cause": ("cause", "Causes"),
+    "app": ("name", "Apps"),
+    "project": ("project", "Projects"),
+    "label": ("labels", "Labels"),
+    "instance": ("instance", "Argo CD instances"),
+    "severity": ("severity", ""),
+}
+"""What incidents are filtered by: the parameter, its column in the history, and its title."""
+_MOST_SHARES: Final = 6
+_MOST_OPTIONS: Final = 200
+
+
+def _shares(history: History, viewer: Viewer, query: Mapping[str, str]) -> _Shares:
+    """Incidents by each column, among those that the other filters leave."""
+    return {
+        name: history.shares(filter_of({**query, name: "", "continue": ""}, viewer), column=column)
+        for name, (column, _) in _COLUMNS.items()
+    }
+
+
+def _filters(shares: _Shares, query: Mapping[str, str]) -> Xml:
+    fields: list[Xml] = [
+        tag(
+            "label",
+            tag("span", "App", class_="visually-hidden"),
+            tag(
+                "input",
+                type="search",
+                name="app",
+                id="search",
+                value=query.get("app", ""),
+                placeholder="Name of an app  ( / )",
+                autocomplete="off",
+                list="apps",
+            ),
+            class_="search",
+        ),
+        tag(
+            "datalist",
+            *(tag("option", "", value=name) for name, _, _ in shares["app"][:_MOST_OPTIONS]),
+            id="apps",
+        ),
+    ]
+    chosen = [name for name in _COLUMNS if name != "app" and query.get(name)]
+    selects = [
+        _select(name, shares[name], query.get(name, ""))
+        for name in _COLUMNS
+        if name != "app" and (len(shares[name]) > 1 or query.get(name))
+    ]
+    fields.append(
+        tag(
+            "details",
+            tag("summary", f"Filters ({len(chosen)})" if chosen else "Filters"),
+            tag("div", *selects, "", class_="selects"),
+            class_="more-filters",
+            data_key="filters",
+            **({"open": "open"} if chosen else {}),
+        )
+    )
+    fields += [
+        tag("input", type="hidden", name=name, value=query[name])
+        for name in ("open", "outbreak")
+        if query.get(name)
+    ]
+    fields.append(tag("button", "Filter", type="submit", class_="no-script"))
+    if chosen or query.get("app"):
+        fields.append(tag("a", "Clear", href="/incidents", class_="clear"))
+    return tag(
+        "form",
+        *fields,
+        class_="filters",
+        method="get",
+        action="/incidents",
+        role="search",
+        data_live="submit",
+    )
+
+
+def _select(name: str, shares: Sequence[tuple[str, int, timedelta]], chosen: str) -> Xml:
+    numbers = {value: number for value, number, _ in shares[:_MOST_OPTIONS] if value}
+    options = [tag("option", f"any {name}", value="")]
+    for value in sorted(numbers.keys() | ({chosen} if chosen else set[str]())):
+        extra = {"selected": "selected"} if value == chosen else {}
+        text = f"{one_line(value, 60)} ({numbers.get(value, 0)})"
+        options.append(tag("option", text, value=value, **extra))
+    return tag(
+        "label",
+        tag("span", "Argo CD" if name == "instance" else name),
+        tag("select", *options, name=name, id=f"filter-{name}", class_="chosen" if chosen else ""),
+    )
+
+
+def _share_panel(shares: _Shares, query: Mapping[str, str]) -> Xml:
+    """How often and how long: the most frequent causes, apps, projects and labels; each is a filter."""
+    sections: list[Xml] = []
+    for name, (_, title) in _COLUMNS.items():
+        found = [share for share in shares[name] if share[0]]
+        if title and found:
+            most = max(number for _, number, _ in found)
+            rows = [tag("li", _share(name, share, most, query)) for share in found[:_MOST_SHARES]]
+            number = tag("span", f"{len(found):,}")
+            sections.append(tag("section", tag("h3", title, " ", number), tag("ul", *rows)))
+    heading = tag("h2", "How often", class_="visually-hidden")
+    return tag("aside", heading, *sections, "", class_="where-panel", aria_label="How often")
+
+
+def _share(name: str, share: tuple[str, int, timedelta], most: int, query: Mapping[str, str]) -> Xml:
+    value, number, time = share
+    is_chosen = query.get(name, "") == value
+    state = {"aria_current": "true"} if is_chosen else {}
+    return tag(
+        "a",
+        tag("span", one_line(value, 60), class_="name"),
+        " ",
+        tag("span", tag("b", counted(number, "incident")), f", {short_age(time)} in total", class_="numbers"),
+        share_bar({"wait": number, "rest": most - number}),
+        href=with_query("/incidents", {**query, name: "" if is_chosen else value, "continue": ""}),
+        class_="place-link",
+        **state,
+    )
 
 
 def _tabs(query: Mapping[str, str]) -> Xml:
@@ -66,7 +211,7 @@ def _tabs(query: Mapping[str, str]) -> Xml:
             return tag("a", title, href=target, aria_current="true")
         return tag("a", title, href=target)
 
-    others = {name: query[name] for name in ("cause", "project", "severity", "instance") if query.get(name)}
+    others = {name: query[name] for name in _COLUMNS if query.get(name)}
     cleared = [
         tag(
             "a",
@@ -143,7 +288,7 @@ def _unstable_row(key: AppKey, text: str, word: str) -> Xml:
     )
 
 
-def _table(incidents: list[Incident], fleet: Fleet) -> Xml:
+def _table(incidents: Sequence[Incident], fleet: Fleet) -> Xml:
     heads = ("State", "App", "Cause", "What", "Opened", "Duration")
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))
     rows = [_row(incident, fleet) for incident in incidents]

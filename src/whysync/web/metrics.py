@@ -8,13 +8,12 @@ from datetime import timedelta
 from typing import Final
 
 from whysync import __version__
-from whysync.history.history import History, IncidentFilter
+from whysync.history.history import History
 from whysync.watch.fleet import Fleet
 from whysync.web.http import Response
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS: Final = (60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600)
-_MOST_INCIDENTS: Final = 5_000
 
 
 def metrics(fleet: Fleet, history: History) -> Response:
@@ -94,23 +93,17 @@ def _diagnoses(fleet: Fleet) -> Iterator[str]:
 
 
 def _incidents(fleet: Fleet, history: History) -> Iterator[str]:
-    open_ones = history.incidents(IncidentFilter(open=True, limit=_MOST_INCIDENTS))
-    counts = Counter((i.app.instance, i.problem.cause, i.problem.severity) for i in open_ones)
     yield from _family("whysync_open_incidents", "gauge", "Open incidents by cause and severity.")
-    for (instance, cause, severity), number in sorted(counts.items()):
+    for instance, cause, severity, number in history.open_numbers():
         labels = {"instance": instance, "cause": cause, "severity": severity}
         yield _sample("whysync_open_incidents", number, labels)
-    recent = fleet.now() - timedelta(days=30)
-    closed = history.incidents(IncidentFilter(open=False, since=recent, limit=_MOST_INCIDENTS))
-    durations = [incident.duration(fleet.now()).total_seconds() for incident in closed]
+    counts, count, total = history.durations(fleet.now() - timedelta(days=30), _BUCKETS)
     name = "whysync_incident_duration_seconds"
     yield from _family(name, "histogram", "Duration of incidents that were closed in the last 30 days.")
-    for limit in _BUCKETS:
-        yield _sample(
-            f"{name}_bucket", sum(1 for seconds in durations if seconds <= limit), {"le": str(limit)}
-        )
-    yield _sample(f"{name}_bucket", len(durations), {"le": "+Inf"})
-    yield _sample(f"{name}_sum", sum(durations))
-    yield _sample(f"{name}_count", len(durations))
+    for limit, number in zip(_BUCKETS, counts, strict=True):
+        yield _sample(f"{name}_bucket", number, {"le": str(limit)})
+    yield _sample(f"{name}_bucket", count, {"le": "+Inf"})
+    yield _sample(f"{name}_sum", total)
+    yield _sample(f"{name}_count", count)
     yield from _family("whysync_notifications_waiting", "gauge", "Notifications that have not been sent.")
     yield _sample("whysync_notifications_waiting", history.outbox.waiting())

@@ -21,7 +21,7 @@ from whysync.reports.terminal import one_line
 from whysync.reports.xml_text import Xml, joined, lines_of, tag
 from whysync.watch.fleet import AppState, Fleet
 from whysync.web import api
-from whysync.web.access import Access, Viewer
+from whysync.web.access import WRONG_TOKEN_SECONDS, Access, Viewer
 from whysync.web.app_page import app_page, object_of
 from whysync.web.fleet_page import fleet_page
 from whysync.web.http import TEXT, Request, Response, html, json_error, json_response, redirect
@@ -261,9 +261,16 @@ class Site:
         target = _local(request.query.get("next", "/"))
         wrong = False
         if request.method == "POST":
+            limit = self.access.sign_in_limit
+            if limit.is_reached(request.peer):
+                text = "too many wrong tokens; try again in a minute"
+                refused = self._error(request, HTTPStatus.TOO_MANY_REQUESTS, text)
+                retry = ("Retry-After", str(WRONG_TOKEN_SECONDS))
+                return msgspec.structs.replace(refused, headers=(*refused.headers, retry))
             if self.access.is_token(request.form.get("token", "").strip()):
                 secure = request.headers.get("x-forwarded-proto") == "https"
                 return redirect(target, self.access.new_session(secure=secure))
+            limit.wrong(request.peer)
             wrong = True
         form = tag(
             "form",
