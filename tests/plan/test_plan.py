@@ -380,6 +380,33 @@ def test_a_change_that_cannot_be_rendered_here_is_unknown(tmp_path: Path) -> Non
     assert [app.name for app in plan.apps] == ["argocd/shop"]
 
 
+@pytest.mark.parametrize(
+    ("file", "is_touched"),
+    [("charts/base/values.yaml", True), ("charts/other/values.yaml", False), ("apps/shop/values.yaml", True)],
+)
+def test_a_chart_that_cannot_be_rendered_is_unknown_if_its_files_change(
+    tmp_path: Path, file: str, is_touched: bool
+) -> None:
+    """Its remote dependency is not in the cache; what it uses from the repository is followed."""
+    chart = "apiVersion: v2\nversion: 1.0.0\n"
+    used = """\
+dependencies:
+- {name: base, repository: "file://../../charts/base", version: 1.0.0}
+- {name: redis, repository: "https://charts.example.org", version: 1.0.0}
+"""
+    shop = Shop(tmp_path / "shop")
+    shop.commit(
+        {
+            "apps/shop/Chart.yaml": f"{chart}name: shop\n{used}",
+            "charts/base/Chart.yaml": f"{chart}name: base\n",
+        }
+    )
+    shop.git("branch", "-f", "main", "HEAD")
+    shop.commit({file: "a: 1\n"})
+    plan = planned_changes(shop)
+    assert [app.verdict for app in plan.apps] == ([Verdict.UNKNOWN] if is_touched else [])
+
+
 def without_final_states(plan: Plan) -> list[AppPlan]:
     return [replace(app, runs=tuple(replace(run, snapshot=None) for run in app.runs)) for app in plan.apps]
 

@@ -14,7 +14,9 @@ from whysync.argocd.application_sets.errors import NotExpanded
 from whysync.argocd.application_sets.expand import expanded
 from whysync.argocd.application_sets.inputs import RegisteredCluster
 from whysync.argocd.repo_server.git.tree import walk
+from whysync.argocd.repo_server.render import RenderProblem
 from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
+from whysync.argocd.repo_server.render.helm import dependencies_of
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.facts.checkout import Checkout as Files
 from whysync.fixes.kustomize_edits import reached_folders
@@ -26,6 +28,7 @@ from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.placeholders import is_in_chart, placeholder_of
 
 _MAX_BYTES: Final = 5 << 20
+_LOCAL: Final = "file://"
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
 
 
@@ -244,22 +247,38 @@ def _generate_paths(app: FoundApp, checkout: Checkout) -> Iterator[tuple[str, st
 def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
     """Does the commit change a file of the app's sources? For an app that cannot be rendered here.
 
-    The folders are those of its sources and of the bases that their kustomizations use; the files are the
-    values files that the sources name, also with `$ref/`.
+    The folders are those of its sources, of the bases that their kustomizations use and of the charts that
+    their charts depend on; the files are the values files that the sources name, also with `$ref/`.
     """
     changed = checkout.changed_paths()
-    files = Files(str(checkout.head.tree.root))
+    root = checkout.head.tree.root
+    files = Files(str(root))
     folders: set[str] = set()
     values: set[str] = set()
     for source in sources_of(app.body):
         folder = text(source.get("path")).strip("/").removeprefix("./")
         if folder and checkout.contains_source(source):
-            folders |= reached_folders(files, folder)
+            folders |= {used for base in reached_folders(files, folder) for used in _with_charts(root, base)}
         for name in map(text, items(dig(source, "helm", "valueFiles"))):
             values.add(name.partition("/")[2] if name.startswith("$") else _joined(folder, name))
     return not values.isdisjoint(changed) or any(
         _within(path, folder) for folder in folders for path in changed
     )
+
+
+def _with_charts(root: Path, folder: str) -> set[str]:
+    """A folder and, if it has a chart, the folders of the charts that it depends on, directly or not."""
+    found: set[str] = set()
+    waiting = [folder]
+    while waiting:
+        chart = waiting.pop()
+        if chart in found:
+            continue
+        found.add(chart)
+        with contextlib.suppress(RenderProblem):
+            urls = [dependency.url for dependency in dependencies_of(root / chart, str)]
+            waiting += [_joined(chart, url.removeprefix(_LOCAL)) for url in urls if url.startswith(_LOCAL)]
+    return found
 
 
 def _joined(folder: str, path: str) -> str:

@@ -136,11 +136,10 @@ def plan(
             if child.name not in names:
                 names.add(child.name)
                 queue.append(child)
-        same = old is not None and old.body == app.body and new.problem == base.problem
-        same = same and new.objects == base.objects
-        is_hidden = new.gap is not None and reads_changed_files(
-            app, checkout
-        )  # what changes cannot be rendered
+        # A gap is not compared by the message of the tool, which may name temporary files.
+        is_hidden = new.gap is not None and reads_changed_files(app, checkout)
+        alike = new.gap == base.gap if new.gap is not None else new.problem == base.problem
+        same = old is not None and old.body == app.body and alike and new.objects == base.objects
         if not may_be_touched(app, checkout) or (same and not is_hidden):
             untouched.append(app.name)
             continue

@@ -227,6 +227,10 @@ class CommandFailed(Exception):
         self.text = text
 
 
+_TEMPORARY: Final = re.compile(r"(/kustomize-(?:helm-)?)\d+")
+"""Folders with a random number, which would make the same error of two commits differ."""
+
+
 class ToolHome(msgspec.Struct, frozen=True):
     """The temporary home directory of one rendering; `shown` replaces local paths in messages."""
 
@@ -273,6 +277,7 @@ class ToolHome(msgspec.Struct, frozen=True):
             ) from None
         if result.code != 0:
             complaint = self.shown(result.complaint).replace(str(self.path), "/tmp")
+            complaint = _TEMPORARY.sub(r"\1", complaint)
             if not options.network and any(mark in complaint for mark in _NO_NETWORK_ERRORS):
                 raise CannotRender(
                     what=f"`{command_line}` needs the network",
