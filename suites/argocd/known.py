@@ -24,7 +24,8 @@ def known(at: str, problem: str) -> Known | None:
 def stale(at: str, problems: Iterable[str]) -> list[str]:
     """Entries that name this place, not only by a pattern, but none of its differences."""
     found = {entry.id for entry in (known(at, problem) for problem in problems) if entry is not None}
-    return [entry.id for entry in known_differences() if at in entry.where and entry.id not in found]
+    expected = (entry.id for entry in known_differences() if entry.always and at in entry.where)
+    return [entry for entry in expected if entry not in found]
 
 
 def unexplained(at: str, problems: Iterable[str]) -> list[str]:

@@ -20,6 +20,8 @@ class Known:
     """Globs over the steps, written `module/case#number`."""
     what: str = ""
     """A regular expression that is found in the difference."""
+    always: bool = True
+    """Does it occur in every run? If not, it depends on which of two programs is faster."""
 
     def covers(self, at: str, problem: str) -> bool:
         return any(fnmatchcase(at, item) for item in self.where) and re.search(self.what, problem) is not None
@@ -33,7 +35,13 @@ def known_differences() -> tuple[Known, ...]:
 def read_known(file: Path) -> tuple[Known, ...]:
     document = tomllib.loads(file.read_text(encoding="utf-8"))
     return tuple(
-        Known(id=name, why=entry["why"], where=tuple(entry["where"]), what=entry.get("what", ""))
+        Known(
+            id=name,
+            why=entry["why"],
+            where=tuple(entry["where"]),
+            what=entry.get("what", ""),
+            always=entry.get("always", True),
+        )
         for name, entry in document.items()
     )
 
