@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.argocd.application_sets.test_expand import a_set
 from tests.plan.shop import APP, CONFIG, Shop
 from tests.plan.test_plan import planned_changes
+from whysync.json_tree import Json
+from whysync.kubernetes.api import yaml
 from whysync.plan.plan import ChangeKind, Plan, Verdict
 
 CHILD = (
@@ -51,3 +54,27 @@ def test_a_removed_app_is_deleted_if_the_root_prunes(tmp_path: Path, prune: bool
     removed = {app.name: [change.sort for change in app.changes] for app in plan.apps if app.is_removed}
     assert removed == ({"argocd/wiki": [ChangeKind.PRUNE]} if prune else {})
     assert plan.verdict is (Verdict.DELETE if prune else Verdict.PASS)
+
+
+def test_a_chart_of_apps_that_nobody_deploys_is_unknown(tmp_path: Path) -> None:
+    """Somebody installed it by hand, with values that are not in Git."""
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"root/Chart.yaml": "apiVersion: v2\nname: root\nversion: 1.0.0\n"})
+    shop.commit({"root/templates/apps.yaml": TEMPLATE, "root/values.yaml": "apps: {wiki: main}\n"})
+    plan = planned_changes(shop)
+    assert (plan.verdict, plan.apps) == (Verdict.UNKNOWN, ())
+    assert "the chart root renders Applications" in plan.not_planned[0]
+    assert planned_changes(shop, path="apps/shop").verdict is Verdict.PASS
+
+
+def test_an_app_that_a_set_of_a_root_no_longer_generates_is_listed_once(tmp_path: Path) -> None:
+    """The set is in a file, and another app renders that file too."""
+    generator: Json = {"list": {"elements": [{"n": "shop"}, {"n": "wiki"}]}}
+    fewer: Json = {"list": {"elements": [{"n": "shop"}]}}
+    shop = Shop(tmp_path / "shop")
+    root_app = APP.replace("path: apps/shop", "path: root").replace("name: shop,", "name: root,")
+    files = {"argocd/shop.yaml": root_app, "apps/wiki/config.yaml": CONFIG}
+    shop.commit({**files, "root/set.yaml": yaml.dump(a_set(generator, name="{{n}}", path="apps/{{n}}"))})
+    shop.git("branch", "-f", "main")
+    shop.commit({"root/set.yaml": yaml.dump(a_set(fewer, name="{{n}}", path="apps/{{n}}"))})
+    assert [app.title for app in planned_changes(shop).apps if app.is_removed] == ["wiki"]

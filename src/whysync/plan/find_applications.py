@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
@@ -25,10 +26,11 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.generator_inputs import secret_clusters
-from whysync.plan.placeholders import is_in_chart, placeholder_of
+from whysync.plan.placeholders import chart_of_template, placeholder_of
 
 _MAX_BYTES: Final = 5 << 20
 _LOCAL: Final = "file://"
+_APPLICATION_LINE: Final = re.compile(rb"^ *kind: *['\"]?Application(?:Set)?['\"]?\s*$", re.MULTILINE)
 GENERATE_PATHS: Final = "argocd.argoproj.io/manifest-generate-paths"
 
 
@@ -100,7 +102,36 @@ def _is_complete(body: Object, file: str, side: Side) -> bool:
     """Is it an Application as Argo CD gets it? A template of a chart is not: another app renders it."""
     if not is_application(body) or not text(dig(body, "metadata", "name")):
         return False
-    return not (placeholder_of(body) and is_in_chart(file, side))
+    return not (placeholder_of(body) and chart_of_template(file, side) is not None)
+
+
+def charts_with_applications(side: Side) -> list[str]:
+    """Folders of charts whose templates contain Applications or ApplicationSets that only Helm can render."""
+    root = side.tree.root
+    found: dict[str, None] = {}
+    for path in walk(root):
+        if path.suffix not in (".yaml", ".yml", ".tpl") or path.is_symlink() or not path.is_file():
+            continue
+        chart = chart_of_template(str(path.relative_to(root)), side)
+        if chart is None or chart in found or path.stat().st_size > _MAX_BYTES:
+            continue
+        data = path.read_bytes()
+        if b"{{" in data and b"argoproj.io" in data and _APPLICATION_LINE.search(data):
+            found[chart] = None
+    return list(found)
+
+
+def undeployed(charts: Collection[str], apps: Collection[FoundApp], checkout: Checkout) -> list[str]:
+    """The charts that no source of these apps renders, not even as a part of another chart."""
+    root = checkout.head.tree.root
+    folders = {
+        text(source.get("path")).strip("/").removeprefix("./")
+        for app in apps
+        for source in sources_of(app.body)
+        if source.get("path") and checkout.contains_source(source)
+    }
+    rendered = {used for folder in folders for used in _with_charts(root, folder)} if charts else set[str]()
+    return [chart for chart in charts if not any(_within(chart, folder) for folder in rendered)]
 
 
 def objects_in_files(

@@ -28,13 +28,12 @@ def placeholder_of(application: Object) -> str:
     return ""
 
 
-def is_in_chart(file: str, side: Side) -> bool:
-    """Is it a template of a chart? Then the Application of the chart renders it."""
-    parents = PurePosixPath(file).parents
-    return any(
-        parent.name == "templates" and (side.tree.root / parent.parent / "Chart.yaml").is_file()
-        for parent in parents
-    )
+def chart_of_template(file: str, side: Side) -> str | None:
+    """The folder of the chart that a file is a template of; `None` if it is of none."""
+    for parent in PurePosixPath(file).parents:
+        if parent.name == "templates" and (side.tree.root / parent.parent / "Chart.yaml").is_file():
+            return str(parent.parent)
+    return None
 
 
 def _deciding(application: Object) -> Iterator[str]:

@@ -31,6 +31,7 @@ from whysync.plan.find_applications import (
     SideInputs,
     applications_of_set,
     apps_in,
+    charts_with_applications,
     concerns,
     deletes_resources,
     is_application,
@@ -40,6 +41,7 @@ from whysync.plan.find_applications import (
     placed,
     qualified,
     reads_changed_files,
+    undeployed,
     unmatched_paths,
 )
 from whysync.plan.generator_inputs import secret_clusters
@@ -106,19 +108,19 @@ def plan(
         if side.tree.missing
     ]
     settings_notes = _use_settings(checkout, live)
-    not_expanded: list[NotExpandedSet] = []
-    in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
-    not_expanded_before: list[NotExpandedSet] = []
-    in_base = apps_in(checkout, checkout.base, only=file, not_expanded=not_expanded_before)
-    not_expanded += _only_before(not_expanded_before, not_expanded)
+    in_head, in_base, not_expanded = _on_both_sides(checkout, file)
     checkout.argocd_namespace = _argocd_namespace(live, in_head)
     old_of = _counterparts(in_base, in_head)
     removed = _removed(in_base, in_head, old_of, not_expanded)
     removed = [app for app in removed if _is_meant(app, checkout, path=path, name=name)]
+    is_whole = path in ("", ".") and not name and not file
+    charts = charts_with_applications(checkout.head) if is_whole else []
     apps = _chosen(
         checkout, in_head, path=path, name=name, file=file, live=live, notes=notes,
         removed=frozenset(app.name for app in removed),
-        is_empty_expected=bool(removed) or (bool(not_expanded) and path in ("", ".") and not name),
+        is_empty_expected=bool(removed)
+        or (bool(not_expanded) and path in ("", ".") and not name)
+        or bool(charts),
     )  # fmt: skip
     notes += _unmatched_paths(apps, checkout)
     touched: list[_Touched] = []
@@ -130,7 +132,9 @@ def plan(
     renderings = _renderings(
         checkout, queue, lambda app: old_of.get(app.key) or children.old_of(app), progress
     )
+    seen: list[FoundApp] = []
     for app, old, new, base in renderings:
+        seen.append(app)
         all_apps.add(app.body, new.objects)
         for child in children.of(app, new, base):
             if child.name not in names:
@@ -152,6 +156,7 @@ def plan(
     planned = [app for app, _ in results]
     if trials is not None:
         trials |= {app.key: trial for app, trial in results if trial is not None}
+    names |= {app.name for app in removed}
     removed += [app for app in children.removed if app.name not in names]
     planned += [_removal(checkout, app) for app in removed]
     counts = Counter(app.name for app in (*in_head, *removed))
@@ -163,8 +168,23 @@ def plan(
         apps=tuple(sorted(planned, key=lambda planned_app: planned_app.key)),
         untouched=tuple(sorted(untouched)),
         notes=tuple(notes),
-        not_planned=(*_not_expanded_texts(not_expanded), *left_out),
+        not_planned=(
+            *_not_expanded_texts(not_expanded),
+            *_undeployed_texts(undeployed(charts, seen, checkout)),
+            *left_out,
+        ),
     )
+
+
+def _on_both_sides(
+    checkout: Checkout, file: str
+) -> tuple[list[FoundApp], list[FoundApp], list[NotExpandedSet]]:
+    """The apps in files of the head and of the base, and the sets that are not expanded."""
+    not_expanded: list[NotExpandedSet] = []
+    in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
+    before: list[NotExpandedSet] = []
+    in_base = apps_in(checkout, checkout.base, only=file, not_expanded=before)
+    return in_head, in_base, [*not_expanded, *_only_before(before, not_expanded)]
 
 
 def _renderings(
@@ -422,6 +442,15 @@ def _not_expanded_texts(not_expanded: list[NotExpandedSet]) -> list[str]:
         else f"{len(names)} ApplicationSets ({names[0]}, …) are not expanded: {why}"
         for why, names in files.items()
     ]
+
+
+def _undeployed_texts(charts: list[str]) -> list[str]:
+    if not charts:
+        return []
+    first = charts[0]
+    which = f"the chart {first} renders" if len(charts) == 1 else f"{len(charts)} charts ({first}, …) render"
+    why = "no Application here deploys it, so which ones is not known"
+    return [f"{which} Applications, but {why} (plan with --live)"]
 
 
 def _chosen(
