@@ -407,6 +407,19 @@ dependencies:
     assert [app.verdict for app in plan.apps] == ([Verdict.UNKNOWN] if is_touched else [])
 
 
+@pytest.mark.parametrize(("replicas", "verdict"), [(1, Verdict.PASS), (2, Verdict.DELETE)])
+def test_replicas_that_an_autoscaler_has_changed(tmp_path: Path, replicas: int, verdict: Verdict) -> None:
+    """Any sync sets them back; that is due to the commit only if it changes the Deployment."""
+    scaled = HPA.replace("minReplicas: 2", "minReplicas: 3")
+    shop = Shop(tmp_path / "shop", base={"hpa.yaml": scaled})
+    shop.put("deployment.yaml", DEPLOYMENT.replace("replicas: 2", "replicas: 1"))
+    shop.commit({"x": ""})
+    shop.git("branch", "-f", "main", "HEAD")
+    shop.put("config.yaml", CONFIG.replace("hello", "goodbye"))
+    shop.put("deployment.yaml", DEPLOYMENT.replace("replicas: 2", f"replicas: {replicas}"))
+    assert only_app(planned_changes(shop)).verdict is verdict
+
+
 def without_final_states(plan: Plan) -> list[AppPlan]:
     return [replace(app, runs=tuple(replace(run, snapshot=None) for run in app.runs)) for app in plan.apps]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from msgspec.structs import replace
+
 from whysync.argocd.app_controller.deletion.finalizers import RESOURCES
 from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, SyncSafety
-from whysync.plan.plan import Change, Run
+from whysync.plan.plan import Change, PlannedCluster, Run
 
 _MAX_REASONS: Final = 6
 
 
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     """The safety of a plan; what the commit removes counts even if the sync fails before pruning."""
-    simulated = next((run.safety for run in runs if run.safety is not None), None)
+    changes = list(changes)
+    simulated = next((_of_commit(run, changes) for run in runs if run.safety is not None), None)
     reasons = list(simulated.reasons) if simulated is not None else []
     reported = {ref.key for reason in reasons for ref in reason.refs}
     harm: list[Reason] = []
@@ -27,6 +30,24 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
             sync=SyncSafety.UNSAFE, outcome=outcome, reasons=tuple([*harm, *reasons][:_MAX_REASONS])
         )
     return simulated if simulated is not None else Safety(sync=SyncSafety.SAFE)
+
+
+def _of_commit(run: Run, changes: Iterable[Change]) -> Safety | None:
+    """The safety of a run without what any sync of the base would do as well.
+
+    An autoscaler has changed the replicas of the base: that a sync sets them back is not due to the commit.
+    """
+    if run.safety is None or run.cluster is not PlannedCluster.BASE:
+        return run.safety
+    changed = {change.ref.key for change in changes}
+    reasons = tuple(
+        reason
+        for reason in run.safety.reasons
+        if reason.kind is not ReasonKind.DROPS_PODS or any(ref.key in changed for ref in reason.refs)
+    )
+    if reasons == run.safety.reasons:
+        return run.safety
+    return replace(run.safety, reasons=reasons, sync=run.safety.sync if reasons else SyncSafety.SAFE)
 
 
 def safety_of_removal(name: str, changes: Iterable[Change], *, cascades: bool, is_complete: bool) -> Safety:

@@ -449,7 +449,8 @@ def _undeployed_texts(charts: list[str]) -> list[str]:
         return []
     first = charts[0]
     which = f"the chart {first} renders" if len(charts) == 1 else f"{len(charts)} charts ({first}, …) render"
-    why = "no Application here deploys it, so which ones is not known"
+    it = "it" if len(charts) == 1 else "them"
+    why = f"no Application here deploys {it}, so which ones is not known"
     return [f"{which} Applications, but {why} (plan with --live)"]
 
 
