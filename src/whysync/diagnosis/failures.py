@@ -20,6 +20,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import FamilyFailure
+from whysync.messages.operator_errors import operator_error
 from whysync.messages.parse import Message, Reading
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ _MAX_CONFIDENCE = {
 
 
 def _confidence(occurrence: _Occurrence) -> Confidence:
-    if isinstance(occurrence.failure, FamilyFailure):
-        return Confidence.LOW
+    failure = occurrence.failure
+    if isinstance(failure, FamilyFailure):  # the demand of an operator is understood, whoever reports it
+        return Confidence.MEDIUM if operator_error(failure.text) is not None else Confidence.LOW
     return _MAX_CONFIDENCE.get(occurrence.message.reading, Confidence.HIGH)
 
 

@@ -132,6 +132,8 @@ def _in_git(fix: Fix, case: Case) -> Iterator[str]:
     else:
         for edit in fix.edits:
             yield comment(f"in Git: {_edit_text(edit)} of {fix.target}")
+        if path:  # a patch of an overlay may be a new file
+            yield f"git add {quote(path)}"
     yield f"git commit -am {quote(fix.title)} && git push"
 
 

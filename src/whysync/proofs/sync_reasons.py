@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Final
@@ -34,7 +33,6 @@ from whysync.queries.pod_security import ENFORCE, is_stricter, newly_refused
 from whysync.queries.sync_options import has_option
 
 _MAX_TEXT: Final = 240
-_TEMPORARY_FILE: Final = re.compile(r'error when \w{1,20} "/dev/shm/\d{1,20}": ')
 
 
 class RankedReason(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,8 +139,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
         yield RankedReason(
             kind=ReasonKind.MODEL_DIFFERS,
             text="a simulated sync fails where the last one succeeded, probably because objects in the facts"
-            " are not complete:"
-            f" {shortened(_without_file(_why(world) or message))}",
+            " are not complete",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),
@@ -212,11 +209,6 @@ def _why(world: SimulatedCase) -> str:
         if dig(row, "status") == "SyncFailed" or dig(row, "hookPhase") in ("Failed", "Error"):
             return f"{text(dig(row, 'kind'))} {text(dig(row, 'name'))}: {text(dig(row, 'message'))}"
     return ""
-
-
-def _without_file(message: str) -> str:
-    """Without kubectl's temporary file, which exists only during the simulation."""
-    return _TEMPORARY_FILE.sub("", message)
 
 
 def _failed_refs(world: SimulatedCase) -> tuple[Ref, ...]:

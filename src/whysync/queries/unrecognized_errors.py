@@ -509,7 +509,7 @@ EXPLANATIONS: dict[Family, Explanation] = {
     ),
     Family.REPOSITORY: Explanation("repo-unreachable", "Argo CD cannot read {repo}", _read_source, _SOURCE),
     Family.REPOSITORY_ACCESS: Explanation(
-        "repo-auth", "{repo} rejects Argo CD's credentials", _credentials,
+        "repo-auth", "{repo} most likely rejects Argo CD's credentials", _credentials,
         "Check which credential is used, renew it, then hard refresh",
     ),
     Family.REPOSITORY_NETWORK: Explanation(
@@ -661,7 +661,7 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "Register the cluster again with a working credential, then refresh",
     ),
     Family.CLUSTER_LOGIN: Explanation(
-        "cluster-auth", "{cluster} rejects Argo CD's credentials", _reach_cluster,
+        "cluster-auth", "{cluster} most likely rejects Argo CD's credentials", _reach_cluster,
         "Register the cluster again with a working credential, then refresh",
     ),
     Family.API_SERVER: Explanation(

@@ -168,7 +168,7 @@ def _fixes_of_unnamed(case: Case) -> Iterator[Fix]:
     """Nothing is deleted while the object is unknown: the Application itself is not the rejected object."""
     yield Fix.run(
         *_show_change(case, None, ()),
-        "git revert COMMIT   # the commit that changed the field",
+        "git revert COMMIT && git push   # the commit that changed the field",
         title="Find the object that Git changes, then revert the change of this field in Git",
     )
 
@@ -252,7 +252,7 @@ def _revert(case: Case, ref: Ref, immutable: tuple[str, ...], *, emptied: bool) 
         )
     return Fix.run(
         *_show_change(case, ref, immutable),
-        "git revert COMMIT   # the commit that changed the field",
+        "git revert COMMIT && git push   # the commit that changed the field",
         title="Revert the change of this field in Git",
     )
 

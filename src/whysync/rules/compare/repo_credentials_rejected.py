@@ -61,9 +61,11 @@ CREDENTIALS = {
 def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RepoAuthFailed, by=lambda failure: failure.url):
         failure = group.failure
-        source = failing_source(case, group.message, url=failure.url)
-        own = source if source is not None and is_of_source(failure.url, source) else None
-        url = repository_address(failure.url, source)
+        # a GitHub App logs in at the API of the host, which is no repository
+        reported_url = "" if failure.method is AuthMethod.APP else failure.url
+        source = failing_source(case, group.message, url=reported_url)
+        own = source if source is not None and is_of_source(reported_url, source) else None
+        url = repository_address(reported_url, source)
         method = failure.method or _method_of(url)
         secret = repository_secret(case, url)
         references = () if own or failure.is_chart_index else references_in_git(source, url)
@@ -104,7 +106,7 @@ def _verdict(failure: RepoAuthFailed, url: str, method: AuthMethod, secret: Mani
             return f"{repository} refuses access (403): {reason}"
         if secret is None and method is AuthMethod.HTTPS:
             return f"{repository} rejects Argo CD's {credential}, or Argo CD has none for it"
-        return f"{repository} rejects Argo CD's {credential}, so nothing can be compared"
+        return f"{repository} rejects Argo CD's {credential}"
     why = (
         "none is registered, or its URL does not match"
         if secret is None
@@ -154,8 +156,7 @@ def _fix(
         title = f"Put a valid credential into Secret {secret.ref.name}, then hard refresh"
     else:
         look = "argocd repo list"
-        renew = "Add a credential for" if anonymous else "Renew the credential of"
-        renew = "Add or renew the credential of" if failure.may_not_exist else renew
+        renew = "Add a credential for" if anonymous else "Add or renew the credential of"
         title = f"{renew} this repository, then hard refresh"
     unsure = anonymous or failure.may_not_exist
     look_for = (

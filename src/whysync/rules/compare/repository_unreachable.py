@@ -21,8 +21,9 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Source
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
+from whysync.json_tree import dig, items, text
 from whysync.messages.failure import Network
 from whysync.messages.patterns.git import RepoUnreachable
 from whysync.queries.commands import app_argument, argocd_namespace, comment, hard_refresh, with_comment
@@ -101,9 +102,22 @@ def repository_unreachable(case: Case) -> Iterator[Finding]:
                     if own is not None
                     else ()
                 ),
+                *_worked_before(case, url),
             ),
             fixes=tuple(_fixes(case, url, own, failure, references_in_git(None if own else source, url))),
         )
+
+
+def _worked_before(case: Case, url: str) -> Iterator[Evidence]:
+    """The last deployment from this address: it was correct then, and Argo CD could read it."""
+    history = items(dig(case.application.body, "status", "history"))
+    for number, entry in reversed(list(enumerate(history))):
+        sources = (dig(entry, "source"), *items(dig(entry, "sources")))
+        if any(text(dig(source, "repoURL")) == url for source in sources):
+            field = "revision" if text(dig(entry, "revision")) else "revisions"
+            place = f"/status/history/{number}/{field}"
+            yield cite(case.application, place, says="Argo CD deployed from this address before")
+            return
 
 
 def _reason(failure: RepoUnreachable) -> str:
@@ -123,6 +137,9 @@ def _fixes(
 ) -> Iterator[Fix]:
     """`source` is the one with this repository; `references` finds what else names it."""
     reason = failure.reason
+    title = _TITLES.get(reason, _TEST)
+    if reason is Network.DNS and any(_worked_before(case, url)):
+        title = "Get the host's DNS record back, or correct the DNS that the repo-server uses"
     inside = f"kubectl -n {argocd_namespace(case)} exec deploy/argocd-repo-server --"
     address = quote(url) if url else "URL"
     probe = f"env GIT_TERMINAL_PROMPT=0 git ls-remote {address} HEAD"
@@ -158,5 +175,5 @@ def _fixes(
         network,
         *(references or ((move,) if reason is Network.NOT_FOUND else ())),
         hard_refresh(case),
-        title=f"{_TITLES.get(reason, _TEST)}, then hard refresh",
+        title=f"{title}, then hard refresh",
     )

@@ -85,23 +85,22 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
                     for manifest in owned[:2]
                 ),
             ),
-            fixes=(
-                *(
-                    (
-                        Fix.change(
-                            row.ref,
-                            Set(pointer=IGNORE, value="true"),
-                            title="Exclude it from the app's health"
-                            + ("" if owned else ", if there will never be a status"),
-                            risk="real problems of this object are not reported anymore",
-                        ),
-                    )
-                    if declared is not None
-                    else ()
-                ),
-                _status_writer(row.ref, works=bool(owned)),
-            ),
+            fixes=tuple(_fixes(row.ref, works=bool(owned), is_declared=declared is not None)),
         )
+
+
+def _fixes(ref: Ref, *, works: bool, is_declared: bool) -> Iterator[Fix]:
+    """The exclusion hides problems: it is first only if the object works and no setting is known."""
+    is_configurable = (ref.group, ref.kind) in _STATUS_SETTINGS
+    exclude = Fix.change(
+        ref,
+        Set(pointer=IGNORE, value="true"),
+        title="Exclude it from the app's health" + ("" if works else ", if there will never be a status"),
+        risk="real problems of this object are not reported anymore",
+    )
+    writer = _status_writer(ref, works=works)
+    ordered = (exclude, writer) if works and not is_configurable else (writer, exclude)
+    yield from (fix for fix in ordered if fix is writer or is_declared)
 
 
 def _has_conditions(autoscaler: Manifest) -> bool:
