@@ -21,7 +21,7 @@ import msgspec
 
 from benchmarks.compare import custom_resource, deployment, service, stored
 from whysync import app
-from whysync.json_tree import Json, Object, fields
+from whysync.json_tree import Json, Object, fields, text
 from whysync.reports import list_view
 from whysync.reports.terminal import Terminal
 
@@ -67,9 +67,9 @@ def write(root: Path, apps: int) -> float:
         for path, bodies in _app(number).items():
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            text = text_of(bodies)
-            file.write_text(text)
-            total += len(text)
+            content = text_of(bodies)
+            file.write_text(content)
+            total += len(content)
     return total / 1e6
 
 
@@ -78,14 +78,29 @@ def text_of(bodies: list[Object]) -> str:
 
 
 def _app(number: int) -> dict[str, list[Object]]:
-    name = f"app-{number:05d}"
+    desired, live = objects_of(number)
+    return {
+        f"applications/{name_of(number)}.json": [application_of(number)],
+        f"desired/{name_of(number)}/all.json": desired,
+        f"live/{name_of(number)}.json": live,
+    }
+
+
+def name_of(number: int) -> str:
+    return f"app-{number:05d}"
+
+
+def is_changed(number: int) -> bool:
+    return number % 10 == 3
+
+
+def objects_of(number: int, *, changed: bool | None = None) -> tuple[list[Object], list[Object]]:
+    """The desired and the live objects of an app; `changed`: someone has changed one by hand."""
+    name = name_of(number)
     desired = [in_namespace(_MAKERS[at % 4](number * RESOURCES + at), name) for at in range(RESOURCES)]
     live = [in_namespace(stored(manifest, at), name) for at, manifest in enumerate(desired)]
-    rows = [row(desired_object) for desired_object in desired]
-    broken, changed = number % 50 == 7, number % 10 == 3
-    if changed:
+    if is_changed(number) if changed is None else changed:
         fields(live[0]["spec"])["replicas"] = 9
-        rows[0]["status"] = "OutOfSync"
         claim: Object = {
             "manager": "kubectl-edit",
             "operation": "Update",
@@ -93,15 +108,26 @@ def _app(number: int) -> dict[str, list[Object]]:
             "fieldsV1": {"f:spec": {"f:replicas": {}}},
         }
         fields(live[0]["metadata"])["managedFields"] = [claim]
-    return {
-        f"applications/{name}.json": [application(name, rows, broken=broken, changed=changed)],
-        f"desired/{name}/all.json": desired,
-        f"live/{name}.json": live,
-    }
+    return desired, live
+
+
+def application_of(number: int, *, changed: bool | None = None) -> Object:
+    drifted = is_changed(number) if changed is None else changed
+    rows = [row(desired_object) for desired_object in objects_of(number)[0]]
+    if drifted:
+        rows[0]["status"] = "OutOfSync"
+    return application(name_of(number), rows, broken=number % 50 == 7, changed=drifted)
 
 
 def in_namespace(body: Object, namespace: str) -> Object:
-    return {**body, "metadata": {**fields(body["metadata"]), "namespace": namespace}}
+    """The object as one of the app and the namespace of this name."""
+    metadata: Object = {**fields(body["metadata"]), "namespace": namespace}
+    if annotations := fields(metadata.get("annotations")):
+        moved = {key: text(value).replace("shop:", f"{namespace}:") for key, value in annotations.items()}
+        metadata["annotations"] = {
+            key: value.replace(":shop/", f":{namespace}/") for key, value in moved.items()
+        }
+    return {**body, "metadata": metadata}
 
 
 def row(body: Object) -> Object:
@@ -158,9 +184,9 @@ def measured(root: Path, apps: int, megabytes: float) -> Figures:
     read = _spent()
     report = app.diagnose(app.cases(world))
     diagnosed = _spent()
-    text = list_view.render(report, Terminal())
+    table = list_view.render(report, Terminal())
     listed = _spent()
-    assert text.count("\n") >= apps
+    assert table.count("\n") >= apps
     return Figures(
         apps=apps,
         megabytes=megabytes,

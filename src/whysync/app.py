@@ -128,6 +128,12 @@ def detailed_snapshot(source: FactSource, names: Sequence[str]) -> Snapshot:
     return snapshot(replace(source, selection=selection))
 
 
+def changed_snapshot(source: FactSource, names: Sequence[str]) -> Snapshot:
+    """These Applications, and all facts about those of them that have a problem."""
+    selection = replace(_selection(source), names=tuple(names), problems_only=True)
+    return snapshot(replace(source, selection=selection))
+
+
 def _both(source: FactSource, progress: Progress | None, *, everything: bool = False) -> Snapshot:
     """The facts of Argo CD's API, completed with facts of the cluster."""
     from whysync.facts.argocd_api import read_argocd

@@ -17,6 +17,7 @@ from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import SourceError, Unreadable
 from whysync.facts.bundle import read_bundle
 from whysync.history.history import History, IncidentFilter
+from whysync.history.model import AppKey
 from whysync.watch.demo import LabSource, VirtualClock
 from whysync.watch.fleet import ChangeKind, Fleet, FleetChange
 from whysync.watch.looks import look_of
@@ -310,4 +311,32 @@ def test_a_process_that_takes_over_records_what_it_has_seen(tmp_path: Path) -> N
     watcher.step()
     assert len(history.incidents(IncidentFilter(open=True))) == 1
     holder.close()
+    history.close()
+
+
+class _ProvingWatcher(Watcher):
+    """Has nine apps to prove after each poll; a change arrives during each proof."""
+
+    def follow(self, stop: threading.Event) -> list[str]:
+        self.stop, self.events = stop, list[str]()
+        self.run(stop)
+        return self.events
+
+    def step(self) -> float:
+        self.events.append("poll")
+        self._wake.clear()
+        self._unproven = {AppKey("", "", str(number)): None for number in range(9)}
+        if self.events.count("poll") == 3:
+            self.stop.set()
+        return 60.0
+
+    def prove_next(self) -> None:
+        self.events.append("proof")
+        self.wake()
+
+
+def test_a_change_does_not_wait_for_all_proofs() -> None:
+    fleet, history = Fleet(Clock()), History.open(":memory:")
+    watcher = _ProvingWatcher(_FlakySource(), fleet, Recorder(history, fleet))
+    assert watcher.follow(threading.Event()) == ["poll", "proof", "poll", "proof", "poll"]
     history.close()

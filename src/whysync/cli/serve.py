@@ -24,6 +24,8 @@ if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync.web.site import Hook
 
 _DEFAULT_ADDRESS = "127.0.0.1:8400"
+_REQUESTS = 200
+"""Requests to an Argo CD server in a second, at most."""
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -302,6 +304,8 @@ def _configured(instance: InstanceSettings, options: argparse.Namespace) -> Sour
 
 
 def _watched(source: FactSource, name: str, options: argparse.Namespace) -> Source:
+    from msgspec.structs import replace
+
     from whysync.app import no_source
     from whysync.watch.sources import INSTANCE, BundleSource, LiveSource
 
@@ -309,6 +313,9 @@ def _watched(source: FactSource, name: str, options: argparse.Namespace) -> Sour
         return BundleSource(source, name=name)
     if source.server is not None:
         description = f"Argo CD at {source.server.base_url}"
+        # a fleet that changes all the time needs more requests than one command may send
+        limits = replace(source.server.limits, per_second=_REQUESTS, burst=2 * _REQUESTS)
+        source = replace(source, server=replace(source.server, limits=limits))
     elif source.kube is not None:
         description = f"Kubernetes, context {source.kube.context or 'of the kubeconfig'}"
     else:

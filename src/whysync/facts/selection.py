@@ -29,6 +29,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     log_lines: int = 500
     # only the Applications, without details
     listing: bool = False
+    # of named Applications, only those with a problem in detail
+    problems_only: bool = False
     # also report gaps of apps that are Synced and Healthy, as a plan needs everything
     every_gap: bool = False
     # a folder of plain YAML with the desired state, instead of Argo CD's manifests
@@ -38,6 +40,10 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     def is_narrow(self) -> bool:
         """Are single Applications named?"""
         return bool(self.names)
+
+    @property
+    def all_in_detail(self) -> bool:
+        return self.is_narrow and not self.problems_only
 
     def matches(self, *, namespace: str, name: str, project: str = "") -> bool:
         """Filters that the server does not support."""

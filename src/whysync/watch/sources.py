@@ -192,7 +192,7 @@ class LiveSource:
         for start in range(0, len(keys), _BATCH):
             part = keys[start : start + _BATCH]
             names = [f"{key.namespace}/{key.name}" for key in part]
-            cases = _cases(SnapshotIndex(app.detailed_snapshot(self.facts, names)))
+            cases = _cases(SnapshotIndex(app.changed_snapshot(self.facts, names)))
             self._versions |= {self._case_key(case): _version(case.application) for case in cases}
             yield Poll(cases=cases, at=now)
 

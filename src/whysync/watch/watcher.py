@@ -53,6 +53,8 @@ class Watcher:
             until = time.monotonic() + pause
             while self._unproven and time.monotonic() < until and not stop.is_set():
                 self.prove_next()
+                if self._is_woken:  # a change is shown before the next proof
+                    break
             self._wait(stop, until)
 
     @property
@@ -68,10 +70,14 @@ class Watcher:
         """Poll the source now. For other threads."""
         self._wake.set()
 
+    @property
+    def _is_woken(self) -> bool:
+        return self._wake.is_set() and not self._failures
+
     def _wait(self, stop: threading.Event, until: float) -> None:
         """Until the next poll; a source that fails is not asked before its pause is over."""
         while not stop.is_set() and (left := until - time.monotonic()) > 0:
-            if self._wake.is_set() and not self._failures:
+            if self._is_woken:
                 return
             stop.wait(min(left, _REACTION))
 

@@ -38,8 +38,8 @@ def read_argocd(
 ) -> Snapshot:
     """Everything that the account may read, without secrets.
 
-    Apps that are named are read in detail. Otherwise details of Synced and Healthy apps are skipped, unless
-    `everything` is set.
+    Apps that are named are read in detail, unless `problems_only` is set. Otherwise details of Synced and
+    Healthy apps are skipped, unless `everything` is set.
     """
     with connection(server) as address:
         snapshot = asyncio.run(_read(address, selection, progress, everything=everything))
@@ -78,7 +78,7 @@ async def _read(
         )
 
         async def detailed(app: Object) -> Detail:
-            if selection.listing or not (everything or selection.is_narrow or _has_problem(app)):
+            if selection.listing or not (everything or selection.all_in_detail or _has_problem(app)):
                 return Detail(application=app)
             read = await reader.read(app)
             if progress is not None:

@@ -84,7 +84,7 @@ async def _read(
         if selection.names and not control.applications:
             raise _not_found(selection)
         apps = list(_decoded(control.applications))
-        all_in_detail = everything or selection.is_narrow
+        all_in_detail = everything or selection.all_in_detail
         detailed = [
             pair for pair in apps if not selection.listing and (all_in_detail or has_problem(pair[1]))
         ]
