@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from whysync.diagnosis.finding import Severity
 from whysync.lint.lint import lint
 
 CRD, WIDGET = (
@@ -77,3 +78,30 @@ def test_a_wrong_type_in_the_metadata_of_a_custom_resource_hides_nothing() -> No
 def test_a_crd_of_an_example_applies_to_this_example(folder: str, applies: bool) -> None:
     reported = found({f"{folder}/crd.yaml": CRD, "samples/new/a.yaml": WIDGET, "web/b.yaml": "a: b\n"})
     assert bool(reported) is applies
+
+
+@pytest.mark.parametrize(
+    ("folder", "severity"),
+    [("home/crds", Severity.WARNING), ("cluster/crds", Severity.CRITICAL), ("crds", Severity.CRITICAL)],
+)
+def test_a_crd_of_another_tree_may_not_be_the_one_of_the_cluster(folder: str, severity: Severity) -> None:
+    """Without Applications nothing shows what is deployed together but the folders."""
+    found({f"{folder}/crd.yaml": CRD, "cluster/apps/a.yaml": WIDGET})
+    reported = {finding.severity for finding in lint(["."])[0].findings}
+    assert reported == {severity}
+
+
+@pytest.mark.parametrize("file", ["main.tf", "main.txt"])
+def test_terraform_completes_the_files_of_a_module(file: str) -> None:
+    daemon_set = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: a}
+spec:
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a}]}}
+"""
+    found({f"infra/{file}": "", "infra/patches/a.yaml": daemon_set, "b.yaml": "a: b\n"})
+    (finding,) = lint(["."])[0].findings
+    expected = Severity.WARNING if file == "main.tf" else Severity.CRITICAL
+    assert (finding.rule, finding.severity) == ("value_invalid", expected)

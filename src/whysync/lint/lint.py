@@ -33,7 +33,13 @@ def lint(
     paths = list(paths)
     reader = Reader(configuration)
     files = reader.files(paths)
-    tree = tree_of(files, configuration, charts=reader.charts, definitions=_definitions(configuration.crds))
+    tree = tree_of(
+        files,
+        configuration,
+        charts=reader.charts,
+        terraform=reader.terraform,
+        definitions=_definitions(configuration.crds),
+    )
     selected = lint_rules() if rules is None else tuple(rules)
     notes = [*reader.notes, *_release_notes(configuration), *_nothing_to_check(paths, tree, reader)]
     outcome = check_tree(tree, selected, notes)

@@ -50,6 +50,8 @@ class Reader:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.charts: set[str] = set()
+        self.terraform: set[str] = set()
+        """Folders of Terraform modules."""
         self._notes: list[Note] = []
         self._templates: dict[str, list[str]] = {}
         self._encrypted: dict[str, str] = {}
@@ -92,6 +94,8 @@ class Reader:
         for folder, folders, names in os.walk(base, followlinks=False):
             below = Path(folder).relative_to(base).as_posix()
             folder_name = _shown(path) if below == "." else _joined(_shown(path), below)
+            if folder_name and any(name.endswith(".tf") for name in names):
+                self.terraform.add(folder_name)
             if "Chart.yaml" in names:
                 self._chart(folder_name, folders)
             folders[:] = sorted(
@@ -198,11 +202,12 @@ def tree_of(
     configuration: Configuration,
     *,
     charts: Iterable[str] = (),
+    terraform: Iterable[str] = (),
     definitions: Iterable[Object] = (),
 ) -> Tree:
     """The role of each file, and the objects of those with complete ones."""
     schemas = Definitions()
-    tree = Tree(files, configuration, schemas)
+    tree = Tree(files, configuration, schemas, terraform=frozenset(terraform))
     for file in files:
         if file.name in NAMES and file.documents:
             body = fields(file.documents[0].body)
@@ -236,6 +241,8 @@ def tree_of(
         folder = crd.file.folder
         is_unused = bool(tree.app_specs) and not tree.is_deployed(crd.file.path)
         home = folder if is_unused and folder not in tree.deployed_folders else ""
+        if not tree.app_specs:  # nothing shows which of the trees of the repository it belongs to
+            home = folder.rpartition("/")[0]
         schemas.add([crd.body], folder if tree.is_example(crd.file.path) else "", home=home)
     for file in files:
         if file.unread is not None and _is_deployed(file, tree, charts):

@@ -96,8 +96,10 @@ class Tree:
         definitions: Definitions,
         *,
         source_tree: Tree | None = None,
+        terraform: frozenset[str] = frozenset(),
     ) -> None:
         self.source_tree = source_tree
+        self._terraform = terraform
         self.files = files
         self.configuration = configuration
         self.definitions = definitions
@@ -209,11 +211,14 @@ class Tree:
         return any(folder == path or folder.endswith(f"/{path}") for path in self._app_paths)
 
     def is_unreached(self, path: str) -> bool:
-        """Do the Applications deploy folders next to it, but not this one?
+        """Do the Applications deploy folders next to it, but not this one, or is it of a Terraform module?
 
-        Unknown if an ApplicationSet computes paths. Applications themselves are often created by hand.
+        Terraform completes such files before it applies them. Unknown if an ApplicationSet computes paths.
+        Applications themselves are often created by hand.
         """
         tree = self.source_tree or self
+        if tree.is_of_terraform(path):
+            return True
         deployed = tree.deployed_folders
         if not deployed or path in tree.paths_of_argocd_objects:
             return False
@@ -222,6 +227,12 @@ class Tree:
         if not deployed.isdisjoint(above):
             return False
         return any(f"{folder}/".startswith(f"{parent}/") for parent in above[1:] for folder in deployed)
+
+    def is_of_terraform(self, path: str) -> bool:
+        """Is it in the folder of a Terraform module, and no Application deploys it?"""
+        folders = path.split("/")[:-1]
+        above = {"/".join(folders[:end]) for end in range(len(folders), 0, -1)}
+        return not above.isdisjoint(self._terraform) and not self.is_deployed(path)
 
     @cached_property
     def deployed_folders(self) -> set[str]:

@@ -50,8 +50,8 @@ class Definitions:
                 if custom.resource.version == version
             ]
         definitions = [custom for custom, folder in self._customs[key] if _applies(folder, path)]
-        if not definitions and group == GROUP and version == VERSION:
-            return _own_kinds().get(kind, [])
+        if group == GROUP and version == VERSION and not (definitions and self.is_certain(group, kind, path)):
+            return [*definitions, *_own_kinds().get(kind, [])]
         return definitions
 
     def is_certain(self, group: str, kind: str, path: str) -> bool:
