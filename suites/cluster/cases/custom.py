@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+
 from suites.cluster.steps import (
     Case,
     Step,
@@ -18,7 +20,7 @@ from suites.cluster.steps import (
     put,
     ssa,
 )
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json, Object, fields
 
 _GROUP = "nsaaaa.example"
 
@@ -56,6 +58,27 @@ _PLAIN = schema(
 _LISTS = schema(
     "{ports: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port], items: {type: object, required: [port], properties: {port: {type: integer}, name: {type: string}}}}, set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, "
     "whole: {type: array, items: {type: object, properties: {a: {type: string}}}}, box: {type: object, x-kubernetes-map-type: atomic, properties: {a: {type: string}, b: {type: string}}}}"
+)
+_COMBINED = schema(
+    "{one: {type: object, properties: {a: {type: string}, b: {type: string}}, oneOf: [{required: [a]}, {required: [b]}]}, any: {type: object, properties: {a: {type: string}, b: {type: integer}}, anyOf: [{required: [a]}, {properties: {b: {minimum: 2}}, required: [b]}]}, "
+    "every: {type: object, properties: {a: {type: string}, b: {type: integer}}, allOf: [{required: [a]}, {properties: {b: {minimum: 2}}}]}, never: {type: object, properties: {a: {type: string}, b: {type: string}}, not: {required: [a, b]}}, "
+    "some: {type: object, minProperties: 1, maxProperties: 1, properties: {a: {type: string}, b: {type: string}}}, small: {type: integer, format: int32}, half: {type: number, multipleOf: 0.5}, level: {type: integer, enum: [1, 2]}, "
+    "when: {type: string, format: date-time}, day: {type: string, format: date}, long: {type: string, format: duration}, link: {type: string, format: uri}, net: {type: string, format: cidr}, host: {type: string, format: hostname}, mail: {type: string, format: email}, raw: {type: string, format: byte}, "
+    "mix: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}], pattern: '^[0-9]+%?$'}, choice: {type: string, enum: [a], maxLength: 2}, "
+    "template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}, list: {type: array, items: {type: object, properties: {n: {type: integer, maximum: 5}}}}}"
+)
+_COMBINED_VALUES = (
+    "one: {a: x}", "one: {}", "one: {a: x, b: y}", "one: {a: 1}", "any: {a: x}", "any: {}", "any: {b: 1}", "any: {a: 1, b: 1}", "every: {a: x, b: 3}", "every: {b: 3}", "every: {b: 1}", "every: {}", "never: {a: x}", "never: {a: x, b: y}",
+    "some: {}", "some: {a: x}", "some: {a: x, b: y}", "small: 2147483647", "small: 2147483648", "small: true", "small: x", "small: 1.5", "small: {}", "half: 1.5", "half: 1.2", "half: 2", "level: 3", "level: x",
+    "when: 5", "when: true", "when: [a]", "when: '2020-01-01 00:00:00Z'", "when: '2020-01-01T00:00:60Z'", "when: '2020-01-01t00:00:00z'", "day: '2023-02-29'", "day: '2024-02-29'", "long: 1h", "long: 3 days", "long: 3 fortnights", "long: soon",
+    "link: example.com", "link: 'https://example.com/%zz'", "link: 'urn:a:b'", "link: 'https://example.com:x/'", "link: 'https://a b/'", "net: 10.0.0.0", "net: 010.0.0.0/8", "net: 10.0.0.0/33", "net: 'fd00::/8'", "host: a_b", "host: a.example.com", "host: a.1", "mail: a@b", "mail: ann.example", "mail: 'Ann <a@b.example>'", "raw: aGk", "raw: aGk=", "raw: ''",
+    "mix: 5", "mix: 5%", "mix: x", "mix: true", "mix: 1.5", "choice: abc", "choice: 5", "template: {}", "template: {apiVersion: v1, kind: Pod}", "template: {apiVersion: a/b/c, kind: ''}", "template: {apiVersion: v1, kind: P_d, metadata: {labels: {a: b c}}}", "template: {apiVersion: 5, kind: Pod}", "list: [{n: 6}]", "{one: {}, small: x, choice: abc}",
+)  # fmt: skip
+_TIGHT = definition(
+    schema(
+        "{size: {type: integer, maximum: 5}, tags: {type: array, items: {type: string, enum: [a]}}, "
+        "map: {type: object, additionalProperties: {type: integer, maximum: 0}}}"
+    )
 )
 _RULES = schema(
     "{min: {type: integer}, max: {type: integer}, name: {type: string, x-kubernetes-validations: [{rule: 'self == oldSelf', message: name is immutable}]}, list: {type: array, maxItems: 5, items: {type: string, maxLength: 10}, "
@@ -178,6 +201,29 @@ CASES: tuple[Case, ...] = (
         *ready(definition(_PLAIN)),
         create(thing("spec: {size: 1}")),
         *(patch("merge", thing(), value) for value in _VALUES),
+    ),
+    *(
+        case(
+            f"combined_{start}",
+            *ready(definition(_COMBINED)),
+            *(
+                create(thing(f"spec: {{{value.strip('{}') if value.startswith('{') else value}}}", f"t{n}"))
+                for n, value in enumerate(_COMBINED_VALUES[start : start + 20])
+            ),
+        )
+        for start in range(0, len(_COMBINED_VALUES), 20)
+    ),
+    case(
+        "tightened",
+        *ready(definition(_PLAIN)),
+        create(thing("spec: {tags: [a, b], map: {a: 1}, size: 9}")),
+        edit(definition(_PLAIN), f"spec: {{versions: {json.dumps(fields(_TIGHT['spec'])['versions'])}}}"),
+        # The server needs a moment to use the new schema.
+        Step(patch("merge", thing(), "spec: {size: 8}").request, until=422),
+        patch("merge", thing(), "metadata: {labels: {a: b}}"),
+        patch("merge", thing(), "spec: {tags: [a, b, a]}"),
+        patch("merge", thing(), "spec: {map: {b: 0}}"),
+        patch("merge", thing(), "spec: {map: {b: 1}}"),
     ),
     case(
         "writes",

@@ -27,6 +27,15 @@ _GROUP: Final = "admissionregistration.k8s.io"
 _CODES: Final = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 
 
+def has_rules(schema: Object) -> bool:
+    """Does the schema, or a schema in it, have x-kubernetes-validations?"""
+    if schema.get(_RULES):
+        return True
+    others = (schema.get("items"), schema.get("additionalProperties"))
+    children = (*fields(schema.get("properties")).values(), *others)
+    return any(has_rules(child) for child in children if isinstance(child, dict))
+
+
 def rule_problems(
     value: Json, schema: Object, path: str = "", old: Json | Missing = MISSING
 ) -> Iterator[Cause]:
