@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whysync.json_tree import Json, Object, fields, items, text
+from tests.kubernetes.apiserver.talk import Talk, deployment, message_of
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.apiserver.protocol import Answer, Request
 from whysync.kubernetes.apiserver.server import ApiServer
 
@@ -75,3 +76,16 @@ def test_a_conflict_names_manager_and_field() -> None:
     assert text((answer.body or {}).get("message")) == (
         'Apply failed with 1 conflict: conflict with "a": .data.x'
     )
+
+
+def test_a_whole_float_is_an_integer_for_apply_and_strategic_patches(talk: Talk) -> None:
+    body = deployment()
+    fields(body["spec"])["replicas"] = 2.0
+    applied = talk.apply(body, "argocd-controller")
+    assert applied.code == 201, message_of(applied)
+    patched = talk.patch(deployment(), {"spec": {"replicas": 4.0}}, kind="strategic-patch")
+    assert patched.code == 200, message_of(patched)
+    assert dig(patched.body or {}, "spec", "replicas") == 4
+    fields(body["spec"])["replicas"] = 2.5
+    refused = talk.apply(body, "argocd-controller", force=True)
+    assert message_of(refused).endswith("cannot convert float64 to int32")

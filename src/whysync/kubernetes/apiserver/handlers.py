@@ -25,7 +25,13 @@ from whysync.kubernetes.apiserver.managed_fields import (
     managed_or_empty,
     with_managed,
 )
-from whysync.kubernetes.apiserver.patches import patched, unconvertible, undecodable, with_sorted_keys
+from whysync.kubernetes.apiserver.patches import (
+    patched,
+    unconvertible,
+    undecodable,
+    with_sorted_keys,
+    with_whole_numbers,
+)
 from whysync.kubernetes.apiserver.rbac_authorizer import confirm_no_escalation
 from whysync.kubernetes.apiserver.registry_strategies import (
     prepare_for_create,
@@ -357,14 +363,24 @@ def _decoded_apply(new: Object, current: Object | None, call: RequestContext) ->
     try:
         return call.served.decode(new, current)[0]
     except Refused as refusal:
-        raise unconvertible(refusal, new, call) from None
+        try:
+            return call.served.decode(fields(with_whole_numbers(new)), current)[0]
+        except Refused:
+            raise unconvertible(refusal, new, call) from None
 
 
 def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple[Object, list[str]]:
     try:
         obj, unknown_fields = call.served.decode(body, current)
     except Refused as refusal:
-        raise (refusal if call.resource.custom else undecodable(refusal, body, call)) from None
+        if call.resource.custom:
+            raise
+        if call.request.verb != "strategic-patch":
+            raise undecodable(refusal, body, call) from None
+        try:
+            obj, unknown_fields = call.served.decode(fields(with_whole_numbers(body)), current)
+        except Refused:
+            raise undecodable(refusal, body, call) from None
     if len(unknown_fields) > 1:
         unknown_fields = call.served.decode(fields(with_sorted_keys(body)))[1]
     return obj, unknown_fields

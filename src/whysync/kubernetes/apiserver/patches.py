@@ -137,3 +137,12 @@ def with_sorted_keys(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: with_sorted_keys(value[key]) for key in sorted(value)}
     return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value
+
+
+def with_whole_numbers(value: Json) -> Json:
+    """The value with `2` for `2.0`: applied and strategically patched objects may have either."""
+    if isinstance(value, dict):
+        return {key: with_whole_numbers(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
