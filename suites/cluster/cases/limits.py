@@ -106,6 +106,15 @@ _PATHS = (
     "/api/v1/namespaces/NS/bindings",
 )
 
+_HARD = "allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}"
+_SECURED = (
+    "{hostPID: true, hostNetwork: true, containers: [{name: c, image: a, ports: [{containerPort: 80, hostPort: 80}], securityContext: {privileged: true, procMount: Unmasked, capabilities: {add: [NET_ADMIN]}, seLinuxOptions: {type: x, user: u}, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}}], volumes: [{name: v, hostPath: {path: /x}}], securityContext: {sysctls: [{name: kernel.shm_rmid_forced, value: '1'}]}}",
+    f"{{containers: [{{name: c, image: a, securityContext: {{{_HARD}, runAsUser: 0}}}}], securityContext: {{runAsNonRoot: false, runAsUser: 0}}}}",
+    f"{{containers: [{{name: c, image: a, securityContext: {{{_HARD}}}}}, {{name: d, image: a, securityContext: {{capabilities: {{drop: [ALL], add: [NET_BIND_SERVICE, SYS_TIME]}}}}}}], securityContext: {{runAsNonRoot: true, seccompProfile: {{type: RuntimeDefault}}}}}}",
+    "{containers: [{name: c, image: a, livenessProbe: {httpGet: {port: 80, host: x}}, lifecycle: {preStop: {tcpSocket: {port: 80, host: y}}}}]}",
+    "{securityContext: {seccompProfile: {type: Unconfined}, seLinuxOptions: {role: r}, appArmorProfile: {type: Unconfined}}, containers: [{name: c, image: a}]}",
+    "{volumes: [{name: v, nfs: {server: a, path: /x}}, {name: w, hostPath: {path: /x}}], containers: [{name: c, image: a}]}",
+)
 CASES: tuple[Case, ...] = (
     case(
         "quota_count",
@@ -334,6 +343,19 @@ CASES: tuple[Case, ...] = (
         create(_POD),
         create(pod("{hostIPC: true, containers: [{name: c, image: a}]}", "b")),
         create(web()),
+    ),
+    *(
+        case(
+            f"pod_security_checks_{level}",
+            patch(
+                "merge",
+                obj("v1/Namespace nsaaaa"),
+                f"metadata: {{labels: {{pod-security.kubernetes.io/enforce: {level}}}}}",
+            ),
+            Step(create(pod(_SECURED[0], "first"), dry_run=True).request, until=403),
+            *(create(pod(spec, f"p{n}")) for n, spec in enumerate(_SECURED)),
+        )
+        for level in ("baseline", "restricted")
     ),
     *(case(f"path_{n}", at("get", where)) for n, where in enumerate(_PATHS)),
     case(

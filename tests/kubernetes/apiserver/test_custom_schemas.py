@@ -269,8 +269,9 @@ def tightened(talk: Talk, schema: Object, value: Json, new: Json) -> str:
     }
     limited_list: Object = {**schema, "items": inner}
     properties: Object = {"list": limited_list}
-    spec: Object = {"type": "object", "properties": properties}
-    limited = definition({"type": "object", "properties": {"spec": spec}})
+    in_spec: Object = {"type": "object", "properties": properties}
+    in_object: Object = {"spec": in_spec}
+    limited = definition({"type": "object", "properties": in_object})
     assert talk.patch(limited, {"spec": limited["spec"]}).code == 200
     return message_of(talk.patch(widget({}), {"spec": {"list": new}}))
 
