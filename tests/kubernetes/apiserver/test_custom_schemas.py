@@ -263,10 +263,8 @@ def tightened(talk: Talk, schema: Object, value: Json, new: Json) -> str:
     """The answer to an update after the maximum of `size` was lowered below a stored value."""
     define(talk, {"type": "object", "properties": {"list": schema}})
     assert talk.create(widget({"list": value})).code == 201
-    inner = {
-        **fields(schema["items"]),
-        "properties": {"name": {"type": "string"}, "size": integer("int32", maximum=5)},
-    }
+    limited_properties: Object = {"name": {"type": "string"}, "size": integer("int32", maximum=5)}
+    inner: Object = {**fields(schema["items"]), "properties": limited_properties}
     limited_list: Object = {**schema, "items": inner}
     properties: Object = {"list": limited_list}
     in_spec: Object = {"type": "object", "properties": properties}
