@@ -78,3 +78,31 @@ def test_an_app_that_a_set_of_a_root_no_longer_generates_is_listed_once(tmp_path
     shop.git("branch", "-f", "main")
     shop.commit({"root/set.yaml": yaml.dump(a_set(fewer, name="{{n}}", path="apps/{{n}}"))})
     assert [app.title for app in planned_changes(shop).apps if app.is_removed] == ["wiki"]
+
+
+def test_an_app_that_moves_to_another_root_may_be_deleted_on_the_way(tmp_path: Path) -> None:
+    """Whichever root is synced first decides. The projects of the children exist, so nothing hangs."""
+    shop = Shop(tmp_path / "shop")
+    child = CHILD.replace("{{ $name }}", "wiki").replace("{{ $revision }}", "main")
+    child = child.replace("project: default", "project: team")
+    roots = {
+        f"argocd/{name}.yaml": APP.replace("path: apps/shop", f"path: {name}").replace(
+            "name: shop,", f"name: {name},"
+        )
+        for name in ("old", "new")
+    }
+    files = {"apps/wiki/config.yaml": CONFIG, "old/config.yaml": CONFIG, "new/config.yaml": CONFIG}
+    shop.commit({**roots, **files, "old/wiki.yaml": child})
+    shop.git("branch", "-f", "main")
+    shop.git("mv", "old/wiki.yaml", "new/wiki.yaml")
+    plan = planned_changes(shop)
+    verdicts = {app.title: app.verdict for app in plan.apps}
+    assert verdicts == {"old": Verdict.DELETE, "new": Verdict.PASS}
+    (old,) = [app for app in plan.apps if app.title == "old"]
+    assert old.safety is not None
+    assert "before new, which declares it too, and all that it deployed" in old.safety.reasons[0].text
+
+
+def test_a_root_whose_child_leaves_passes_as_the_child_has_a_plan(tmp_path: Path) -> None:
+    plan = root(tmp_path, "{shop: main, wiki: main}", "{shop: main}")
+    assert {app.title: app.verdict for app in plan.apps} == {"root": Verdict.PASS, "wiki": Verdict.DELETE}

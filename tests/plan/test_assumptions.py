@@ -148,6 +148,17 @@ def test_the_base_fails_too(tmp_path: Path) -> None:
     assert app.decisive is based
 
 
+def test_a_failure_of_the_base_makes_the_result_unknown(tmp_path: Path) -> None:
+    """Not the commit fails the sync, but its changes may never be applied either: it does not just pass."""
+    wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: wrong}\nspec: {ports: [{port: 0}]}\n"
+    shop = Shop(tmp_path / "shop", base={"wrong.yaml": wrong})
+    shop.put("deployment.yaml", DEPLOYMENT.replace("shop:1.0", "shop:1.1"))
+    app = only_app(planned_changes(shop))
+    assert [run.fails_as_base for run in app.runs] == [True, True]
+    assert app.verdict is Verdict.UNKNOWN
+    assert "as that of the base does" in app.unseen[0].why
+
+
 def test_what_the_base_lacks_too_is_not_held_against_the_commit(tmp_path: Path) -> None:
     """On an empty cluster the wave waits for a Secret that nobody creates; it runs in the cluster."""
     job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {backoffLimit: 0, template: {spec: "

@@ -450,3 +450,38 @@ def test_many_apps_give_the_same_plan_on_one_core_and_on_all(tmp_path: Path) -> 
     assert {app.verdict for app in plans[0].apps} == {Verdict.PASS, Verdict.FAIL}
     assert found == [{app.key for app in plans[0].apps if app.verdict is Verdict.FAIL}] * 2
     assert done[-1] == "simulating apps: 14 of 14"
+
+
+STATEFUL_SET = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: shop
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Delete}
+  selector: {matchLabels: {app: db}}
+  template: {metadata: {labels: {app: db}}, spec: {containers: [{name: db, image: "db:1"}]}}
+  volumeClaimTemplates:
+    - {metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [(STATEFUL_SET, Verdict.DELETE), (STATEFUL_SET.replace(": Delete}", ": Retain}"), Verdict.PASS)],
+)
+def test_claims_that_are_deleted_with_their_stateful_set(tmp_path: Path, text: str, verdict: Verdict) -> None:
+    shop = Shop(tmp_path / "shop", base={"db.yaml": text})
+    shop.remove("db.yaml")
+    assert only_app(planned_changes(shop)).verdict is verdict
+
+
+def test_a_deletion_is_stated_once(tmp_path: Path) -> None:
+    uses = DEPLOYMENT.replace("image: ", "envFrom: [{configMapRef: {name: shop}}], image: ")
+    shop = Shop(tmp_path / "shop", base={"deployment.yaml": uses})
+    shop.remove("config.yaml")
+    safety = only_app(planned_changes(shop)).safety
+    assert safety is not None
+    assert [reason.text for reason in safety.reasons] == [
+        "it deletes ConfigMap shop/shop: Deployment shop still uses it"
+    ]

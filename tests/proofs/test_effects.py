@@ -353,3 +353,30 @@ def test_the_age_of_another_field_is_that_of_its_writer() -> None:
     (change,) = effects.overwritten
     assert (change.pointer, change.before, change.after) == ("/data/a", "c", "b")
     assert (change.age, change.by_hand) == (timedelta(minutes=10), True)
+
+
+def test_an_application_is_deleted_with_what_it_deployed_if_its_finalizer_says_so() -> None:
+    meta: Object = {"name": "it", "namespace": "shop"}
+    app: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": meta}
+    finalizers: Object = {**meta, "finalizers": ["resources-finalizer.argocd.argoproj.io"]}
+    config = settings("settings")
+    case = case_of(bundle(), synced(row("ConfigMap", "settings")), in_git(config), there(config))
+    world = simulated(case, disable_auto_sync=True)
+    world.before[ref_of(app).key] = app
+    assert data_loss_text(world, ref_of(app)) == ""
+    world.before[ref_of(app).key] = {**app, "metadata": finalizers}
+    assert "all that it deployed" in data_loss_text(world, ref_of(app))
+
+
+@pytest.mark.parametrize(("policy", "loses"), [("Delete", True), ("Retain", False)])
+def test_claims_of_a_stateful_set_are_lost_with_it_if_its_policy_says_so(policy: str, loses: bool) -> None:
+    stateful_set: Object = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "it", "namespace": "shop"},
+        "spec": {
+            "persistentVolumeClaimRetentionPolicy": {"whenDeleted": policy},
+            "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+        },
+    }
+    assert bool(lost("StatefulSet", there(stateful_set), group="apps")) is loses

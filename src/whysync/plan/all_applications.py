@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.ref import Key, Ref
 from whysync.plan.changes import key_of
 from whysync.plan.find_applications import qualified
 from whysync.plan.plan import Change, ChangeKind
@@ -31,6 +31,10 @@ class AllApplications(msgspec.Struct):
     )
     """By cluster and Application."""
     _users: dict[_Target, list[Ref]] = msgspec.field(default_factory=dict[_Target, list[Ref]])
+    _owners: dict[tuple[str, Key], list[str]] = msgspec.field(
+        default_factory=dict[tuple[str, Key], list[str]]
+    )
+    """The Applications that declare an object, by cluster."""
 
     def add(self, application: Object, objects: Iterable[Object]) -> None:
         """Add the rendered objects of an Application."""
@@ -38,6 +42,7 @@ class AllApplications(msgspec.Struct):
         shared = self._objects.setdefault(cluster, {}).setdefault(qualified(application), [])
         for obj in objects:
             key = key_of(obj, namespace)
+            self._owners.setdefault((cluster, key), []).append(text(dig(application, "metadata", "name")))
             if key.kind in _CREATED or not is_built_in_group(key.group):
                 meta: Object = {"name": key.name, "namespace": key.namespace}
                 shared.append({**obj, "metadata": meta})
@@ -54,11 +59,22 @@ class AllApplications(msgspec.Struct):
         return [obj for name, objects in by_name.items() if name != own for obj in objects]
 
     def with_users(self, application: Object, changes: tuple[Change, ...]) -> tuple[Change, ...]:
-        """The changes of an Application; the risk of what it deletes names who still uses it."""
+        """The changes of an Application; the risk of what it deletes names who still uses or declares it."""
+        cluster = _cluster(application)
         return tuple(
-            self._with_users(_cluster(application), change) if change.sort is ChangeKind.PRUNE else change
+            self._with_users(cluster, self._with_new_owner(cluster, change))
+            if change.sort is ChangeKind.PRUNE
+            else change
             for change in changes
         )
+
+    def _with_new_owner(self, cluster: str, change: Change) -> Change:
+        """An object that moves to another Application is deleted if the old one is synced first."""
+        owners = self._owners.get((cluster, change.ref.key), [])
+        if not owners:
+            return change
+        lost = f", {change.risk}" if change.risk else ""
+        return replace(change, risk=f"if this app is synced before {owners[0]}, which declares it too{lost}")
 
     def _with_users(self, cluster: str, change: Change) -> Change:
         users = self._users.get((cluster, change.ref.kind, change.ref.namespace, change.ref.name), [])

@@ -12,6 +12,10 @@ from whysync.diagnosis.report import Reason, ReasonKind, Safety, SyncOutcome, Sy
 from whysync.plan.plan import Change, PlannedCluster, Run
 
 _MAX_REASONS: Final = 6
+_CLUSTER_DECIDES: Final = frozenset(
+    {"Ingress", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "Secret", "Service"}
+)
+"""What is lost with these depends on the cluster: the simulation knows it better than the manifest."""
 
 
 def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
@@ -20,10 +24,21 @@ def safety_of(changes: Iterable[Change], runs: Iterable[Run]) -> Safety:
     simulated = next((_of_commit(run, changes) for run in runs if run.safety is not None), None)
     reasons = list(simulated.reasons) if simulated is not None else []
     reported = {ref.key for reason in reasons for ref in reason.refs}
-    harm: list[Reason] = []
-    for change in changes:
-        if change.users or (change.is_harmful and change.ref.key not in reported):
-            harm.append(_deletion(change))
+    harmful = [
+        change
+        for change in changes
+        if change.users
+        or (change.is_harmful and not (change.ref.key in reported and change.ref.kind in _CLUSTER_DECIDES))
+    ]
+    harm = [_deletion(change) for change in harmful]
+    stated = {change.ref.key for change in harmful}
+    reasons = [
+        reason
+        for reason in reasons
+        if reason.kind is not ReasonKind.DELETES
+        or not reason.refs
+        or {ref.key for ref in reason.refs} - stated
+    ]
     if harm or (simulated is not None and simulated.sync is SyncSafety.UNSAFE):
         outcome = simulated.outcome if simulated is not None else SyncOutcome.UNKNOWN
         return Safety(

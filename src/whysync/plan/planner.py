@@ -149,15 +149,17 @@ def plan(
             continue
         touched.append(_Touched(app=app, old=old, base=base, new=new))
     notes += settings_notes if touched else []
-    facts = _facts_of(touched, live, closely)
-    work = _Simulation(checkout, touched, facts, all_apps, on_base=on_base, keep=keep)
+    names |= {app.name for app in removed}
+    removed += [app for app in children.removed if app.name not in names]
+    apart = frozenset(app.name for app in removed)
+    work = _Simulation(
+        checkout, touched, _facts_of(touched, live, closely), all_apps, apart, on_base=on_base, keep=keep
+    )
     tell = _progress_of("simulating", len(touched), progress)
     results = all_of(work.planned, len(touched), many=_MANY_SIMULATED, done=tell)
     planned = [app for app, _ in results]
     if trials is not None:
         trials |= {app.key: trial for app, trial in results if trial is not None}
-    names |= {app.name for app in removed}
-    removed += [app for app in children.removed if app.name not in names]
     planned += [_removal(checkout, app) for app in removed]
     counts = Counter(app.name for app in (*in_head, *removed))
     planned = [replace(app, shares_name=counts[app.name] > 1) for app in planned]
@@ -233,6 +235,7 @@ class _Simulation:
         touched: list[_Touched],
         facts: Snapshot | None,
         all_apps: AllApplications,
+        removed: frozenset[str],
         *,
         on_base: bool,
         keep: bool,
@@ -241,6 +244,7 @@ class _Simulation:
         self._touched = touched
         self._facts = facts
         self._all_apps = all_apps
+        self._removed = removed
         self._on_base = on_base
         self._keep = keep
 
@@ -253,6 +257,7 @@ class _Simulation:
             self._facts,
             trials,
             self._all_apps,
+            self._removed,
             on_base=self._on_base,
             keep=self._keep,
         )
@@ -586,6 +591,7 @@ def _planned(
     live: Snapshot | None,
     trials: dict[tuple[str, str], Trial],
     all_apps: AllApplications,
+    removed: frozenset[str],
     *,
     on_base: bool,
     keep: bool,
@@ -614,6 +620,7 @@ def _planned(
         unseen += tuple(map(_unknown_object, empty_run.unknown_objects))
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
     head_objects = new.objects
+    base_run: Run | None = None
     planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
         case, head_objects, base_run = _based(checkout, app, old, base, new, others, unused)
@@ -639,6 +646,8 @@ def _planned(
     if case is not None:
         try:
             run, effects = onto(case, head_objects, planned_cluster, keep=keep)
+            run = replace(run, fails_as_base=base_run is not None and _fails_alike(run, base_run))
+            unseen += _failure_of_base(run)
             runs.append(run)
         except NotSimulated as problem:
             notes.append(f"not run on {planned_cluster.value}: {problem}")
@@ -654,7 +663,10 @@ def _planned(
         else None,
         origins={**base.origins, **new.origins},
     )
-    changes = all_apps.with_users(app.body, changes)
+    changes = tuple(
+        replace(change, is_harmful=change.is_harmful and change.ref.place not in removed)
+        for change in all_apps.with_users(app.body, changes)
+    )
     return AppPlan(
         name=app.name,
         file=app.file,
@@ -674,6 +686,17 @@ def _base_gap(gap: Gap) -> Gap:
         why=f"{part}{gap.why}; all objects are listed as new",
         how_to_get=gap.how_to_get,
     )
+
+
+def _failure_of_base(run: Run) -> tuple[Gap, ...]:
+    """The commit is not the reason of the failure, but whether its changes reach the cluster is not known."""
+    gap = Gap(
+        kind=GapKind.NOT_COLLECTED,
+        what="the state of the cluster",
+        why=f"the sync would fail, as that of the base does: {run.message}",
+        how_to_get="plan with --live",
+    )
+    return (gap,) if run.fails_as_base else ()
 
 
 def _unknown_object(name: str) -> Gap:

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 from msgspec.structs import replace as replaced
 
-from whysync.argocd.app_controller.app_of_apps import definitions
+from whysync.argocd.app_controller.app_of_apps import KIND, definitions
 from whysync.argocd.repo_server.repository import Repository
 from whysync.argocd.simulation.from_facts import cluster_of, with_project
 from whysync.argocd.simulation.simulation import Simulation
@@ -27,7 +27,7 @@ from whysync.kubernetes.api.ref import group_of
 from whysync.kubernetes.clock import Clock
 from whysync.kubernetes.controllers.behavior import Behavior
 from whysync.kubernetes.timeline import NeverSettles
-from whysync.plan.find_applications import qualified
+from whysync.plan.find_applications import is_application, qualified
 from whysync.plan.plan import Assumption, AssumptionKind, PlannedCluster, Run
 from whysync.plan.prerequisites import (
     classes_and_nodes,
@@ -102,7 +102,7 @@ def on_empty(
             clock=Clock(NOON),
             repository=repository,
             applications=(quieted(application),),
-            projects=with_project(application, ()),
+            projects=with_project(application, (), children=filter(is_application, desired)),
             config_maps=tuple(
                 _settings(config_map, namespace, health_checks if config_map == "argocd-cm" else {})
                 for config_map in _SETTINGS
@@ -194,7 +194,10 @@ def onto(
     def with_pods(behavior: Behavior) -> Behavior:
         return with_callers(behavior, objects, case.destination_namespace, existing=services)
 
-    extra = Extra(objects=(*crds, *rbac_objects, *referable_objects(case)), behavior=with_pods)
+    apps = filter(is_application, (*objects, *(manifest.body for manifest in case.desired)))
+    extra = Extra(
+        objects=(*crds, *rbac_objects, *referable_objects(case)), behavior=with_pods, children=tuple(apps)
+    )
     world = simulated(
         case, everything=True, disable_auto_sync=True, allow_empty=not case.desired, extra=extra
     )
@@ -299,7 +302,7 @@ def _safety(world: SimulatedCase, effects: Effects, *, passed: bool) -> Safety:
     ranked: list[RankedReason] = sorted(
         damage_reasons(world, effects), key=lambda effect: (not effect.unsafe, -effect.weight)
     )
-    unsafe = any(effect.unsafe and not _only_stops_pods(world, effect) for effect in ranked)
+    unsafe = any(effect.unsafe and not _is_asked_for(world, effect) for effect in ranked)
     unknown = any(effect.unknown for effect in ranked)
     reasons = tuple(effect.reason for effect in ranked[:6])
     sync = SyncSafety.UNSAFE if unsafe else SyncSafety.UNKNOWN if unknown else SyncSafety.SAFE
@@ -311,10 +314,14 @@ def _is_of_argocd(obj: Object) -> bool:
     return group_of(text(obj.get("apiVersion"))) == "argoproj.io"
 
 
-def _only_stops_pods(world: SimulatedCase, effect: RankedReason) -> bool:
-    """Is it the removal of a workload without data? That is what the commit asks for."""
+def _is_asked_for(world: SimulatedCase, effect: RankedReason) -> bool:
+    """Is it the removal of workloads without data, which the commit asks for, or of Applications?
+
+    The removal of an Application has a plan of its own.
+    """
     return effect.kind is ReasonKind.DELETES and all(
-        ref.kind in WORKLOADS and not data_loss_text(world, ref) for ref in effect.refs
+        (ref.group, ref.kind) == KIND or (ref.kind in WORKLOADS and not data_loss_text(world, ref))
+        for ref in effect.refs
     )
 
 

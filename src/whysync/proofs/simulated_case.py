@@ -56,6 +56,8 @@ class Extra(msgspec.Struct, frozen=True, kw_only=True):
     """Added where the Case has no such object."""
     behavior: Callable[[Behavior], Behavior] = lambda behavior: behavior
     """Changes how pods behave."""
+    children: tuple[Object, ...] = ()
+    """Applications whose projects exist."""
 
 
 class SimulatedCase(msgspec.Struct, kw_only=True):
@@ -251,6 +253,7 @@ def simulated(
                 application,
                 (project.body for project in case.index.snapshot.projects),
                 exists=not _project_is_missing(case),
+                children=extra.children,
             ),
             config_maps=tuple(_config_maps(case, namespace)),
             clusters=(cluster,),

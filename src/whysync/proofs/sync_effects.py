@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from whysync.argocd.app_controller.deletion.finalizers import Finalizers
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.tracking import owner_of
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
@@ -137,6 +138,14 @@ def data_loss_text(world: SimulatedCase, ref: Ref) -> str:
         return "and everything in it"
     if ref.kind in ("PersistentVolumeClaim", "PersistentVolume"):
         return _volume_loss_text(world, ref)
+    if ref.kind == "StatefulSet":
+        spec = fields(world.before.get(ref.key, {}).get("spec"))
+        policy = dig(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted")
+        has_claims = policy == "Delete" and bool(items(spec.get("volumeClaimTemplates")))
+        return "and its claims with their data (whenDeleted: Delete)" if has_claims else ""
+    if (ref.group, ref.kind) == ("argoproj.io", "Application"):
+        cascades = Finalizers.of(world.before.get(ref.key, {})).cascades
+        return "and all that it deployed (it has Argo CD's resources-finalizer)" if cascades else ""
     return "and its data" if ref.kind == "Secret" else ""
 
 

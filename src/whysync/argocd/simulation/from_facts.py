@@ -16,15 +16,18 @@ from whysync.kubernetes.api.ref import ref_of
 
 
 def with_project(
-    application: Object, projects: Iterable[Object], *, exists: bool = True
+    application: Object, projects: Iterable[Object], *, exists: bool = True, children: Iterable[Object] = ()
 ) -> tuple[Object, ...]:
-    """The projects; if the facts lack the app's own and it `exists`, one that permits everything is added."""
-    existing = tuple(projects)
-    app = decode(application, Application)[0] or Application()
-    if not exists or any(dig(project, "metadata", "name") == app.project for project in existing):
-        return existing
-    meta: Object = {"name": app.project, "namespace": app.namespace}
-    return (*existing, {**DEFAULT_PROJECT, "metadata": meta})
+    """The projects; if the facts lack the app's own and it `exists`, one that permits everything is added.
+
+    So are those of `children`, the Applications that it deploys.
+    """
+    known = {text(dig(project, "metadata", "name")): project for project in projects}
+    for body in (*([application] if exists else []), *children):
+        app = decode(body, Application)[0] or Application()
+        meta: Object = {"name": app.project, "namespace": app.namespace}
+        known.setdefault(app.project, {**DEFAULT_PROJECT, "metadata": meta})
+    return tuple(known.values())
 
 
 def with_tracking_metadata(
