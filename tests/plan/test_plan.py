@@ -485,3 +485,34 @@ def test_a_deletion_is_stated_once(tmp_path: Path) -> None:
     assert [reason.text for reason in safety.reasons] == [
         "it deletes ConfigMap shop/shop: Deployment shop still uses it"
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "changed", "verdict"),
+    [
+        ("path: 'envs/${env}'", "envs/dev/config.yaml", Verdict.UNKNOWN),
+        ("path: 'envs/${env}'", "docs/config.yaml", Verdict.PASS),
+        ("path: apps/shop, repoURL: '<REPO>'", "apps/shop/config.yaml", Verdict.UNKNOWN),
+        ("path: apps/shop, repoURL: '<REPO>'", "docs/config.yaml", Verdict.PASS),
+    ],
+)
+def test_a_placeholder_may_mean_the_files_that_change(
+    tmp_path: Path, source: str, changed: str, verdict: Verdict
+) -> None:
+    """A path or a repository that is filled in later may be the one of the commit."""
+    (line,) = [line for line in APP.splitlines() if "source:" in line]
+    (url,) = [part for part in line.split(", ") if "repoURL" in part]
+    used = source if "repoURL" in source else f"{source}, {url.partition('{')[2]}"
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": APP.replace(line, f"  source: {{{used}, targetRevision: main}}")})
+    shop.git("branch", "-f", "main")
+    shop.commit({changed: CONFIG.replace("hello", "bye")})
+    assert planned_changes(shop).verdict is verdict
+
+
+def test_an_application_whose_file_is_broken_does_not_leave_git(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": APP.replace("spec:", "spec: [")})
+    result = planned_changes(shop)
+    assert (result.verdict, result.apps) == (Verdict.UNKNOWN, ())
+    assert result.not_planned[0].startswith("the Applications in argocd/shop.yaml are not known: ")

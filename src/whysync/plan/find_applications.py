@@ -26,7 +26,7 @@ from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.ref import group_of
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.generator_inputs import secret_clusters
-from whysync.plan.placeholders import chart_of_template, placeholder_of
+from whysync.plan.placeholders import chart_of_template, fixed_folder, has_placeholder, placeholder_of
 
 _MAX_BYTES: Final = 5 << 20
 _LOCAL: Final = "file://"
@@ -58,10 +58,25 @@ def is_application(body: Object) -> bool:
 
 
 class NotExpandedSet(msgspec.Struct, frozen=True):
-    """An ApplicationSet that is not expanded."""
+    """An ApplicationSet that is not expanded, or a file of Applications that is not YAML."""
 
     file: str
     why: str
+    is_unreadable: bool = False
+
+
+def unreadable_files(apps: Collection[FoundApp], side: Side) -> list[NotExpandedSet]:
+    """Files of these apps that exist on a side, but cannot be read there."""
+    found: list[NotExpandedSet] = []
+    for file in sorted({app.file for app in apps if app.file}):
+        path = side.tree.root / file
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > _MAX_BYTES:
+            continue
+        try:
+            list(objects_in(path.read_bytes()))
+        except (NotAnObject, RecursionError) as problem:
+            found.append(NotExpandedSet(file, str(problem), is_unreadable=True))
+    return found
 
 
 def deletes_resources(app: FoundApp) -> bool:
@@ -278,6 +293,7 @@ def _generate_paths(app: FoundApp, checkout: Checkout) -> Iterator[tuple[str, st
 def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
     """Does the commit change a file of the app's sources? For an app that cannot be rendered here.
 
+    A repository that only a placeholder names may be this one, and a path with one any folder that fits.
     The folders are those of its sources, of the bases that their kustomizations use and of the charts that
     their charts depend on; the files are the values files that the sources name, also with `$ref/`.
     """
@@ -288,7 +304,9 @@ def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
     values: set[str] = set()
     for source in sources_of(app.body):
         folder = text(source.get("path")).strip("/").removeprefix("./")
-        if folder and checkout.contains_source(source):
+        if folder and "chart" not in source and has_placeholder(f"{source.get('repoURL')}{folder}"):
+            folders.add(fixed_folder(folder))
+        elif folder and checkout.contains_source(source):
             folders |= {used for base in reached_folders(files, folder) for used in _with_charts(root, base)}
         for name in map(text, items(dig(source, "helm", "valueFiles"))):
             values.add(name.partition("/")[2] if name.startswith("$") else _joined(folder, name))

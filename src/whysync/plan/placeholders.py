@@ -28,6 +28,16 @@ def placeholder_of(application: Object) -> str:
     return ""
 
 
+def has_placeholder(value: str) -> bool:
+    return _PLACEHOLDER.search(_BUILD_VARIABLE.sub("", value)) is not None
+
+
+def fixed_folder(path: str) -> str:
+    """The part of a path before the first folder whose name is not known."""
+    found = _PLACEHOLDER.search(path)
+    return path if found is None else path[: found.start()].rpartition("/")[0]
+
+
 def chart_of_template(file: str, side: Side) -> str | None:
     """The folder of the chart that a file is a template of; `None` if it is of none."""
     for parent in PurePosixPath(file).parents:

@@ -43,6 +43,7 @@ from whysync.plan.find_applications import (
     reads_changed_files,
     undeployed,
     unmatched_paths,
+    unreadable_files,
 )
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
@@ -186,6 +187,8 @@ def _on_both_sides(
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
     before: list[NotExpandedSet] = []
     in_base = apps_in(checkout, checkout.base, only=file, not_expanded=before)
+    names = {app.name for app in in_head}
+    not_expanded += unreadable_files([app for app in in_base if app.name not in names], checkout.head)
     return in_head, in_base, [*not_expanded, *_only_before(before, not_expanded)]
 
 
@@ -439,9 +442,11 @@ def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
 def _not_expanded_texts(not_expanded: list[NotExpandedSet]) -> list[str]:
     """One sentence for each reason: a repository may have hundreds of sets."""
     files: dict[str, list[str]] = {}
+    unreadable = [entry for entry in not_expanded if entry.is_unreadable]
     for application_set in not_expanded:
-        files.setdefault(application_set.why, []).append(application_set.file)
-    return [
+        if not application_set.is_unreadable:
+            files.setdefault(application_set.why, []).append(application_set.file)
+    return [f"the Applications in {entry.file} are not known: {entry.why}" for entry in unreadable] + [
         f"the ApplicationSet in {names[0]} is not expanded: {why}"
         if len(names) == 1
         else f"{len(names)} ApplicationSets ({names[0]}, …) are not expanded: {why}"
@@ -690,10 +695,16 @@ def _base_gap(gap: Gap) -> Gap:
 
 def _failure_of_base(run: Run) -> tuple[Gap, ...]:
     """The commit is not the reason of the failure, but whether its changes reach the cluster is not known."""
+    failed = (
+        f"{item.ref}: {item.note}"
+        for step in run.steps
+        for item in step.items
+        if item.state is State.FAILED and item.note
+    )
     gap = Gap(
         kind=GapKind.NOT_COLLECTED,
         what="the state of the cluster",
-        why=f"the sync would fail, as that of the base does: {run.message}",
+        why=f"the sync would fail, as that of the base does: {next(failed, run.message)}",
         how_to_get="plan with --live",
     )
     return (gap,) if run.fails_as_base else ()
@@ -762,13 +773,15 @@ def _fails_alike(head: Run, base: Run) -> bool:
     """Does nothing fail in the run of the head that does not fail in that of the base?"""
     if head.passed or base.passed:
         return False
-    failed, known = _failed_items(head), _failed_items(base)
-    return failed <= known if failed else head.message == base.message
+    failed, known = _items_in(head, State.FAILED), _items_in(base, State.FAILED)
+    waiting = _items_in(head, State.WAITING)
+    if not failed and not waiting:
+        return head.message == base.message
+    return failed <= known and waiting <= known | _items_in(base, State.WAITING)
 
 
-def _failed_items(run: Run) -> set[Ref]:
-    unfinished = (State.FAILED, State.WAITING)
-    return {bare(item.ref) for step in run.steps for item in step.items if item.state in unfinished}
+def _items_in(run: Run, state: State) -> set[Ref]:
+    return {bare(item.ref) for step in run.steps for item in step.items if item.state is state}
 
 
 def _synced_base(
