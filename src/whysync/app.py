@@ -146,7 +146,9 @@ def _both(source: FactSource, progress: Progress | None, *, everything: bool = F
     masker, selection = Masker(), _selection(source)
     unrefreshed = replace(selection, refresh="", local="")
     try:
-        argocd = read_argocd(source.server, selection, progress, everything=everything, masker=masker)
+        # The cluster has the kinds and the version that rendering needs, so it is done there.
+        served = replace(selection, checkout="", git=False)
+        argocd = read_argocd(source.server, served, progress, everything=everything, masker=masker)
     except NotFound as hidden:
         return _hidden_from_argocd(hidden, source.kube, replace(selection, refresh=""), progress)
     cluster = read_kubernetes(source.kube, unrefreshed, progress, everything=everything, masker=masker)
@@ -297,6 +299,7 @@ def diagnose(
     rules = diagnosis_rules()
     with garbage_collection_paused():
         apps, interrupted = diagnosed(cases, one, progress=progress, partial=partial)
+        apps = apps if interrupted else _with_lines(apps)
         few_broken = sum(1 for report in apps if report.findings) <= MOST_PROVEN
         proven: list[AppReport] = []
         try:
@@ -318,6 +321,16 @@ def diagnose(
         unfinished=len(cases) - len(proven),
         interrupted=interrupted,
     )
+
+
+def _with_lines(apps: Sequence[AppReport]) -> Sequence[AppReport]:
+    """The reports with lines of Git, for apps whose files are known; of many, only those that are proven."""
+    located = [app for app in apps if app.findings and app.case.rendering is not None]
+    if not located or len(located) > MOST_PROVEN:
+        return apps
+    from whysync.plan.live_lines import with_lines
+
+    return tuple(with_lines(app) if app.case.rendering is not None else app for app in apps)
 
 
 def shared_causes(apps: Sequence[AppReport]) -> tuple[Group, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import NO_OBJECT, Confidence, FileLocation, Finding, Severity
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import NO_OBJECT, Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.api.ref import Ref
 

@@ -69,7 +69,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default="",
         help="history of whysync serve: FILE.db or postgresql://…, for the tool list_incidents",
     )
-    add_source_flags(verb, takes_local=False)
+    add_source_flags(verb, takes_local=False, takes_git=False)
     verb.epilog = _EPILOG
 
 

@@ -73,7 +73,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--exit-zero", action="store_true", help="exit 0 whatever is found (errors still exit 2)"
     )
-    add_source_flags(verb, takes_local=False)
+    add_source_flags(verb, takes_local=False, takes_git=False)
     verb.epilog = (
         "whysync plan apps/shop --base main -o markdown\n"
         "whysync plan --live --context prod -o html=plan.html\n\n"

@@ -103,7 +103,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         default=[],
         help="address of the proxy whose headers count (repeatable; default 127.0.0.1 and ::1)",
     )
-    add_source_flags(verb, takes_local=False, argocd_config="--argocd-config")
+    add_source_flags(verb, takes_local=False, takes_git=False, argocd_config="--argocd-config")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,15 +15,22 @@ _VALUES: Final = (
     "root-path", "port-forward-namespace", "kubeconfig", "context", "argocd-namespace",
 )  # fmt: skip
 _SWITCHES: Final = (
-    "insecure", "plaintext", "port-forward", "core", "use-cluster-secrets", "all-namespaces",
+    "insecure", "plaintext", "port-forward", "core", "use-cluster-secrets", "all-namespaces", "git",
 )  # fmt: skip
 _LISTS: Final = ("bundle", "app-namespace")
 
 
 def add_source_flags(
-    verb: argparse.ArgumentParser, *, takes_local: bool = True, argocd_config: str = "--config"
+    verb: argparse.ArgumentParser,
+    *,
+    takes_local: bool = True,
+    takes_git: bool = True,
+    argocd_config: str = "--config",
 ) -> None:
-    """`takes_local`: the verb accepts `--local`. `argocd_config`: the flag for the config file of argocd."""
+    """`takes_local`, `takes_git`: the verb accepts `--local`, `--git`.
+
+    `argocd_config`: the flag for the config file of argocd.
+    """
     verb.add_argument(
         "--bundle",
         action=Append,
@@ -119,7 +126,17 @@ def add_source_flags(
     requests.add_argument("--no-logs", action="store_true", help="do not read the logs of failing containers")
     if takes_local:
         requests.add_argument(
-            "--local", metavar="DIR", default="", help="folder with the rendered manifests of one app"
+            "--local",
+            metavar="DIR",
+            default="",
+            help="checkout of the app's source (default: the current directory, if it is one), or folder with"
+            " the rendered manifests of one app",
+        )
+    if takes_git:
+        requests.add_argument(
+            "--git",
+            action="store_true",
+            help="fetch sources, and the current commits of their branches, with your Git credentials",
         )
     requests.add_argument(
         "--timeout",

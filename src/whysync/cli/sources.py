@@ -282,7 +282,21 @@ def _selection(options: argparse.Namespace) -> Selection:
         refresh="hard" if options.hard_refresh else "normal" if options.refresh else "",
         logs=not options.no_logs,
         local=getattr(options, "local", None) or "",
+        checkout=_checkout(options),
+        git=getattr(options, "git", False),
     )
+
+
+def _checkout(options: argparse.Namespace) -> str:
+    """A folder in a checkout, which may be that of a source: that of `fix --checkout`, or the current one.
+
+    Verbs without `--git` compare no live app with its source.
+    """
+    if not hasattr(options, "git"):
+        return ""
+    folder = getattr(options, "checkout", None) or "."
+    path = Path(folder).resolve()
+    return folder if any((parent / ".git").exists() for parent in (path, *path.parents)) else ""
 
 
 def _plain(values: list[str] | None) -> list[str]:

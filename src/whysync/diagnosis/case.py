@@ -38,7 +38,7 @@ from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import Symptom, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import symptoms_of
-from whysync.facts.snapshot import Gap
+from whysync.facts.snapshot import Gap, Rendering
 from whysync.json_tree import fields
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
@@ -122,6 +122,12 @@ class Case:
     @cached_property
     def desired(self) -> tuple[Manifest, ...]:
         return self.index.snapshot.desired.get(self.app.qualified_name, ())
+
+    @property
+    def rendering(self) -> Rendering | None:
+        """Where whysync rendered the manifests from; `None` if it did not."""
+        name = self.app.qualified_name
+        return next((one for one in self.index.snapshot.renderings if one.app == name), None)
 
     @cached_property
     def source_is_empty(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from whysync.diagnosis.evidence import Evidence
+from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side, SymptomId
 from whysync.kubernetes.api.ref import Ref
@@ -90,22 +91,6 @@ class AlreadyFixed(msgspec.Struct, frozen=True, kw_only=True):
 
     fixes: tuple[Fix, ...]
     verdict: str = ""
-
-
-class FileLocation(msgspec.Struct, frozen=True, kw_only=True):
-    """A location in a file; `document` and `inside` (a List) identify the object.
-
-    `line` and `column` count from 1, and are 0 if unknown.
-    """
-
-    path: str
-    line: int = 0
-    column: int = 0
-    document: int = -1
-    inside: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else self.path
 
 
 NO_OBJECT: Final = Ref(kind="", name="")

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
+from whysync.diagnosis.file_location import FileLocation
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.ref import Ref
 
@@ -96,7 +97,8 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     `edits` change the object `target`; `drops` deletes its manifest from Git; `create` is a new object for
     Git; `line` is added to `policy.csv`. `afterwards` are commands to run after the sync, without which the
     change has no effect. `in_source`: a new object belongs in the app's source, also if it is a permission.
-    A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it.
+    A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it. `location` is the line that
+    it changes, if the files of the source are known.
     """
 
     title: str
@@ -113,6 +115,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     destroys: tuple[str, ...] = ()
     keeps_meaning: bool = False
     proof: Proof = NOT_TRIED
+    location: FileLocation | None = None
 
     @staticmethod
     def remove(ref: Ref, *pointers: str, title: str, risk: str = "") -> Fix:

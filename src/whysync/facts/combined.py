@@ -32,6 +32,11 @@ def combine(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
             {(log.cluster, log.namespace, log.pod, log.container, log.previous): log
              for log in (*argocd.logs, *cluster.logs)}.values()
         ),
+        heads=tuple(dict.fromkeys((*argocd.heads, *cluster.heads))),
+        renderings=tuple(
+            replace(rendering, is_desired=rendering.is_desired and rendering.app not in argocd.desired)
+            for rendering in (*argocd.renderings, *cluster.renderings)
+        ),
         gaps=tuple(dict.fromkeys((*argocd.gaps, *gaps))),
     )  # fmt: skip
 

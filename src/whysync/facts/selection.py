@@ -33,8 +33,17 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     problems_only: bool = False
     # also report gaps of apps that are Synced and Healthy, as a plan needs everything
     every_gap: bool = False
-    # a folder of plain YAML with the desired state, instead of Argo CD's manifests
+    # a checkout of the source, or a folder of plain YAML with the desired state
     local: str = ""
+    # the folder of the user: if it is in a checkout of a source, manifests are rendered from there
+    checkout: str = ""
+    # fetch sources and the current commits of their branches with the user's Git credentials
+    git: bool = False
+
+    @property
+    def wants_git(self) -> bool:
+        """Are manifests rendered, if they are available in Git?"""
+        return bool(self.git or self.checkout or self.local)
 
     @property
     def is_narrow(self) -> bool:

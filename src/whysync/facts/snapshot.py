@@ -16,7 +16,7 @@ from whysync.json_tree import Object
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.packed_bodies import OpenPacks
-from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.ref import Key, Ref
 
 
 class GapKind(StrEnum):
@@ -61,6 +61,34 @@ class Extra(msgspec.Struct, frozen=True, kw_only=True):
     origin: str = ""
 
 
+class SourceFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The file that an object is rendered from, as in `render.options.Origin`."""
+
+    path: str = ""
+    line: int = 0
+    made_by: str = ""
+
+
+class SourceFiles(msgspec.Struct, frozen=True, kw_only=True):
+    """The files of a source: a repository on this machine, or the URL of a fetched one, at a commit."""
+
+    location: str
+    commit: str
+    files: Mapping[Key, SourceFile]
+
+
+class Rendering(msgspec.Struct, frozen=True, kw_only=True):
+    """Where whysync rendered the manifests of an Application from, which `app` names with its namespace.
+
+    `is_desired`: they are the desired state; otherwise Argo CD's manifests are.
+    """
+
+    app: str
+    words: str
+    files: tuple[SourceFiles, ...] = ()
+    is_desired: bool = True
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     # the name of the Argo CD instance, if several are read at once
     instance: str = ""
@@ -83,5 +111,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     # of a large bundle, the bodies that are decoded at the moment
     open_packs: OpenPacks = msgspec.field(default_factory=OpenPacks)
+    # of manifests that whysync rendered itself
+    renderings: tuple[Rendering, ...] = ()
     # the state after the simulated sync of a commit that is not merged yet
     is_predicted: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,11 +11,12 @@ from msgspec.structs import replace
 
 from whysync.argocd.tracking.method import TRACKING_ID
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.fix import Add, Edit, Fix, FixKind, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.facts.masking.masker import Masker
-from whysync.fixes.diffs import largest_context, unified
+from whysync.fixes.diffs import largest_context, lines, unified
 from whysync.fixes.edit import edited
 from whysync.fixes.follow_up import created_refs, is_in_git
 from whysync.fixes.fragments import name_of
@@ -79,6 +81,15 @@ def context_of(change: FileChange) -> int:
             next="use --write to change the file without showing it",
         )
     return context
+
+
+def location_of_change(change: FileChange) -> FileLocation:
+    """The first line of the file that the fix changes."""
+    matcher = difflib.SequenceMatcher(
+        None, lines(change.before or ""), lines(change.after or ""), autojunk=False
+    )
+    first = next((begin for tag, begin, *_ in matcher.get_opcodes() if tag != "equal"), 0)
+    return FileLocation(path=change.path, line=first + 1)
 
 
 def file_change(fix: Fix, case: Case, checkout: Checkout, *, only: str = "") -> FileChange:

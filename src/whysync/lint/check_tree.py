@@ -9,7 +9,8 @@ from typing import cast
 
 import msgspec
 
-from whysync.diagnosis.finding import FileLocation, Finding, Severity
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import MANIFESTS, Layer, Rule, rules_in
 from whysync.diagnosis.runner import run_rules
 from whysync.fixes.lines import Lines

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 
 from whysync.argocd.application_sets.errors import NotExpanded
 from whysync.argocd.repo_server.git_url import repository_key
-from whysync.diagnosis.finding import FileLocation, Finding
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.rule import Layer, Rule
 from whysync.errors import WhysyncError
 from whysync.files import read_file

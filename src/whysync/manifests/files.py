@@ -6,7 +6,8 @@ from enum import Enum
 
 import msgspec
 
-from whysync.diagnosis.finding import NO_OBJECT, Confidence, FileLocation, Finding, Severity
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import NO_OBJECT, Confidence, Finding, Severity
 from whysync.diagnosis.fix import Fix
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role

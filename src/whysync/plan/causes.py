@@ -10,14 +10,15 @@ from typing import Final
 from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
-from whysync.diagnosis.finding import FileLocation, Finding
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import AppReport
 from whysync.diagnosis.symptom import Side
 from whysync.errors import WhysyncError
 from whysync.facts.checkout import Checkout as Files
 from whysync.fixes.diffs import lines
-from whysync.fixes.files import FileChange, context_of, file_change
+from whysync.fixes.files import context_of, file_change, location_of_change
 from whysync.fixes.follow_up import is_in_git
 from whysync.plan.checkout import Checkout
 from whysync.plan.plan import AppPlan, Cause, PlannedFix, Verdict
@@ -95,7 +96,7 @@ class CheckoutPlaces:
             return PlannedFix(fix=fix, hint=hint)
         if not change.changes:
             return None
-        return PlannedFix(fix=fix, change=change, context=context, location=_location_of_change(change))
+        return PlannedFix(fix=fix, change=change, context=context, location=location_of_change(change))
 
     def _after_removal(self, origin: str) -> FileLocation | None:
         """Where something was removed from a file that still exists."""
@@ -123,15 +124,6 @@ class CheckoutPlaces:
 
     def _head_lines(self, path: str) -> list[str]:
         return lines(_text(self._checkout.head.tree.root / path))
-
-
-def _location_of_change(change: FileChange) -> FileLocation:
-    """The first line of the file that the fix changes."""
-    matcher = difflib.SequenceMatcher(
-        None, lines(change.before or ""), lines(change.after or ""), autojunk=False
-    )
-    first = next((begin for tag, begin, *_ in matcher.get_opcodes() if tag != "equal"), 0)
-    return FileLocation(path=change.path, line=first + 1)
 
 
 def _text(path: Path) -> str:

@@ -6,7 +6,8 @@ from enum import StrEnum
 
 import msgspec
 
-from whysync.diagnosis.finding import FileLocation, Finding
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.report import Safety, SyncSafety
 from whysync.facts.snapshot import Gap, Snapshot

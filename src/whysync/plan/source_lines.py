@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from whysync.argocd.repo_server.render.options import Origin
-from whysync.diagnosis.finding import FileLocation
+from whysync.diagnosis.file_location import FileLocation
 from whysync.files import read_file
 from whysync.fixes.lines import Lines, Position
 from whysync.fixes.rendered_lines import KustomizedLines, in_template

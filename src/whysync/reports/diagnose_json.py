@@ -9,6 +9,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import shortened
+from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.finding import EvidenceKey, Finding, KeyKind
 from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
@@ -62,6 +63,14 @@ class ProofV1(_Value, frozen=True):
     trace: tuple[str, ...]
 
 
+class LocationV1(_Value, frozen=True):
+    """A line of a file in Git, at the commit that Argo CD compared; the path is that in the repository."""
+
+    file: str
+    line: int
+    column: int
+
+
 class FixV1(_Value, frozen=True):
     title: str
     kind: str
@@ -69,6 +78,8 @@ class FixV1(_Value, frozen=True):
     risk: str
     destroys: tuple[str, ...]
     proof: ProofV1
+    # the first line that it changes, if whysync rendered the manifests from a checkout or a fetch
+    location: LocationV1 | None = None
 
 
 class RejectedFixV1(_Value, frozen=True):
@@ -106,6 +117,8 @@ class FindingV1(_Value, frozen=True):
     rejected_fixes: tuple[RejectedFixV1, ...]
     key: KeyV1 | None = None
     predicted: bool = False
+    # where the object or its field is declared, if whysync rendered the manifests from a checkout or a fetch
+    location: LocationV1 | None = None
 
 
 class SymptomV1(_Value, frozen=True):
@@ -197,6 +210,8 @@ class AppV1(_Value, frozen=True):
     not_understood: tuple[SymptomV1, ...] = ()
     # the Argo CD instance, if the facts are those of several: the name of its bundle
     instance: str = ""
+    # where whysync rendered the manifests from; empty if they are Argo CD's, or those in a bundle
+    manifests: str = ""
 
 
 class GroupV1(_Value, frozen=True):
@@ -264,7 +279,16 @@ def app_v1(report: AppReport) -> AppV1:
         changes=_changes(report.case),
         not_understood=tuple(_symptom(symptom) for symptom in report.not_understood),
         instance=report.case.instance,
+        manifests=rendering.words
+        if (rendering := report.case.rendering) is not None and rendering.is_desired
+        else "",
     )
+
+
+def _location(location: FileLocation | None) -> LocationV1 | None:
+    if location is None:
+        return None
+    return LocationV1(file=location.path, line=location.line, column=location.column)
 
 
 def _key(key: EvidenceKey | None) -> KeyV1 | None:
@@ -359,6 +383,7 @@ def _finding(finding: Finding, case: Case) -> FindingV1:
         ),
         key=_key(finding.key),
         predicted=finding.predicted,
+        location=_location(finding.location),
     )
 
 
@@ -376,6 +401,7 @@ def fix_v1(fix: Fix, case: Case) -> FixV1:
             why=fix.proof.why,
             trace=fix.proof.trace,
         ),
+        location=_location(fix.location),
     )
 
 

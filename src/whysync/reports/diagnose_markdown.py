@@ -136,6 +136,8 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
     )
     field = md(", field {}", code(finding.field)) if finding.field else ""
     yield md("- about: {}{}", finding.about, field)
+    if finding.location is not None:
+        yield md("- declared in: {}", code(str(finding.location)))
     if finding.writer is not None:
         yield md("- written by: {} {}", phrase(finding.writer), ago(report.case.age(finding.writer.time)))
     if finding.caused_by:

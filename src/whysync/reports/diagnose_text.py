@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -412,6 +413,8 @@ def _finding(
     yield line
     if values:
         yield from terminal.wrap(values, indent=4)
+    if finding.location is not None:
+        yield from terminal.labeled("declared in", one_line(str(finding.location)))
     root_follows = finding.root is not None and one_line(finding.root, 2_000) in one_line(
         finding.verdict, 2_000
     )
@@ -636,6 +639,8 @@ def _fix(
     label: str, fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool
 ) -> Iterator[str]:
     yield from fix_title(terminal, label, fix)
+    if fix.location is not None:
+        yield from terminal.labeled("", f"in {one_line(str(fix.location))}")
     for note in notes_of(fix, everything=wide or proofs):
         yield from terminal.labeled("", note)
     if fix.risk:
@@ -678,8 +683,15 @@ def _how_to_apply(fix: Fix, report: AppReport, source_flags: str) -> str:
     """The command that applies the fix to a checkout, or to the object itself."""
     command = f"whysync fix {app_argument(report.case) + source_flags}"
     if is_in_git(fix):
-        return f"{command} --checkout DIR | git apply"
+        return f"{command} --checkout {_checkout_of(report)} | git apply"
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
+
+
+def _checkout_of(report: AppReport) -> str:
+    """The checkout that the manifests were rendered from, if there is one."""
+    rendering = report.case.rendering
+    folders = [files.location for files in rendering.files] if rendering is not None else []
+    return next((shlex.quote(folder) for folder in folders if folder.startswith("/")), "DIR")
 
 
 def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
@@ -769,6 +781,7 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if report.first is None and report.unexplained:
         for index, command in enumerate(_checks_of_unexplained(report)):
             yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
+    yield from _rendering(report, terminal)
     yield from _gaps(report.gaps, terminal)
     for crashed in report.crashed:
         text = f"rule {crashed.rule} failed: {crashed.error}; please report it"
@@ -779,6 +792,13 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     elif {Fact.DESIRED, Fact.LIVE} <= set(unmet):
         yield from terminal.labeled("checked", _checked(report.case))
         yield from terminal.labeled("not provided", ", ".join(unmet))
+
+
+def _rendering(report: AppReport, terminal: Terminal) -> Iterator[str]:
+    """Where the manifests come from, if whysync rendered them itself."""
+    rendering = report.case.rendering
+    if rendering is not None and rendering.is_desired:
+        yield from terminal.labeled("manifests", f"rendered from {one_line(rendering.words)}")
 
 
 def _checks_of_unexplained(report: AppReport) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whysync.diagnosis.finding import FileLocation
+from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.report import Report, Safety
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref

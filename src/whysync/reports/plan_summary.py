@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import msgspec
 
-from whysync.diagnosis.finding import FileLocation, Finding, KeyKind
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Finding, KeyKind
 from whysync.diagnosis.sentences import both_ends
 from whysync.facts.snapshot import Gap
 from whysync.plan.plan import (

@@ -78,6 +78,8 @@ class FakeApi:
     def _answer(self, path: str, query: dict[str, str], request: FakeRequest) -> FakeResponse:
         if path in ("/api", "/apis"):
             return self._discovery(path, request)
+        if path == "/version":
+            return json_response({"gitVersion": "v1.36.4", "major": "1", "minor": "36"})
         parts = path.strip("/").split("/")
         root = 2 if parts[0] == "api" else 3
         group = "" if parts[0] == "api" else parts[1]

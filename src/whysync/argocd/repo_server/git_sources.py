@@ -144,10 +144,11 @@ class GitSources:
         if repo is None:
             repo = open_repo(url, network=True) if self.options.network else cached_repo(url)
             if repo is None:
+                flag = self.options.network_flag
                 raise CannotRender(
                     what=f"the repository {without_credentials(url)} is not available locally",
-                    why="it is not in the cache, and the network is used only with --network",
-                    next="allow it with --network",
+                    why=f"it is not in the cache, and the network is used only with {flag}",
+                    next=f"allow it with {flag}",
                     part=f"repository {without_credentials(url)}",
                     shared="not in the cache",
                 )

@@ -19,6 +19,8 @@ _PORT = r":[0-9]*"
 _BAD_ESCAPE = r"%(?![0-9a-f]{2})"
 _PATH_AS_WRITTEN = r"[a-z0-9\-_.~$&+,/:;=@!'()*\[\]%]*"
 _USER_OF_HOST = r"^([a-z][a-z0-9+.-]*://)?[^/]*@"
+# `host:path`, an address of ssh without a user
+_SCP = r"^([^/:]+):(?:\d+/|/)?(?!/)(.*)$"
 _USER = r"[a-z0-9\-._:~!$&'()*+,;=%@]*"
 
 
@@ -34,6 +36,19 @@ def repository_key(url: str) -> str:
     """The normalized URL without user name, or the lower-case text if the URL is invalid."""
     plain = url.strip().rstrip("/")
     return re.sub(_USER_OF_HOST, r"\1", normalize_git_url(plain) or plain.lower(), count=1)
+
+
+def repository_path(url: str) -> str:
+    """`host/path`, equal for all addresses of one repository: HTTPS and SSH, with and without user or port.
+
+    Differs from `repository_key`, which mirrors Argo CD: there the scheme matters.
+    """
+    key = repository_key(url)
+    _, has_scheme, plain = key.rpartition("://")
+    if not has_scheme:
+        plain = re.sub(_SCP, r"\1/\2", key)
+    host, slash, path = plain.partition("/")
+    return f"{host.partition(':')[0]}{slash}{path.strip('/').removesuffix('.git')}"
 
 
 def _parsed(url: str) -> str:

@@ -88,14 +88,21 @@ async def _read(
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
     snapshot = shared.snapshot(details, gaps, now)
-    return _with_local(snapshot, selection.local, shared.home) if selection.local else snapshot
+    if not (selection.local or selection.git or selection.checkout):
+        return snapshot
+    return _with_git(snapshot, selection, server, shared.home)
 
 
-def _with_local(snapshot: Snapshot, folder: str, home: str) -> Snapshot:
-    """Use plain YAML of a folder as desired state instead of Argo CD's manifests."""
+def _with_git(snapshot: Snapshot, selection: Selection, server: ArgoServer, home: str) -> Snapshot:
+    """With `--local`, manifests from there instead of Argo CD's; with `--git`, the commits of branches.
+
+    In a checkout of a source, the manifests of named Applications are rendered too, for their lines in Git.
+    """
     from whysync.argocd.api.application import Application
+    from whysync.facts.from_git import is_checkout_of, read_from_git
     from whysync.facts.kubernetes_api.desired import local_manifests
     from whysync.facts.kubernetes_api.discovery import Kinds
+    from whysync.facts.rendered import Destination, FromGit
     from whysync.kubernetes.api.decode import decode
 
     decoded = (
@@ -103,8 +110,37 @@ def _with_local(snapshot: Snapshot, folder: str, home: str) -> Snapshot:
     )
     apps = [(manifest, app) for manifest, app in decoded if app is not None]
     # Without the cluster's kinds, namespaces are not filled in: the objects stay as written.
-    local, gaps = local_manifests(folder, apps, snapshot.settings, Kinds(()), home or "argocd")
-    return replace(snapshot, desired={**snapshot.desired, **local}, gaps=(*snapshot.gaps, *gaps))
+    kinds = Kinds(())
+    folder = selection.local
+    if folder and not is_checkout_of(folder, (app for _, app in apps)):
+        local, gaps = local_manifests(folder, apps, snapshot.settings, kinds, home or "argocd")
+        snapshot = replace(snapshot, desired={**snapshot.desired, **local}, gaps=(*snapshot.gaps, *gaps))
+        folder = ""
+    renders = bool(folder or selection.all_in_detail)
+    from_git = FromGit()
+    if renders or selection.git:
+        from_git = read_from_git(
+            apps if renders else (),
+            replace(selection, local=folder),
+            settings=snapshot.settings,
+            argocd_namespace=home or "argocd",
+            cluster_of=lambda _: Destination(kinds=kinds),
+            deadline=server.limits.deadline,
+            heads_of=apps,
+        )
+    desired = {**from_git.desired, **snapshot.desired}
+    if folder:
+        desired |= from_git.desired
+    used = from_git.desired.keys() if folder else from_git.desired.keys() - snapshot.desired.keys()
+    return replace(
+        snapshot,
+        desired=desired,
+        heads=from_git.heads,
+        gaps=(*snapshot.gaps, *(from_git.gaps if selection.git or folder else ())),
+        renderings=tuple(
+            replace(rendering, is_desired=rendering.app in used) for rendering in from_git.renderings
+        ),
+    )
 
 
 # --- select Applications -------------------------------------------------------------------------------

@@ -69,18 +69,17 @@ def local_manifests(
         app = by_name.get(name)
         if app is not None:
             manifests = [
-                manifest.with_body(
-                    _with_namespace_and_tracking(manifest.body, app, kinds, tracking, argocd_namespace)
-                )
+                manifest.with_body(as_argocd_compares(manifest.body, app, kinds, tracking, argocd_namespace))
                 for manifest in manifests
             ]
         completed[name] = tuple(manifests)
     return completed, [*gaps, *orphans]
 
 
-def _with_namespace_and_tracking(
+def as_argocd_compares(
     body: Object, app: Application, kinds: Kinds, settings: Settings, argocd_namespace: str
 ) -> Object:
+    """A manifest with the namespace and the tracking metadata that Argo CD gives it."""
     kind = kinds.find(group_of(text(body.get("apiVersion"))), text(body.get("kind")))
     meta = fields(body.get("metadata"))
     namespace = app.spec.destination.namespace

@@ -68,6 +68,12 @@ class Kinds:
     def of_group(self, group: str) -> Iterator[Kind]:
         return (kind for kind in self.preferred() if kind.group == group)
 
+    def api_versions(self) -> tuple[str, ...]:
+        """As Argo CD passes them to Helm: `apps/v1` and `apps/v1/Deployment`."""
+        every = [kind for versions in self._versions.values() for kind in versions]
+        names = {f"{kind.api_version}/{kind.kind}" for kind in every} | {kind.api_version for kind in every}
+        return tuple(sorted(names))
+
     def __len__(self) -> int:
         return len(self._versions)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 
 import msgspec
+from msgspec.structs import replace
 
 from whysync.argocd.api.application import Application
 from whysync.errors import NotFound, UsageError, WhysyncError
-from whysync.facts.http.errors import gap_kind
+from whysync.facts.http.errors import HttpError, gap_kind
 from whysync.facts.http.limits import HttpLimits
 from whysync.facts.http.progress import report_waiting
 from whysync.facts.kubernetes_api.access import KubeAccess
@@ -19,7 +20,7 @@ from whysync.facts.kubernetes_api.api import Api
 from whysync.facts.kubernetes_api.clusters import Clusters, DestinationCluster
 from whysync.facts.kubernetes_api.control_plane import ControlPlane, read_control_plane
 from whysync.facts.kubernetes_api.desired import last_applied, local_manifests
-from whysync.facts.kubernetes_api.discovery import discover
+from whysync.facts.kubernetes_api.discovery import Kinds, discover
 from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.kinds_to_read import has_problem, scope_of
 from whysync.facts.kubernetes_api.listing import Query
@@ -27,14 +28,16 @@ from whysync.facts.kubernetes_api.login import Connection
 from whysync.facts.kubernetes_api.logs import read_logs
 from whysync.facts.kubernetes_api.read_live import Live, read_live
 from whysync.facts.masking import Masker, mask_snapshot
+from whysync.facts.rendered import HOW_TO_RENDER, Destination, FromGit, NotRendered
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
-from whysync.json_tree import garbage_collection_paused
+from whysync.json_tree import garbage_collection_paused, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key
 
+_NOT_IN_CLUSTER = "the Kubernetes API does not have the manifests in Git"
 Progress = Callable[[str, int], None]
 # Signs that Argo CD itself has a problem: then its own Pods are read.
 _ARGOCD_ERRORS = ("rpc error", "connection refused", "redis", "repo-server", "i/o timeout", "dial tcp")
@@ -46,6 +49,8 @@ class ClusterFacts(msgspec.Struct, frozen=True, kw_only=True):
     live: Live = Live()
     logs: tuple[Log, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    kinds: Kinds = Kinds(())
+    kube_version: str = ""
 
 
 def read_kubernetes(
@@ -107,7 +112,20 @@ async def _read(
         )
         own_events = await _application_events(api, detailed, selection)
         gaps = [gap for facts in cluster_facts for gap in facts.gaps]
-        desired, desired_gaps = _desired(api, control, detailed, cluster_facts, selection)
+        desired = _desired(
+            api,
+            control,
+            detailed,
+            {
+                app.qualified_name: facts
+                for (_, members), facts in zip(destinations, cluster_facts, strict=True)
+                for app in members
+            },
+            selection,
+            access,
+            everything=everything,
+            progress=progress,
+        )
         has_problems = any(has_problem(app) for _, app in apps)
         _report_unread_secrets(api, control, [app for _, app in detailed])
         now = api.client.now() or datetime.now(UTC)
@@ -119,11 +137,13 @@ async def _read(
         applications=control.applications,
         projects=control.projects,
         settings=control.settings,
-        desired=desired,
+        desired=desired.desired,
         live=(*control.live, *(obj for facts in cluster_facts for obj in facts.live.objects)),
         events=(*own_events, *(event for facts in cluster_facts for event in facts.live.events)),
         logs=tuple(log for facts in cluster_facts for log in facts.logs),
-        gaps=tuple(dict.fromkeys([*gaps, *desired_gaps, *hub_gaps])),
+        heads=desired.heads,
+        gaps=tuple(dict.fromkeys([*gaps, *desired.gaps, *hub_gaps])),
+        renderings=desired.renderings,
     )
 
 
@@ -202,7 +222,20 @@ async def _read_facts(
     if selection.logs:
         logs = await read_logs(api, live.objects, scope.failing | extra, lines=selection.log_lines)
     namespaces = None if selection.every_gap else scope.namespaces_with_problems
-    return ClusterFacts(live=live, logs=tuple(logs), gaps=tuple(api.gaps.all(namespaces)))
+    return ClusterFacts(
+        live=live,
+        logs=tuple(logs),
+        gaps=tuple(api.gaps.all(namespaces)),
+        kinds=api.kinds,
+        kube_version=await _kube_version(api) if selection.wants_git else "",
+    )
+
+
+async def _kube_version(api: Api) -> str:
+    """Helm renders for it. Every account may read it, unless an administrator removed that right."""
+    with suppress(HttpError):
+        return text((await api.client.object("/version")).get("gitVersion"))
+    return ""
 
 
 async def _application_events(
@@ -235,32 +268,88 @@ def _desired(
     api: Api,
     control: ControlPlane,
     apps: list[tuple[Manifest, Application]],
-    cluster_facts: Iterable[ClusterFacts],
+    cluster_facts: dict[str, ClusterFacts],
     selection: Selection,
-) -> tuple[dict[str, tuple[Manifest, ...]], list[Gap]]:
-    if selection.local:
-        return local_manifests(selection.local, apps, control.settings, api.kinds, control.namespace)
+    access: KubeAccess,
+    *,
+    everything: bool,
+    progress: Progress | None,
+) -> FromGit:
+    """Rendered from Git where that is possible, otherwise the manifests of the last sync."""
+    if not selection.wants_git:
+        return _complete(FromGit(), apps, cluster_facts)
+    from whysync.facts.from_git import is_checkout_of, read_from_git
+
+    plain: dict[str, tuple[Manifest, ...]] = {}
+    plain_gaps: list[Gap] = []
+    if selection.local and not is_checkout_of(selection.local, (app for _, app in apps)):
+        plain, plain_gaps = local_manifests(
+            selection.local, apps, control.settings, api.kinds, control.namespace
+        )
+        selection = replace(selection, local="")
+    from_git = read_from_git(
+        [(manifest, app) for manifest, app in apps if app.qualified_name not in plain],
+        selection,
+        settings=control.settings,
+        argocd_namespace=control.namespace,
+        cluster_of=lambda app: _destination_of(cluster_facts[app.qualified_name]),
+        deadline=access.limits.deadline,
+        heads_of=apps,
+        everything=everything,
+        progress=progress,
+    )
+    if plain:  # the user named the manifests: nothing else is missing
+        gaps = (*plain_gaps, *from_git.gaps)
+        return replace(from_git, desired={**from_git.desired, **plain}, gaps=gaps)
+    return _complete(replace(from_git, gaps=(*plain_gaps, *from_git.gaps)), apps, cluster_facts)
+
+
+def _complete(
+    from_git: FromGit, apps: list[tuple[Manifest, Application]], cluster_facts: dict[str, ClusterFacts]
+) -> FromGit:
+    """With the manifests of the last sync of the other Applications, and a gap for those."""
+    missing = [app for _, app in apps if app.qualified_name not in from_git.desired]
     live: dict[Key, Manifest] = {}
-    for facts in cluster_facts:
+    for facts in {id(facts): facts for facts in cluster_facts.values()}.values():
         for obj in facts.live.objects:
             live.setdefault(obj.key, obj)
-    applied = last_applied((app for _, app in apps), live)
-    out_of_sync = [app for _, app in apps if app.status.sync.status == "OutOfSync"]
-    return applied, [_not_rendered(out_of_sync, applied)] if out_of_sync else []
+    applied = last_applied(missing, live)
+    out_of_sync = [app for app in missing if app.status.sync.status == "OutOfSync"]
+    gaps = _not_rendered(out_of_sync, from_git.unrendered, applied, {gap.what for gap in from_git.gaps})
+    return replace(from_git, desired={**applied, **from_git.desired}, gaps=(*from_git.gaps, *gaps))
 
 
-def _not_rendered(apps: list[Application], applied: dict[str, tuple[Manifest, ...]]) -> Gap:
-    names = [app.qualified_name for app in apps]
-    names_text = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    why = "the Kubernetes API does not have the manifests in Git"
-    if applied:
-        why += "; manifests of the last sync are used where they are known"
-    return Gap(
-        kind=GapKind.NOT_RENDERED,
-        what=f"rendered manifests of {names_text}",
-        why=why,
-        how_to_get="use Argo CD with --server, or pass the rendered YAML with --local DIR",
-    )
+def _destination_of(facts: ClusterFacts) -> Destination:
+    return Destination(kinds=facts.kinds, kube_version=facts.kube_version)
+
+
+def _not_rendered(
+    apps: list[Application],
+    why: Mapping[str, NotRendered],
+    applied: Mapping[str, tuple[Manifest, ...]],
+    told: Collection[str],
+) -> Iterator[Gap]:
+    """One gap for all Applications that lack manifests for the same reason."""
+    by_reason: dict[tuple[str, str], list[Application]] = {}
+    for app in apps:
+        problem = why.get(app.qualified_name)
+        reason = (
+            (problem.why, problem.how_to_get) if problem is not None else (_NOT_IN_CLUSTER, HOW_TO_RENDER)
+        )
+        by_reason.setdefault(reason, []).append(app)
+    for (reason, how_to_get), members in by_reason.items():
+        names = [app.qualified_name for app in members]
+        names_text = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        if f"rendered manifests of {names_text}" in told:
+            continue
+        if any(name in applied for name in names):
+            reason += "; manifests of the last sync are used where they are known"
+        yield Gap(
+            kind=GapKind.NOT_RENDERED,
+            what=f"rendered manifests of {names_text}",
+            why=reason,
+            how_to_get=how_to_get,
+        )
 
 
 def _report_unread_secrets(api: Api, control: ControlPlane, apps: list[Application]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypedDict
 
-from whysync.diagnosis.finding import FileLocation, Severity
+from whysync.diagnosis.file_location import FileLocation
+from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.report import SyncSafety
 from whysync.plan.plan import AppPlan, Plan, Run, Verdict
 from whysync.reports.annotations.annotation import Annotation

@@ -58,6 +58,13 @@ class Repo:
         """The same repository with another repoURL."""
         return Repo(self.git, url=without_credentials(url), remote=self._remote, offline=self._offline)
 
+    def remotes(self) -> tuple[str, ...]:
+        """The URLs of the remotes that a checkout or a bare repository is configured with."""
+        if not isinstance(self.git.repository, View):
+            return ()
+        settings = self.git.repository.settings
+        return tuple(value for key, value in settings if key.startswith("remote.") and key.endswith(".url"))
+
     def refs(self) -> dict[str, str]:
         """Reference names and commits, including `HEAD`; cached. Raises `GitFailed`."""
         if self._refs is None:

@@ -168,8 +168,8 @@ def _check_remote(values: Sequence[str], options: RenderOptions) -> None:
     if remote and not options.network:
         raise CannotRender(
             what=f"the values file {remote} is not fetched",
-            why="the network is used only with --network",
-            next="allow it with --network",
+            why=f"the network is used only with {options.network_flag}",
+            next=f"allow it with {options.network_flag}",
             part=f"values file {remote}",
             shared="not fetched",
         )
@@ -226,7 +226,8 @@ def _build_dependencies(
         raise CannotRender(
             what="the chart's dependencies are not in charts/, and Argo CD would fetch them",
             why=problem.text,
-            next="allow it with --network, or vendor them: helm dependency build, and commit charts/",
+            next=f"allow it with {chart.options.network_flag}, or vendor them: helm dependency build, and"
+            " commit charts/",
             part="its chart dependencies",
             shared="not in charts/, and Argo CD would fetch them",
         )

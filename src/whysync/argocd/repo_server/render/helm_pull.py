@@ -45,7 +45,7 @@ def chart_version(repo: str, chart: str, version_range: str, options: RenderOpti
         try:
             return read_file(record).decode()
         except OSError:
-            raise _not_fetched(repo, chart) from None
+            raise _not_fetched(repo, chart, options) from None
     with home(options, without_credentials) as tool_home:
         chart_yaml = _helm(["show", "chart"], repo, chart, version_range, tool_home)
     try:
@@ -60,7 +60,7 @@ def pulled_chart(repo: str, chart: str, version: str, options: RenderOptions) ->
     """The files of a chart; its root is the folder with Chart.yaml."""
     archive = _cached(repo, chart, version, "tgz")
     if not archive.is_file() and not options.network:
-        raise _not_fetched(repo, chart)
+        raise _not_fetched(repo, chart, options)
     folder = Path(tempfile.mkdtemp(prefix="whysync-chart-")).resolve()
     try:
         if archive.is_file():
@@ -91,11 +91,11 @@ def _pulled(repo: str, chart: str, version: str, options: RenderOptions, folder:
     return archive
 
 
-def _not_fetched(repo: str, chart: str) -> CannotRender:
+def _not_fetched(repo: str, chart: str, options: RenderOptions) -> CannotRender:
     return CannotRender(
         what=f"the chart {chart} of {without_credentials(repo)} is not fetched",
-        why="it is not in the cache, and the network is used only with --network",
-        next="allow it with --network, or give whysync the rendered manifests",
+        why=f"it is not in the cache, and the network is used only with {options.network_flag}",
+        next=f"allow it with {options.network_flag}, or give whysync the rendered manifests",
         part=f"chart {chart} of {without_credentials(repo)}",
         shared="not in the cache",
     )

@@ -104,6 +104,8 @@ class RenderOptions(msgspec.Struct, frozen=True, kw_only=True):
     """By `$name`."""
     network: bool = False
     """May charts, bases and remote values be fetched?"""
+    network_flag: str = "--network"
+    """The flag that allows it, for messages."""
     disabled_tools: frozenset[str] = frozenset()
     """The tools that `argocd-cm` disables: `Helm`, `Kustomize`, `Directory` (Jsonnet)."""
     knows_settings: bool = False

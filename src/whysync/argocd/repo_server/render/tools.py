@@ -282,7 +282,7 @@ class ToolHome(msgspec.Struct, frozen=True):
                 raise CannotRender(
                     what=f"`{command_line}` needs the network",
                     why=complaint,
-                    next="allow it with --network, or keep what it fetches in the repository",
+                    next=f"allow it with {options.network_flag}, or keep what it fetches in the repository",
                     part="its remote bases and charts" if shown_as[0] == "kustomize" else "its manifests",
                     shared=f"`{' '.join(shown_as[:2])}` would fetch them",
                 )
