@@ -26,6 +26,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     compared: int = 0
     different: int = 0
     known: int = 0
+    version: int = 0
+    """The known differences that are due to the version of Argo CD."""
     sources: int = 0
     sources_equal: int = 0
     fix: str = ""
@@ -53,12 +55,13 @@ class Figures:
 
     def lines(self) -> Iterator[str]:
         rows = sorted(self.rows.values(), key=lambda row: row.scenario)
-        columns = f"{'seconds':>7} {'values':>6} {'differ':>6} {'known':>5}  sources  {'fix':10}  plan"
-        yield f"{'scenario':28} {columns}"
+        values = f"{'seconds':>7} {'values':>6} {'differ':>6} {'known':>5} {'version':>7}"
+        yield f"{'scenario':28} {values}  sources  {'fix':10}  plan"
         for row in rows:
             sources = f"{row.sources_equal}/{row.sources}" if row.sources else "-"
+            values = f"{row.compared:6} {row.different:6} {row.known:5} {row.version:7}"
             yield (
-                f"{row.scenario:28} {row.seconds:7.1f} {row.compared:6} {row.different:6} {row.known:5}"
+                f"{row.scenario:28} {row.seconds:7.1f} {values}"
                 f"  {sources:7}  {row.fix or '-':10}  {row.plan or '-'}"
             )
         compared = sum(row.compared for row in rows)
@@ -67,7 +70,8 @@ class Figures:
         holds = sum(row.fix == "holds" for row in rows)
         fails = sum(row.fix == "fails" for row in rows)
         equal_values = f"{compared - different} of {compared} values equal ({share:.1f} %)"
-        yield f"{len(rows)} scenarios played, {equal_values}"
+        due = sum(row.version for row in rows)
+        yield f"{len(rows)} scenarios played, {equal_values}; {due} differ due to the version of Argo CD"
         asked, equal = sum(row.sources for row in rows), sum(row.sources_equal for row in rows)
         yield f"{equal} of {asked} live answers equal to the lab's; proven fixes: {holds} hold, {fails} fail"
         right = sum(row.plan == "right" for row in rows)

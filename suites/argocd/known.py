@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from suites.cluster.known import Known, listed, read_known
+from tools.real_argocd.programs import ARGOCD_VERSION
 
 FILE = Path(__file__).with_name("known.toml")
 
@@ -16,23 +17,46 @@ def known_differences() -> tuple[Known, ...]:
     return read_known(FILE)
 
 
-def known(at: str, problem: str) -> Known | None:
+def numbers(version: str) -> tuple[int, ...]:
+    """`v3.2.11` as numbers that can be compared."""
+    return tuple(int(part) for part in version.removeprefix("v").split("."))
+
+
+def known(at: str, problem: str, version: str = ARGOCD_VERSION) -> Known | None:
     """The entry that explains a difference; `at` is the scenario, or `scenario/source` of an answer."""
-    return next((entry for entry in known_differences() if entry.covers(at, problem)), None)
+    return next((entry for entry in _entries(version) if entry.covers(at, problem)), None)
 
 
-def stale(at: str, problems: Iterable[str]) -> list[str]:
-    """Entries that name this place, not only by a pattern, but none of its differences."""
-    found = {entry.id for entry in (known(at, problem) for problem in problems) if entry is not None}
-    expected = (entry.id for entry in known_differences() if entry.always and at in entry.where)
-    return [entry for entry in expected if entry not in found]
+def _entries(version: str) -> tuple[Known, ...]:
+    """The entries without those that do not occur in this version of Argo CD."""
+    return tuple(
+        entry for entry in known_differences() if not entry.before or numbers(version) < numbers(entry.before)
+    )
 
 
-def unexplained(at: str, problems: Iterable[str]) -> list[str]:
+def stale(at: str, problems: Iterable[str], version: str = ARGOCD_VERSION) -> list[str]:
+    """Entries that name this place, not only by a pattern, but none of its differences.
+
+    Differences that depend on the version must occur in the one that is built, not in one between.
+    """
+    found = {entry.id for entry in (known(at, problem, version) for problem in problems) if entry is not None}
+    return [
+        entry.id
+        for entry in _entries(version)
+        if entry.always
+        and at in entry.where
+        and entry.id not in found
+        and (not entry.before or version == ARGOCD_VERSION)
+    ]
+
+
+def unexplained(at: str, problems: Iterable[str], version: str = ARGOCD_VERSION) -> list[str]:
     """Differences at this place that no entry explains, and entries that explain none of them."""
     given = list(problems)
-    outdated = [f"{entry} does not differ any more: remove it from known.toml" for entry in stale(at, given)]
-    return [problem for problem in given if known(at, problem) is None] + outdated
+    outdated = [
+        f"{entry} does not differ any more: remove it from known.toml" for entry in stale(at, given, version)
+    ]
+    return [problem for problem in given if known(at, problem, version) is None] + outdated
 
 
 _HEADING = """\

@@ -35,6 +35,19 @@ def test_an_entry_that_depends_on_the_moment_is_no_problem_if_it_does_not_differ
     assert unexplained("namespace-terminating", []) == []
 
 
+def test_a_difference_due_to_the_version_is_none_in_a_later_one() -> None:
+    difference = "argocd/cart: health\n    real:  Missing\n    model: Healthy"
+    assert unexplained("deleted-by-hand", [difference], "v3.3.0") == []
+    assert unexplained("deleted-by-hand", [], "v3.3.0") == []
+    assert unexplained("deleted-by-hand", [difference], "v3.6.0") == [difference]
+    assert unexplained("deleted-by-hand", [], "v3.6.0") == []
+
+
+def test_reasons_that_name_a_version_say_where_the_difference_ends() -> None:
+    named = {entry.id for entry in known_differences() if "Argo CD 3." in entry.why}
+    assert {entry.id for entry in known_differences() if entry.before} == named
+
+
 def test_most_scenarios_can_be_played() -> None:
     assert len(playable()) >= 100
     assert all(unplayable().values())

@@ -70,6 +70,10 @@ class Played:
     predicted: Prediction | None
     """For a scenario that ends with a push."""
 
+    @property
+    def version(self) -> str:
+        return self.play.argocd.version
+
 
 @pytest.fixture(scope="module")
 def played(
@@ -84,7 +88,7 @@ def played(
     play = RealPlay(
         argocd,
         shortened(library.built_in(name), argocd.version),
-        is_known=lambda difference: known(name, str(difference)) is not None,
+        is_known=lambda difference: known(name, str(difference), argocd.version) is not None,
     )
     answers = Answers(play, tmp_path_factory.mktemp("answers"))
     predicted: list[Prediction | None] = []
@@ -121,15 +125,16 @@ def record(request: pytest.FixtureRequest) -> Record:
 
 def test_argocd_reports_what_the_model_reports(played: Played, record: Record) -> None:
     differences = [str(found) for found in played.differences]
-    explained = sum(known(played.name, found) is not None for found in differences)
+    entries = [known(played.name, found, played.version) for found in differences]
     record(
         played.name,
         seconds=played.seconds,
         compared=played.play.compared,
         different=len(differences),
-        known=explained,
+        known=sum(entry is not None for entry in entries),
+        version=sum(entry is not None and bool(entry.before) for entry in entries),
     )
-    problems = unexplained(played.name, differences)
+    problems = unexplained(played.name, differences, played.version)
     assert not problems, "\n".join(problems)
 
 
@@ -138,7 +143,7 @@ def test_plan_predicts_what_the_last_push_does(played: Played, record: Record) -
     if played.predicted is not None:
         problem = why_wrong(played.predicted, played.play, played.app)
     record(played.name, plan="wrong" if problem else "right")
-    problems = unexplained(f"{played.name}/plan", [problem] if problem else [])
+    problems = unexplained(f"{played.name}/plan", [problem] if problem else [], played.version)
     assert not problems, "\n".join(problems)
 
 
@@ -154,7 +159,9 @@ def test_every_source_gives_the_answer_of_the_lab(played: Played, record: Record
     problems = [
         problem
         for source, difference in found.items()
-        for problem in unexplained(f"{played.name}/{source}", [difference] if difference else [])
+        for problem in unexplained(
+            f"{played.name}/{source}", [difference] if difference else [], played.version
+        )
     ]
     assert not problems, "\n".join(problems)
 
@@ -181,5 +188,7 @@ def test_first_proven_fix_holds_as_printed(played: Played, record: Record) -> No
         status = f"{answer.proof or 'missing'} ({answer.why}), not proven"
         problem = f"it is {status}" if expected == ProofStatus.PROVEN else ""
         record(played.name, fix="not proven" if problem else "")
-    problems = unexplained(f"{played.name}/fix", [f"{answer.fix_title}: {problem}"] if problem else [])
+    problems = unexplained(
+        f"{played.name}/fix", [f"{answer.fix_title}: {problem}"] if problem else [], played.version
+    )
     assert not problems, "\n".join(problems)

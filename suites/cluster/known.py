@@ -22,6 +22,8 @@ class Known:
     """A regular expression that is found in the difference."""
     always: bool = True
     """Does it occur in every run? If not, it depends on which of two programs is faster."""
+    before: str = ""
+    """The version from which on it does not occur; empty if it does not depend on a version."""
 
     def covers(self, at: str, problem: str) -> bool:
         return any(fnmatchcase(at, item) for item in self.where) and re.search(self.what, problem) is not None
@@ -41,6 +43,7 @@ def read_known(file: Path) -> tuple[Known, ...]:
             where=tuple(entry["where"]),
             what=entry.get("what", ""),
             always=entry.get("always", True),
+            before=entry.get("before", ""),
         )
         for name, entry in document.items()
     )

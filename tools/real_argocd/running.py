@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -70,7 +71,7 @@ class RealArgoCD:
         self._controller_settings: Mapping[str, str] = {}
         self._start_controller: Callable[[Mapping[str, str]], Child] | None = None
 
-    @property
+    @cached_property
     def version(self) -> str:
         """The version of the binary, such as `v3.2.11`; a build without one is what the module is."""
         done = self.run([str(self.programs.argocd), "version", "--client", "--short"])
@@ -248,7 +249,7 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
     repo_server = component(
         "repo-server", "--address", "127.0.0.1", "--port", str(repo), "--metrics-address", "127.0.0.1",
         "--metrics-port", str(repo_metrics), "--redis", f"127.0.0.1:{redis}", "--disable-tls",
-        "--revision-cache-expiration", "2s",
+        "--revision-cache-expiration", "2s", *_without_client_certificates(argocd.version),
     )  # fmt: skip
     stack.callback(repo_server.stop)
 
@@ -273,6 +274,12 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
     stack.callback(api.stop)
     argocd.address = f"127.0.0.1:{server}"
     argocd.token = _administrator(argocd, (store, repo_server, api))
+
+
+def _without_client_certificates(version: str) -> list[str]:
+    """From 3.6 on, the repo-server refuses to start without TLS unless this flag is empty."""
+    major, minor = version.removeprefix("v").split(".")[:2]
+    return ["--client-ca-path", ""] if (int(major), int(minor)) >= (3, 6) else []
 
 
 def _administrator(argocd: RealArgoCD, children: tuple[Child, ...]) -> str:
