@@ -72,7 +72,7 @@ _COMBINED_VALUES = (
     "some: {}", "some: {a: x}", "some: {a: x, b: y}", "small: 2147483647", "small: 2147483648", "small: true", "small: x", "small: 1.5", "small: {}", "half: 1.5", "half: 1.2", "half: 2", "level: 3", "level: x",
     "when: 5", "when: true", "when: [a]", "when: '2020-01-01 00:00:00Z'", "when: '2020-01-01T00:00:60Z'", "when: '2020-01-01t00:00:00z'", "day: '2023-02-29'", "day: '2024-02-29'", "long: 1h", "long: 3 days", "long: 3 fortnights", "long: soon",
     "link: example.com", "link: 'https://example.com/%zz'", "link: 'urn:a:b'", "link: 'https://example.com:x/'", "link: 'https://a b/'", "net: 10.0.0.0", "net: 010.0.0.0/8", "net: 10.0.0.0/33", "net: 'fd00::/8'", "host: a_b", "host: a.example.com", "host: a.1", "mail: a@b", "mail: ann.example", "mail: 'Ann <a@b.example>'", "raw: aGk", "raw: aGk=", "raw: ''",
-    "mix: 5", "mix: 5%", "mix: x", "mix: true", "mix: 1.5", "choice: abc", "choice: 5", "template: {}", "template: {apiVersion: v1, kind: Pod}", "template: {apiVersion: a/b/c, kind: ''}", "template: {apiVersion: v1, kind: P_d, metadata: {labels: {a: b c}}}", "template: {apiVersion: 5, kind: Pod}", "list: [{n: 6}]", "{one: {}, small: x, choice: abc}",
+    "mix: 5", "mix: 5%", "mix: x", "mix: true", "mix: 1.5", "choice: abc", "choice: 5", "template: {}", "template: {apiVersion: v1, kind: Pod}", "template: {apiVersion: a/b/c, kind: ''}", "template: {apiVersion: v1, kind: P_d, metadata: {labels: {a: b c}}}", "template: {apiVersion: 5, kind: Pod}", "template: {apiVersion: v1, kind: Pod, metadata: {name: a, nmae: b, labels: {a: b}}}", "template: {apiVersion: v1, kind: Pod, metadata: {labels: x}}", "list: [{n: 6}]", "{one: {}, small: x, choice: abc}",
 )  # fmt: skip
 _TIGHT = definition(
     schema(

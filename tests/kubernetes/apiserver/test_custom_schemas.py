@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.kubernetes.apiserver.talk import Talk, definition, message_of, widget
-from whysync.json_tree import Json, Object, fields, items
+from whysync.json_tree import Json, Object, dig, fields, items
 from whysync.kubernetes.apiserver.schema_formats import STRING_FORMATS
 
 STRINGS: Object = {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "integer"}}
@@ -245,6 +245,22 @@ def test_metadata_of_an_embedded_resource_is_checked(talk: Talk) -> None:
     template: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "b c"}}}
     (found,) = [cause for cause in causes(talk, {"t": [template]}) if cause.startswith("spec")]
     assert found.startswith('spec.t[0].metadata.labels: Invalid value: "b c": a valid label must be')
+
+
+def test_an_embedded_resource_is_decoded(talk: Talk) -> None:
+    define(talk, {"type": "object", "properties": {"t": EMBEDDED}})
+    template: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "nmae": "b"}}
+    stored = talk.create(widget({"t": template}))
+    assert dig(stored.body or {}, "spec", "t", "metadata") == {"name": "a"}
+    strict = talk.create(widget({"t": template}), validation="Strict")
+    assert message_of(strict).endswith('unknown field "spec.t.metadata.nmae"')
+    prefix = 'Widget in version "v1" cannot be handled as a Widget: spec.t.'
+    no_text = message_of(talk.create(widget({"t": {"apiVersion": 5, "kind": "Pod"}})))
+    assert no_text == f"{prefix}apiVersion: Invalid value: 5: must be a string"
+    wrong = message_of(talk.create(widget({"t": {**template, "metadata": {"labels": "x"}}})))
+    assert wrong.startswith(
+        f'{prefix}metadata: Invalid value: {{"labels":"x"}}: json: cannot unmarshal string'
+    )
 
 
 KEYED: Object = {

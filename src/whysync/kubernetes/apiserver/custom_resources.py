@@ -25,7 +25,13 @@ from whysync.kubernetes.admission.policies import has_rules, rule_problems
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.decoding import BadBody, decode
 from whysync.kubernetes.apiserver.resource_kind import cannot_handle, has_same_spec
-from whysync.kubernetes.apiserver.schema_validation import NO_FIELD, structure_causes, value_causes
+from whysync.kubernetes.apiserver.schema_validation import (
+    NO_FIELD,
+    coerced,
+    has_embedded,
+    structure_causes,
+    value_causes,
+)
 from whysync.kubernetes.apiserver.status_errors import Cause
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 from whysync.kubernetes.schema import Type, type_named
@@ -49,6 +55,7 @@ class CustomResource:
         """All versions of the kind that are served, this one among them, by `apiVersion`."""
         self._seen: dict[int, tuple[Object, Object]] = {}
         self._has_rules = has_rules(self.openapi)
+        self._has_embedded = has_embedded(self.openapi)
 
     @property
     def atom(self) -> Atom:
@@ -64,13 +71,20 @@ class CustomResource:
             {} if live is None else {key: value for key, value in body.items() if live.get(key) is value}
         )
         changed = {key: value for key, value in body.items() if key not in unchanged}
+        in_embedded: list[str] = []
+        if self._has_embedded:
+            try:
+                changed = fields(coerced(changed, self.openapi, "", in_embedded))
+            except BadBody as problem:
+                raise cannot_handle(self.resource, str(problem)) from None
         known_fields = pruned(changed, self.openapi, "", dropped, root=True)
         obj = fields(without_invalid_nulls(known_fields, self.openapi))
         if unchanged:
             merged = {**obj, **unchanged}
             obj = {key: merged[key] for key in sorted(merged)}
         meta, unknown = self._metadata(fields(body.get("metadata")))
-        warnings = [*unknown, *(f'unknown field "{path}"' for path in sorted(dropped))]
+        below = sorted([*in_embedded, *(f'unknown field "{path}"' for path in dropped)])
+        warnings = [*unknown, *below]
         return {**obj, "metadata": meta}, warnings
 
     def _metadata(self, meta: Object) -> tuple[Object, list[str]]:

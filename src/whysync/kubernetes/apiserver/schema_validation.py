@@ -426,12 +426,53 @@ def _embedded_problems(value: Json, schema: Object, path: str) -> Iterator[Field
             yield from _embedded_problems(item, fields(schema.get("items")), f"{path}[{index}]")
 
 
+def has_embedded(schema: Object) -> bool:
+    """Does the schema, or a schema in it, describe an embedded resource?"""
+    if schema.get(_EMBEDDED):
+        return True
+    others = (schema.get("items"), schema.get("additionalProperties"))
+    children = (*fields(schema.get("properties")).values(), *others)
+    return any(has_embedded(child) for child in children if isinstance(child, dict))
+
+
+def coerced(value: Json, schema: Object, path: str, unknown_fields: list[str]) -> Json:
+    """The value with decoded embedded metadata; raises `BadBody`. Mirrors `objectmeta.Coerce`."""
+    if isinstance(value, list):
+        inner = fields(schema.get("items"))
+        return [coerced(item, inner, f"{path}[{index}]", unknown_fields) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    new = dict(value)
+    if schema.get(_EMBEDDED):
+        for key in ("apiVersion", "kind"):
+            if key in value and not isinstance(value[key], str):
+                raise BadBody(str(invalid(f"{path}.{key}", value[key], "must be a string")))
+        if "metadata" in value:
+            new["metadata"] = _coerced_metadata(value["metadata"], f"{path}.metadata", unknown_fields)
+    properties, others = fields(schema.get("properties")), schema.get("additionalProperties")
+    for key, item in new.items():
+        inner = properties.get(key, others)
+        if isinstance(inner, dict) and isinstance(item, (dict, list)):
+            inner_path = _join(path, key) if key in properties else f"{path}[{key}]"
+            new[key] = coerced(item, inner, inner_path, unknown_fields)
+    return new
+
+
+def _coerced_metadata(value: Json, path: str, unknown_fields: list[str]) -> Json:
+    try:
+        read, unknown = decode({"metadata": value}, _METADATA_HOLDER)
+    except BadBody as problem:
+        raise BadBody(str(invalid(path, value, str(problem)))) from None
+    prefix = path.removesuffix("metadata")
+    unknown_fields.extend(problem.replace('"metadata', f'"{prefix}metadata', 1) for problem in unknown)
+    meta = fields(read.get("metadata"))
+    return {key: item for key, item in meta.items() if item is not None}
+
+
 def _resource_problems(value: Object, path: str) -> Iterator[FieldProblem]:
     for key in ("apiVersion", "kind"):
         if key not in value:
             yield required(f"{path}.{key}")
-        elif not isinstance(value[key], str):
-            yield invalid(f"{path}.{key}", value[key], "must be a string")
         elif not value[key]:
             yield invalid(f"{path}.{key}", "", "must not be empty")
     version, kind = text(value.get("apiVersion")), text(value.get("kind"))
@@ -447,12 +488,7 @@ def _resource_problems(value: Object, path: str) -> Iterator[FieldProblem]:
 
 
 def _metadata_problems(value: Json, path: str) -> Iterator[FieldProblem]:
-    try:
-        read = decode({"metadata": value}, _METADATA_HOLDER)[0]
-    except BadBody as problem:
-        yield invalid(path, value, str(problem))
-        return
-    meta = fields(read.get("metadata"))
+    meta = fields(value)
     named: Object = {"metadata": {**meta, "name": meta.get("name") or "fakename"}}
     for problem in validate_object_meta_accessor(named, names.path_segment):
         yield FieldProblem(
