@@ -197,6 +197,12 @@ def test_a_global_project_hands_its_lists_down() -> None:
         ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, False),
         ({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}, True),
         ({"matchExpressions": [{"key": "tier", "operator": "Is"}]}, None),
+        (
+            {"matchLabels": {"team": "b"}, "matchExpressions": [{"key": "tier", "operator": "Is"}]},
+            None,
+        ),
+        ({"matchLabels": {"team": "b c"}}, None),
+        ({"matchExpressions": [{"key": "te am", "operator": "Exists"}]}, None),
     ],
 )
 def test_label_selectors(selector: dict[str, Json], *, matches: bool | None) -> None:

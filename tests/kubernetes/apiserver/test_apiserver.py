@@ -363,3 +363,19 @@ def test_an_autoscaler_is_read_in_either_version(talk: Talk) -> None:
     assert dig(newer, "spec", "metrics", 0, "resource", "target", "averageUtilization") == 55
     older = talk.api_server.send(Request(verb="get", path=f"{path.format('v1')}/h")).body or {}
     assert dig(older, "spec", "targetCPUUtilizationPercentage") == 55
+
+
+def test_an_address_in_a_status_gets_a_mode(talk: Talk) -> None:
+    body: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]},
+    }
+    assert talk.create(body).code == 201
+    ingress: Json = [{"ip": "192.0.2.1"}, {"hostname": "a.example"}]
+    patch: Object = {"status": {"loadBalancer": {"ingress": ingress}}}
+    path = f"{talk.path(body)}/status"
+    answer = talk.api_server.send(Request(verb="merge-patch", path=path, body=patch))
+    expected: Json = [{"ip": "192.0.2.1", "ipMode": "VIP"}, {"hostname": "a.example"}]
+    assert dig(answer.body or {}, "status", "loadBalancer", "ingress") == expected

@@ -12,6 +12,7 @@ import msgspec
 
 from whysync.argocd.api.project import AppProject
 from whysync.json_tree import Object, fields, items, text
+from whysync.kubernetes.validation.names import label_value, qualified_name
 
 T = TypeVar("T")
 
@@ -81,14 +82,18 @@ def effective_project(
 
 def selects(selector: Object, labels: Mapping[str, str]) -> bool | None:
     """Does a label selector match? `None` if it is invalid. An empty selector matches everything."""
-    for key, value in fields(selector.get("matchLabels")).items():
-        if labels.get(key) != value:
-            return False
-    verdicts = [
-        _expression(fields(match_expression), labels)
-        for match_expression in items(selector.get("matchExpressions"))
-    ]
-    return None if None in verdicts else all(verdicts)
+    match_labels = fields(selector.get("matchLabels"))
+    expressions = [fields(match_expression) for match_expression in items(selector.get("matchExpressions"))]
+    keys = [*match_labels, *(text(expression.get("key")) for expression in expressions)]
+    values = [*match_labels.values(), *(value for each in expressions for value in items(each.get("values")))]
+    if any(any(qualified_name(key)) for key in keys) or any(
+        any(label_value(text(value))) for value in values
+    ):
+        return None
+    verdicts = [_expression(expression, labels) for expression in expressions]
+    if None in verdicts:
+        return None
+    return all(verdicts) and all(labels.get(key) == value for key, value in match_labels.items())
 
 
 def _expression(expression: Object, labels: Mapping[str, str]) -> bool | None:

@@ -83,8 +83,12 @@ class BuiltIn:
 
     def defaulted(self, obj: Object, live: Object | None = None) -> Object:
         obj = converted(obj, self.resource)
-        if live is not None and has_same_spec(obj, live) and self.resource.kind != "Namespace":
-            return obj  # a Namespace has a default label
+        if (
+            live is not None
+            and has_same_spec(obj, live)
+            and self.resource.kind not in _DEFAULTED_OUTSIDE_SPEC
+        ):
+            return obj
         filled = with_defaults(obj, self._type)
         return obj if filled == obj else rewrite(filled, self._type)
 
@@ -108,6 +112,10 @@ class BuiltIn:
 
     def zero(self) -> Object:
         return zero_object(self._type, self.resource.api_version, self.resource.kind)
+
+
+_DEFAULTED_OUTSIDE_SPEC = frozenset({"Namespace", "Node", "Service"})
+"""Kinds with defaults in their metadata or status: a label, allocatable resources, the mode of an address."""
 
 
 def has_same_spec(obj: Object, live: Object) -> bool:
