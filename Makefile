@@ -71,8 +71,9 @@ test-web: $(VENV)/.dev $(VENV)/.serve compiled ## the pages of serve in a real b
 	@command -v chromium chromium-browser google-chrome > /dev/null || test -n "$$WHYSYNC_CHROMIUM" || { echo "installing chromium …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium > /dev/null; }
 	@$(BIN)/python -m pytest suites/web
 
-test-history: $(VENV)/.dev $(VENV)/.serve compiled ## the history of serve in a real PostgreSQL, with processes that are killed (installs Debian's postgresql)
+test-history: $(VENV)/.dev $(VENV)/.serve compiled ## the history of serve in a real PostgreSQL and in SQLite, with processes that are killed (installs Debian's postgresql and sqlite3)
 	@ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || { test "$$(id -u)" = 0 || { echo "PostgreSQL is needed: sudo apt-get install postgresql"; exit 2; }; echo "installing postgresql …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql > /dev/null; }
+	@command -v sqlite3 > /dev/null || { test "$$(id -u)" = 0 || { echo "sqlite3 is needed: sudo apt-get install sqlite3"; exit 2; }; echo "installing sqlite3 …"; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq sqlite3 > /dev/null; }
 	@$(BIN)/python -m pytest suites/history
 
 test-ci: $(VENV)/.dev compiled ## hooks with pre-commit (from PyPI, outside the tree), completion in bash, zsh and fish

@@ -24,7 +24,9 @@ def test_promtool_accepts_the_rules(promtool: Promtool) -> None:
 
 
 def test_promtool_accepts_every_expression_of_the_dashboard(promtool: Promtool, tmp_path: Path) -> None:
-    expressions = [text.replace("$__rate_interval", "5m") for text in dashboard_expressions()]
+    expressions = [
+        text.replace("$__rate_interval", "5m").replace("$__range", "7d") for text in dashboard_expressions()
+    ]
     rules: list[Json] = [{"record": f"a:b{n}", "expr": text} for n, text in enumerate(expressions)]
     file = tmp_path / "dashboard.yaml"
     file.write_text(dump({"groups": [{"name": DASHBOARD.stem, "rules": rules}]}))
@@ -95,6 +97,16 @@ QUIET: Sequence[tuple[str, str, Sequence[Object], str]] = [
         "ArgoAppsBroken",
         "only warnings",
         [UP, series("whysync_broken_apps", "9x60", cause="oom", severity="warning")],
+        "30m",
+    ),
+    (
+        "ArgoOutbreak",
+        "two processes report the same apps",
+        [
+            UP,
+            series("whysync_broken_apps", "6x60", cause="oom", severity="warning", instance="a"),
+            series("whysync_broken_apps", "6x60", cause="oom", severity="warning", instance="b"),
+        ],
         "30m",
     ),
     (

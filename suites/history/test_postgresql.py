@@ -21,7 +21,7 @@ from whysync.history.model import NewDelivery, Retention
 _MOST_STATEMENTS = 1_000
 
 
-def _play(history: History) -> None:
+def play(history: History) -> None:
     apps = [f"app-{number}" for number in range(5)]
     history.record([look(app=app) for app in apps])
     history.record([look(WEBHOOK_DOWN, app=app, minutes=1) for app in apps])
@@ -40,12 +40,12 @@ def test_both_databases_have_the_same_history(url: str) -> None:
     stories: list[object] = []
     for place in (url, ":memory:"):
         history = History.open(place)
-        _play(history)
+        play(history)
         loops = history.frequent_syncs(after(0)), history.unstable_apps(after(0), least=1)
         assert history.purge(after(60), Retention(timeline=timedelta(0))) == 0, "incidents are kept"
         assert history.purge(after(60), Retention(incidents=timedelta(0))) == 6
         assert history.incidents(IncidentFilter()) == ()
-        _play(history)
+        play(history)
         stories.append((loops, [replace(i, id=0, outbreak=0) for i in history.incidents(IncidentFilter())]))
         history.close()
     assert stories[0] == stories[1]
@@ -66,7 +66,7 @@ def test_a_database_that_is_restored_has_the_same_history(server: PostgresServer
         server.sql(f"CREATE DATABASE {name}")
     place = server.url().partition("?")[0].removesuffix("postgres")
     saved = History.open(f"{place}saved")
-    _play(saved)
+    play(saved)
     file = str(server.folder / "whysync.sql")
     server.tool("pg_dump", "--no-owner", "-f", file, database="saved")
     server.tool("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, database="restored")

@@ -38,12 +38,13 @@ def axe() -> str:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The examples, one Argo CD instance each."""
+    """The examples, as parts of one Argo CD instance."""
     folder = tmp_path_factory.mktemp("fleet")
     bundles = [folder / name for name in EXAMPLES]
     for bundle in bundles:
         shutil.copytree(ROOT / "examples" / bundle.name, bundle)
-    with served(*(part for bundle in bundles for part in ("--bundle", bundle))) as address:
+    parts = [part for bundle in bundles for part in ("--bundle", bundle)]
+    with served("--instance", "examples", *parts) as address:
         yield address
 
 

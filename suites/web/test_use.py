@@ -130,6 +130,66 @@ def test_a_change_appears_without_a_reload_and_keeps_what_is_open(tab: Open, tmp
         expect(page.locator("h1")).to_have_text("late")
 
 
+def test_an_update_keeps_the_focus_and_the_scrolling_and_waits_for_a_selection(
+    tab: Open, tmp_path: Path
+) -> None:
+    folder = tmp_path / "fleet"
+    shutil.copytree(EXAMPLES / "autoscaler-loop", folder / "first")
+    with served("--bundle", folder, "--no-proof") as address:
+        page = tab(address, width=700).open("/")
+        page.locator("a.app").click()
+        expect(page.locator("#live")).to_have_text("live")
+        focused = page.locator(".evidence summary").nth(1)
+        focused.focus()
+        page.keyboard.press("Enter")
+        page.evaluate("for (const part of document.querySelectorAll('#main > *')) part.dataset.old = 'yes'")
+        page.evaluate("scrollTo(0, 400)")
+        file = folder / "first" / "applications" / "my-api-service.yaml"
+        file.write_text(file.read_text().replace("status: Healthy", "status: Suspended", 1))
+        expect(page.locator(".app-head .badge", has_text="Suspended")).to_be_visible()
+        expect(page.locator("#main > [data-old]")).to_have_count(0)  # all of it was replaced
+        expect(page.locator(".evidence summary").nth(1)).to_be_focused()
+        assert page.locator(".evidence details").nth(1).evaluate("part => part.open")
+        assert page.evaluate("scrollY") == 400
+        page.evaluate("getSelection().selectAllChildren(document.querySelector('.headline'))")
+        file.write_text(file.read_text().replace("status: Suspended", "status: Missing", 1))
+        page.wait_for_timeout(4_000)  # longer than a poll and an update
+        assert page.evaluate("getSelection().toString()")
+        page.evaluate("getSelection().removeAllRanges()")
+        expect(page.locator(".app-head .badge", has_text="Missing")).to_be_visible()
+
+
+def test_a_fleet_that_changes_all_the_time_does_not_keep_a_page_old(site: str, tab: Open) -> None:
+    """Ten events a second: the page fetches itself again, but not for each of them."""
+    opened = tab(site)
+    opened.page.add_init_script(
+        "window.EventSource = class extends EventTarget {"
+        " constructor() { super(); setInterval(() => this.dispatchEvent(new Event('app')), 100); }"
+        " close() {} };"
+    )
+    fetched: list[str] = []
+    opened.page.on(
+        "request", lambda request: fetched.append(request.url) if request.resource_type == "fetch" else None
+    )
+    opened.open("/").wait_for_timeout(4_000)
+    assert 2 <= len(fetched) <= 5
+
+
+def test_parts_of_an_app_are_linked_and_a_link_to_one_shows_it(site: str, tab: Open) -> None:
+    opened = tab(site)
+    page = opened.open("/?q=autoscaler")
+    page.locator("a.app").click()
+    page.get_by_role("navigation", name="On this page").get_by_role("link", name="Differences").click()
+    expect(page.get_by_role("heading", name="Differences")).to_be_in_viewport()
+    assert page.url.endswith("#diff")
+    other = tab(site)
+    other.page.goto(page.url)
+    expect(other.page.get_by_role("heading", name="Differences")).to_be_in_viewport()
+    top = other.page.locator("#diff").evaluate("part => part.getBoundingClientRect().top")
+    bar = other.page.locator("body > header").evaluate("part => part.getBoundingClientRect().bottom")
+    assert top >= bar, "the heading is not below the header"
+
+
 def test_a_server_that_is_away_is_shown(tab: Open) -> None:
     with served("--bundle", EXAMPLES / "autoscaler-loop", "--no-proof") as address:
         opened = tab(address)

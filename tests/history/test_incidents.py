@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tests.history.looks import OOM, SHOP, WEBHOOK_DOWN, after, look
 from whysync.history.history import History, IncidentFilter
-from whysync.history.model import EventKind, LastSync, NoticeKind, Retention
+from whysync.history.model import AppKey, EventKind, LastSync, NoticeKind, Retention
 
 _ALL = IncidentFilter()
 
@@ -201,11 +201,10 @@ def test_incidents_are_found_by_app_label_and_the_projects_of_a_viewer(history: 
     assert names(name="odd", namespace="elsewhere") == []
     assert names(projects=["store"]) == ["cart"]
     assert names(projects=[]) == []
-    labels = [share[:2] for share in history.shares(IncidentFilter(), column="labels")]
+    labels = [share[:2] for share in history.shares(IncidentFilter(), column="labels", now=after(1))]
     assert labels == [('note="team":"checkout"', 1), ("team=checkout", 1), ("tier=1", 1)]
-    assert [share[:2] for share in history.shares(IncidentFilter(project="store"), column="name")] == [
-        ("cart", 1)
-    ]
+    names_of_store = history.shares(IncidentFilter(project="store"), column="name", now=after(1))
+    assert [share[:2] for share in names_of_store] == [("cart", 1)]
 
 
 def test_numbers_and_durations_are_of_all_incidents(history: History) -> None:
@@ -214,5 +213,6 @@ def test_numbers_and_durations_are_of_all_incidents(history: History) -> None:
     history.record([look(app=f"app-{number}", minutes=2) for number in range(15)])
     history.settle(after(30))
     assert sum(number for *_, number in history.open_numbers()) == 5
-    assert history.durations(after(0), (60, 300)) == ((0, 15), 15, 15 * 120.0)
-    assert history.durations(after(60), (60, 300)) == ((0, 0), 0, 0.0)
+    assert history.open_since() == {AppKey("", "argocd", f"app-{n}"): after(0) for n in range(15, 20)}
+    [share] = history.shares(IncidentFilter(), column="cause", now=after(30))
+    assert share == ("oom", 20, timedelta(minutes=15 * 2 + 5 * 30))

@@ -217,6 +217,21 @@ def test_the_lab_develops_incidents_on_its_clock() -> None:
     history.close()
 
 
+def test_the_clock_of_the_lab_runs_normally_when_nothing_develops_any_more() -> None:
+    seconds = [0.0]
+    clock = VirtualClock(3600, monotonic=lambda: seconds[0])
+    source = LabSource(("pending-prune",), clock)
+    list(source.poll())
+    seconds[0] += 10  # ten hours, long after the last scenario
+    list(source.poll())
+    list(source.poll())
+    before = clock()
+    assert before >= clock.starts + timedelta(hours=10)
+    seconds[0] += 10
+    assert clock() == before + timedelta(seconds=10)
+    assert list(source.poll()) == []
+
+
 def test_a_request_to_look_at_an_app_reads_it_again_without_a_change() -> None:
     watcher, fleet, history = bundle_watcher(LOOP, Clock())
     watcher.step()

@@ -21,8 +21,8 @@ EXAMPLES = tuple(
 )
 
 
-def site_of(*bundles: str, access: Access | None = None) -> Site:
-    fleet, history = Fleet(lambda: NOW), History.open(":memory:")
+def site_of(*bundles: str, access: Access | None = None, proves: bool = True) -> Site:
+    fleet, history = Fleet(lambda: NOW, proves=proves), History.open(":memory:")
     for bundle in bundles or EXAMPLES:
         source = BundleSource(FactSource(bundles=(bundle,)))
         Watcher(source, fleet, Recorder(history, fleet, source=source.name), prove=False).step()

@@ -11,10 +11,14 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
+from tests.history.looks import OOM, after, look
 from tests.situations import ROOT
-from tests.web.sites import get, site_of, text_of
-from whysync.watch.fleet import SourceHealth
+from tests.web.sites import NOW, get, site_of, text_of
+from whysync.history.history import History
+from whysync.watch.fleet import Fleet, SourceHealth
+from whysync.watch.watcher import Recorder
 from whysync.web.asgi import Application
+from whysync.web.metrics import metrics
 from whysync.web.page import app_url
 from whysync.web.site import Site
 
@@ -73,11 +77,35 @@ def test_metrics_are_well_formed_and_name_no_app(site: Site) -> None:
         if not line.startswith("#"):
             assert re.fullmatch(r'whysync_[a-z_]+(\{([a-z]+="[^"]*",?)*\})? [0-9.e+-]+', line), line
     assert (
-        'whysync_broken_apps{instance="autoscaler-loop",cause="controller-owned",severity="warning"} 1'
-        in text
+        'whysync_broken_apps{argocd="autoscaler-loop",cause="controller-owned",severity="warning"} 1' in text
     )
     for state in site.fleet.apps():
         assert state.key.name not in text
+
+
+def test_metrics_keep_all_digits() -> None:
+    fleet, history = Fleet(lambda: NOW), History.open(":memory:")
+    fleet.put_source(SourceHealth(name="prod", description="", read_at=NOW, reads=12_345_678))
+    text = metrics(fleet, history).body.decode()
+    assert 'whysync_source_reads_total{source="prod"} 12345678\n' in text
+    assert f'whysync_source_last_read_timestamp_seconds{{source="prod"}} {NOW.timestamp():.0f}\n' in text
+    history.close()
+
+
+def test_the_histogram_of_incidents_only_grows() -> None:
+    fleet, history = Fleet(lambda: NOW), History.open(":memory:")
+    recorder = Recorder(history, fleet)
+    recorder.record([look(OOM, app=name) for name in ("shop", "cart")])
+    recorder.record([look(app="shop", minutes=2), look(app="cart", minutes=20)])
+    name = "whysync_incident_duration_seconds"
+    assert f"{name}_count 0\n" in metrics(fleet, history).body.decode(), "they may break again"
+    recorder.settle(after(60))
+    recorder.settle(after(61))
+    text = metrics(fleet, history).body.decode()
+    lines = ['_bucket{le="60"} 0', '_bucket{le="300"} 1', '_bucket{le="3600"} 2', '_bucket{le="+Inf"} 2']
+    for line in (*lines, "_sum 1320.0", "_count 2"):
+        assert f"{name}{line}\n" in text, line
+    history.close()
 
 
 def test_ready_only_after_every_source_was_read(site: Site) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.web.sites import get, site_of, text_of
+from tests.history.looks import WEBHOOK_DOWN, look
+from tests.web.sites import NOW, get, site_of, text_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api import yaml
 from whysync.web.page import app_url
@@ -60,6 +61,8 @@ def test_ids_are_unique_and_there_is_no_inline_script_or_style(site: Site) -> No
         page = text_of(site, path)
         ids = _Links(page).ids
         assert len(ids) == len(set(ids)), path
+        keys = re.findall(r'data-key="([^"]*)"', page)
+        assert len(keys) == len(set(keys)), "an update would open and close the wrong part"
         assert "<style" not in page
         assert not re.search(r"\son[a-z]+=|\sstyle=", page), path
         assert re.findall(r"<script[^>]*></script>", page) == re.findall(r"<script.*?</script>", page)
@@ -103,6 +106,68 @@ def test_an_app_page_has_the_answer_first_and_every_part(site: Site) -> None:
     assert 'class="copy"' in page
     assert "After a sync" in page
     assert "Live value written by" in page
+
+
+def test_the_parts_of_an_app_page_have_addresses_and_the_answer_names_the_first_fix(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "hook-failed"]
+    page = text_of(site, app_url(state.key))
+    found = _Links(page)
+    contents = page[page.index('class="contents"') : page.index('class="app-parts"')]
+    targets = {target for target in found.targets if target.startswith("#")}
+    assert {"#why", "#fixes", "#diff", "#sync", "#timeline", "#fix-1"} <= targets
+    assert {target[1:] for target in targets} <= {*found.ids, "main"}
+    assert contents.count("<li>") == page.count('<section class="panel"')
+    answer = page[page.index('class="answer') : page.index('class="contents"')]
+    assert 'href="#fix-1"' in answer
+
+
+def test_the_picture_of_a_sync_shows_phases_waves_and_how_far_it_came(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "hook-failed"]
+    page = text_of(site, app_url(state.key))
+    picture = page[page.index('id="sync"') : page.index('id="timeline"')]
+    assert "0 of 2 done · 1 failed · 1 not reached" in picture
+    assert picture.index("<h3>PreSync hooks</h3>") < picture.index("<h3>Sync</h3>")
+    assert re.search(r"wave bad.*?<b>wave -1</b>.*?0/1.*?\(failed\)", picture, re.DOTALL)
+
+
+def test_resources_outside_a_selective_sync_are_not_called_unreached(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+    page = text_of(site, app_url(state.key))
+    picture = page[page.index('id="sync"') : page.index('id="timeline"')]
+    assert "not part of it" in picture
+    assert "not reached" not in picture
+
+
+def test_an_app_whose_status_has_no_time_is_as_old_as_its_incident(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+    assert state.since is None
+    assert "broken since it was seen" in text_of(site, app_url(state.key))
+    row = text_of(site, "/?cause=controller-owned")
+    assert f'title="first seen {NOW:%Y-%m-%d %H:%M:%S} UTC"' in row
+
+
+def test_without_simulation_no_page_waits_for_one() -> None:
+    site = site_of(proves=False)
+    for state in site.fleet.apps():
+        assert "being simulated" not in text_of(site, app_url(state.key))
+    site.history.close()
+    waiting = site_of()
+    pages = [text_of(waiting, app_url(state.key)) for state in waiting.fleet.apps()]
+    assert all("being simulated" in page for page in pages)
+    waiting.history.close()
+
+
+def test_apps_of_one_outbreak_are_one_row_of_the_incidents() -> None:
+    site = site_of()
+    looks = [look(WEBHOOK_DOWN, app=f"app-{number}") for number in range(7)]
+    site.history.record(looks)
+    page = text_of(site, "/incidents")
+    assert page.count("<tr") == 1 + 1 + 3, "head, outbreak, apps of the examples"
+    assert "<b>7 apps</b>" in page
+    assert "and 2 more" in page
+    [outbreak] = [outbreak for outbreak in site.history.open_outbreaks() if outbreak.open_apps == 7]
+    assert text_of(site, f"/incidents?outbreak={outbreak.id}").count("<tr") == 1 + 7
+    site.history.close()
 
 
 def test_evidence_links_to_the_object_it_cites(site: Site) -> None:

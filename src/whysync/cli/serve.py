@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
         sources, clock = _demo(options.demo)
     else:
         sources = _sources(options, config)
-    fleet = Fleet(clock)
+    fleet = Fleet(clock, proves=not options.no_proof)
     history = History.open(options.db if options.demo is None else ":memory:")
     watchers = [
         Watcher(

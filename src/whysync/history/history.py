@@ -29,6 +29,7 @@ from whysync.history.rows import (
     TIMELINE_COLUMNS,
     as_text,
     incident_of,
+    instant,
     last_sync_of,
     millis,
     outbreak_of,
@@ -198,17 +199,20 @@ class History:
         )
         return tuple(map(incident_of, rows))
 
-    def shares(self, wanted: IncidentFilter, *, column: str) -> tuple[tuple[str, int, timedelta], ...]:
+    def shares(
+        self, wanted: IncidentFilter, *, column: str, now: datetime
+    ) -> tuple[tuple[str, int, timedelta], ...]:
         """Incidents by `name`, `cause`, `project`, `instance`, `severity` or `labels`, with their time.
 
-        The most frequent first. An open incident counts until its last change.
+        The most frequent first. An open incident lasts until now.
         """
         if column not in ("name", "cause", "project", "instance", "severity", "labels"):
             raise ValueError(column)
         where, values = _conditions(wanted)
         rows = self._database.rows(
-            f"SELECT {column}, COUNT(*), SUM(COALESCE(closed_at, recovered_at, changed_at) - opened_at)"
+            f"SELECT {column}, COUNT(*), SUM(COALESCE(closed_at, recovered_at, ?) - opened_at)"
             f" FROM incidents WHERE {where} GROUP BY {column} ORDER BY 2 DESC, 1",
+            millis(now),
             *values,
         )
         found = [(str(row[0]), int(row[1]), int(row[2])) for row in rows]
@@ -224,16 +228,12 @@ class History:
         )
         return tuple((row[0], row[1], row[2], int(row[3])) for row in rows)
 
-    def durations(self, since: datetime, limits: Sequence[int]) -> tuple[tuple[int, ...], int, float]:
-        """Incidents closed since then: how many took at most each of `limits` seconds, all, and the sum."""
-        sums = ", ".join("SUM(CASE WHEN closed_at - opened_at <= ? THEN 1 ELSE 0 END)" for _ in limits)
-        [row] = self._database.rows(
-            f"SELECT COUNT(*), SUM(closed_at - opened_at), {sums} FROM incidents WHERE closed_at >= ?",
-            *(limit * 1000 for limit in limits),
-            millis(since),
+    def open_since(self) -> dict[AppKey, datetime]:
+        """When each open incident began."""
+        rows = self._database.rows(
+            "SELECT instance, namespace, name, opened_at FROM incidents WHERE closed_at IS NULL"
         )
-        count, total, *counts = (int(value or 0) for value in row)
-        return tuple(counts), count, total / 1000
+        return {AppKey(row[0], row[1], row[2]): instant(int(row[3])) for row in rows}
 
     def outbreak(self, id: int) -> Outbreak | None:
         rows = self._database.rows(f"SELECT {OUTBREAK_COLUMNS} FROM outbreaks o WHERE o.id = ?", id)

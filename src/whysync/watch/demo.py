@@ -31,20 +31,28 @@ _STAGGER: Final = timedelta(minutes=1)
 
 
 class VirtualClock:
-    """Time that runs `speed` times as fast, from now on."""
+    """Time that runs `speed` times as fast, from now until `run_normally`."""
 
     def __init__(self, speed: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._speed = speed
         self._monotonic = monotonic
         self._started = monotonic()
-        self.starts = datetime.now(UTC).replace(microsecond=0)
+        self.starts = self._since = datetime.now(UTC).replace(microsecond=0)
 
     def __call__(self) -> datetime:
-        return self.starts + timedelta(seconds=(self._monotonic() - self._started) * self._speed)
+        return self._since + timedelta(seconds=(self._monotonic() - self._started) * self._speed)
+
+    def run_normally(self) -> None:
+        """From now on an hour takes an hour."""
+        self._since, self._started, self._speed = self(), self._monotonic(), 1.0
 
 
 class LabSource:
-    """Scenarios of the lab as one Argo CD instance. A scenario that has ended keeps its last state."""
+    """Scenarios of the lab as one Argo CD instance. A scenario that has ended keeps its last state.
+
+    When the last one has ended, nothing develops further: the clock then runs normally, so that what the
+    facts say about times stays about right.
+    """
 
     name = instance = "lab"
     interval = 1.0
@@ -58,6 +66,7 @@ class LabSource:
             for number, scenario in enumerate(scenarios)
         ]
         self._runs: dict[str, ScenarioRun] = {}
+        self._has_ended = False
         self._keys: dict[str, frozenset[AppKey]] = {}
 
     def instances(self) -> frozenset[str]:
@@ -68,12 +77,14 @@ class LabSource:
 
     def poll(self) -> Iterator[Poll]:
         now = self._clock()
+        if not self._has_ended and not self._pending and all(map(_has_ended, self._runs.values())):
+            self._has_ended = True
+            self._clock.run_normally()
         for scenario in [scenario for scenario in self._pending if scenario.starts <= now]:
             self._pending.remove(scenario)
             self._runs[scenario.name] = ScenarioRun(scenario)
         for name, run in self._runs.items():
-            ends = run.scenario.starts + timedelta(seconds=run.scenario.ends)
-            left = min(now, ends) - run.now
+            left = min(now, _end(run)) - run.now
             if left <= timedelta(0):
                 continue
             run.run_for(left)
@@ -86,6 +97,14 @@ class LabSource:
             return app.cases(SnapshotIndex(run.snapshot()))
         except NotFound:
             return ()
+
+
+def _end(run: ScenarioRun) -> datetime:
+    return run.scenario.starts + timedelta(seconds=run.scenario.ends)
+
+
+def _has_ended(run: ScenarioRun) -> bool:
+    return run.now >= _end(run)
 
 
 def outbreak() -> Scenario:

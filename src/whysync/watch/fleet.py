@@ -85,26 +85,31 @@ class FleetChange(msgspec.Struct, frozen=True, kw_only=True):
     incident: int = 0
 
 
-class DiagnosisTimes(msgspec.Struct):
-    """Seconds that diagnoses took, as a histogram for `/metrics`."""
+class Histogram:
+    """Durations in seconds for `/metrics`; it only grows."""
 
-    buckets: tuple[float, ...] = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
-    counts: list[int] = msgspec.field(default_factory=lambda: [0] * 7)
-    count: int = 0
-    total: float = 0.0
+    def __init__(self, *limits: float) -> None:
+        self._counts = dict.fromkeys(limits, 0)
+        self.count = 0
+        self.total = 0.0
 
     def add(self, seconds: float) -> None:
         self.count += 1
         self.total += seconds
-        for number, limit in enumerate(self.buckets):
-            self.counts[number] += seconds <= limit
+        for limit in self._counts:
+            self._counts[limit] += seconds <= limit
+
+    def buckets(self) -> tuple[tuple[float, int], ...]:
+        """Each limit, and how many durations are at most as long."""
+        return tuple(self._counts.items())
 
 
 class Fleet:
-    """Written by the watchers, read by the pages; safe for threads."""
+    """Written by the watchers, read by the pages; safe for threads. `proves`: fixes are simulated."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, proves: bool = True) -> None:
         self._clock = clock
+        self.proves = proves
         self._lock = threading.Lock()
         self._apps: dict[AppKey, AppState] = {}
         self._sorted: tuple[AppState, ...] | None = None
@@ -112,7 +117,9 @@ class Fleet:
         self._changes: list[FleetChange] = []
         self._listeners: list[Callable[[FleetChange], None]] = []
         self._last_change = 0
-        self.times = DiagnosisTimes()
+        self.diagnosis_times = Histogram(0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30)
+        self.incident_times = Histogram(60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600)
+        """Of the incidents that this process closed; with several processes each is in one of them."""
         self.database_problem = ""
 
     def now(self) -> datetime:

@@ -178,7 +178,7 @@ class Watcher:
     def _diagnosed(self, case: Case, *, proven: bool) -> AppState:
         started = time.monotonic()
         [report] = app.diagnose((case,), prove=proven).apps
-        self._fleet.times.add(time.monotonic() - started)
+        self._fleet.diagnosis_times.add(time.monotonic() - started)
         return state_of(report, key_of(case, self._source.instance), seen_at=self._fleet.now(), proven=proven)
 
     def prove_next(self) -> None:
@@ -266,6 +266,7 @@ class Recorder:
                 self._waiting.clear()
                 self._gone.clear()
                 self._last_event = None
+                self._count_closed(changed)
             else:
                 changed = self._recorded_by_others()
         except WhysyncError as problem:
@@ -273,6 +274,13 @@ class Recorder:
             return
         self._fleet.database_problem = ""
         self._fleet.changed_incidents(dict.fromkeys(changed))
+
+    def _count_closed(self, changed: Iterable[int]) -> None:
+        for id in dict.fromkeys(changed):
+            incident = self._history.incident(id)
+            if incident is not None and incident.closed_at is not None:
+                seconds = (incident.closed_at - incident.opened_at).total_seconds()
+                self._fleet.incident_times.add(seconds)
 
     def _recorded_by_others(self) -> tuple[int, ...]:
         before, self._last_event = self._last_event, self._history.last_event()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from datetime import timedelta
+from typing import Final, NamedTuple
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence
@@ -24,16 +25,16 @@ from whysync.reports.app_diff import AppDiff, ResourceDiff, State
 from whysync.reports.diagnose_text import SyncVerdict, answer_of, state_of, sync_verdict
 from whysync.reports.output import Safe
 from whysync.reports.proof_text import notes_of, rejected_in
-from whysync.reports.terminal import one_line
+from whysync.reports.terminal import one_line, short_age
 from whysync.reports.xml_text import Xml, joined, lines_of, tag
 from whysync.reports.yaml_diff import TooLong, side_by_side
-from whysync.wait.progress import progress_of
 from whysync.watch.fleet import AppState, Fleet
 from whysync.web.access import Viewer
 from whysync.web.page import (
-    age,
     app_url,
     cause_chip,
+    counted,
+    duration,
     health_badge,
     moment,
     page,
@@ -41,6 +42,7 @@ from whysync.web.page import (
     sync_badge,
     with_query,
 )
+from whysync.web.sync_picture import sync_picture
 from whysync.web.timeline import timeline
 
 _VERDICT_CLASSES: Final = {
@@ -50,8 +52,8 @@ _VERDICT_CLASSES: Final = {
     SyncVerdict.NOT_NOW: "wait",
     SyncVerdict.UNKNOWN: "none",
 }
-_MARK_WORDS: Final = {"good": "done", "bad": "failed", "hourglass": "waiting", "dot": "not reached"}
-_MARK_SIGNS: Final = {"good": "✓", "bad": "✗", "hourglass": "…", "dot": "·"}
+_SEEN_LATE: Final = timedelta(minutes=2)
+"""If whysync has seen the app broken this long after it broke, the page shows both times."""
 _MOST_FINDINGS: Final = 20
 _MOST_EVIDENCE: Final = 12
 _MOST_DIFFS: Final = 20
@@ -63,33 +65,81 @@ def app_page(state: AppState, fleet: Fleet, history: History, viewer: Viewer) ->
     return page(title, _body(state, fleet, history), fleet=fleet, viewer=viewer)
 
 
+class _Section(NamedTuple):
+    """A part of the page with an address of its own."""
+
+    id: str
+    title: str
+    number: int
+    content: tuple[Xml, ...]
+
+
 def _body(state: AppState, fleet: Fleet, history: History) -> Iterator[Xml]:
+    sections = tuple(_sections(state, fleet, history))
+    yield _head(state, fleet, history)
+    yield _answer(state, fleet)
+    yield Xml('<div class="app-page">')
+    yield _contents(sections)
+    yield Xml('<div class="app-parts">')
+    for section in sections:
+        yield _panel(section)
+    yield _raw(state)
+    yield Xml("</div></div>")
+
+
+def _sections(state: AppState, fleet: Fleet, history: History) -> Iterator[_Section]:
     report = state.report
-    yield _head(state, fleet)
-    yield _answer(state)
     findings = report.findings[:_MOST_FINDINGS]
     if findings:
-        yield _section("Why", "why", joined(_chain(findings, report, state), "\n"))
-    fixes = [finding for finding in findings if finding.fixes or finding.rejected_fixes]
-    if fixes:
-        yield _section("Fixes", "fixes", joined(_fixes(fixes, state), "\n"))
+        yield _Section("why", "Why", len(findings), tuple(_chain(findings, report, state)))
+    fixing = [finding for finding in findings if finding.fixes or finding.rejected_fixes]
+    if fixing:
+        number = sum(len(finding.fixes) for finding in fixing)
+        yield _Section("fixes", "Fixes", number, tuple(_fixes(fixing, state, fleet)))
     yield from _unexplained(report)
     yield from _diff(report.case)
-    yield from _sync(report.case)
+    picture = sync_picture(report.case, fleet.now())
+    if picture:
+        yield _Section("sync", "Last sync", 0, picture)
     yield from _recent_changes(report, fleet)
     yield _history(state, fleet, history)
     yield from _gaps(report)
-    yield _raw(state)
 
 
-def _section(title: str, id: str, *content: Xml) -> Xml:
-    return tag("section", tag("h2", title, id=id), *content, class_="panel", aria_labelledby=id)
+def _panel(section: _Section) -> Xml:
+    title: list[Xml | str] = [tag("a", section.title, href=f"#{section.id}", class_="anchor")]
+    if section.number:
+        title += [" ", tag("span", f"{section.number:,}", class_="number")]
+    return tag(
+        "section",
+        tag("h2", *title, id=section.id),
+        joined(section.content, "\n"),
+        class_="panel",
+        aria_labelledby=section.id,
+    )
+
+
+def _contents(sections: Sequence[_Section]) -> Xml:
+    """Links to the parts of the page."""
+    links = [
+        tag(
+            "li",
+            tag(
+                "a",
+                section.title,
+                tag("span", f" {section.number:,}" if section.number else "", class_="number"),
+                href=f"#{section.id}",
+            ),
+        )
+        for section in sections
+    ]
+    return tag("nav", tag("ul", *links), class_="contents", aria_label="On this page")
 
 
 # --- the answer -------------------------------------------------------------------------------------------
 
 
-def _head(state: AppState, fleet: Fleet) -> Xml:
+def _head(state: AppState, fleet: Fleet, history: History) -> Xml:
     row = state.row
     facts = [
         ("project", row.project),
@@ -99,7 +149,6 @@ def _head(state: AppState, fleet: Fleet) -> Xml:
         ("Argo CD", f"{state.key.instance} / {state.key.namespace}"),
     ]
     items = [tag("div", tag("dt", name), tag("dd", one_line(value, 120))) for name, value in facts if value]
-    since = age(state.since, fleet.now())
     return tag(
         "div",
         tag("p", tag("a", "Fleet", href="/"), " / ", one_line(state.key.instance, 60), class_="crumbs soft"),
@@ -107,7 +156,7 @@ def _head(state: AppState, fleet: Fleet) -> Xml:
             "div",
             tag("h1", one_line(state.key.name, 200)),
             tag("div", sync_badge(row.sync), " ", health_badge(row.health), class_="badges"),
-            tag("span", f"broken for {since}" if since and state.broken else "", class_="soft"),
+            _broken_for(state, fleet, history),
             class_="title",
         ),
         tag("dl", *items, class_="facts"),
@@ -115,7 +164,22 @@ def _head(state: AppState, fleet: Fleet) -> Xml:
     )
 
 
-def _answer(state: AppState) -> Xml:
+def _broken_for(state: AppState, fleet: Fleet, history: History) -> Xml | str:
+    """Since when the app is broken: as its status tells, or since whysync has seen it."""
+    if not state.broken:
+        return ""
+    incident = history.open_incident(state.key)
+    seen = incident.opened_at if incident is not None else None
+    if state.since is not None and (seen is None or state.since <= seen):
+        text = tag("span", "broken for ", duration(state.since, fleet.now()), class_="soft")
+        is_late = seen is not None and seen - state.since >= _SEEN_LATE
+        return joined(
+            (text, tag("span", "first seen ", moment(seen, fleet.now()), class_="soft") if is_late else "")
+        )
+    return tag("span", "broken since it was seen ", moment(seen, fleet.now()), class_="soft") if seen else ""
+
+
+def _answer(state: AppState, fleet: Fleet) -> Xml:
     report = state.report
     answer = answer_of(report)
     if not report.findings and not report.unexplained:
@@ -128,11 +192,11 @@ def _answer(state: AppState) -> Xml:
     first = report.first
     severity = first.severity.value if first else "warning"
     verdict, reasons = sync_verdict(report)
-    simulated = state.proven or not state.broken
+    simulated = state.proven or not state.broken or not fleet.proves
     meta: list[Xml | str] = []
     if first is not None:
         meta = [severity_badge(severity), " ", cause_chip(first.cause)]
-        meta.append(tag("span", f" confidence {first.confidence.value}", class_="soft"))
+        meta.append(tag("span", f" · confidence {first.confidence.value}", class_="soft"))
     sync_text = [
         tag("b", "Sync now?"),
         " ",
@@ -147,8 +211,24 @@ def _answer(state: AppState) -> Xml:
         tag("p", one_line(answer, 800), class_="headline"),
         tag("p", *meta, "", class_="meta"),
         tag("p", *sync_text, class_="sync-now"),
+        *_first_fix(report, state, fleet),
         class_=f"answer edge-{severity}",
     )
+
+
+def _first_fix(report: AppReport, state: AppState, fleet: Fleet) -> Iterator[Xml]:
+    """The fix that comes first below, so that the answer is complete without scrolling."""
+    fix = next((fix for finding in report.findings[:_MOST_FINDINGS] for fix in finding.fixes), None)
+    if fix is not None:
+        yield tag(
+            "p",
+            tag("b", "First fix"),
+            " ",
+            tag("a", one_line(fix.title, 300), href="#fix-1"),
+            " ",
+            _proof_badge(fix, state, fleet),
+            class_="first-fix",
+        )
 
 
 # --- the chain --------------------------------------------------------------------------------------------
@@ -195,29 +275,28 @@ def _finding(finding: Finding, report: AppReport, state: AppState, depth: int) -
             severity_badge(finding.severity.value),
             " ",
             cause_chip(finding.cause),
-            tag("span", f" {about} · confidence {finding.confidence.value}", class_="soft"),
+            tag("span", f" · {about} · confidence {finding.confidence.value}", class_="soft"),
             class_="meta",
         ),
     ]
     if finding.writer is not None:
         parts.append(tag("p", "Written by ", tag("b", one_line(phrase(finding.writer), 200))))
     if finding.evidence:
-        steps = [_evidence(evidence, report.case, state) for evidence in finding.evidence[:_MOST_EVIDENCE]]
+        steps = [
+            _evidence(evidence, report.case, state, of=finding.id)
+            for evidence in finding.evidence[:_MOST_EVIDENCE]
+        ]
         parts.append(tag("ol", *steps, class_="evidence"))
-    if finding.root:
-        parts.append(
-            tag(
-                "p",
-                tag("span", "Root cause", class_="badge sev-critical"),
-                " ",
-                tag("b", one_line(finding.root, 600)),
-                class_="root",
-            )
-        )
+    if finding.root and not depth:
+        badge = tag("span", "Root cause", class_="badge sev-critical")
+        parts.append(tag("p", badge, " ", tag("b", one_line(finding.root, 600)), class_="root"))
+    elif finding.root:
+        parts.append(tag("p", tag("b", "Because: "), one_line(finding.root, 600)))
     return tag("article", *parts, class_=f"finding depth-{depth}")
 
 
-def _evidence(evidence: Evidence, case: Case, state: AppState) -> Xml:
+def _evidence(evidence: Evidence, case: Case, state: AppState, *, of: str) -> Xml:
+    """One step of a finding. Two findings may cite the same."""
     location = one_line(f"{evidence.ref} {evidence.pointer}", 300)
     value = _brief(evidence.value)
     summary = tag(
@@ -245,7 +324,9 @@ def _evidence(evidence: Evidence, case: Case, state: AppState) -> Xml:
     )
     return tag(
         "li",
-        tag("details", summary, _code(_excerpt(evidence)), link, data_key=f"{evidence.source} {location}"),
+        tag(
+            "details", summary, _code(_excerpt(evidence)), link, data_key=f"{of} {evidence.source} {location}"
+        ),
     )
 
 
@@ -290,22 +371,23 @@ def _code(text: str, *, id: str = "") -> Xml:
 # --- fixes ------------------------------------------------------------------------------------------------
 
 
-def _fixes(findings: Sequence[Finding], state: AppState) -> Iterator[Xml]:
+def _fixes(findings: Sequence[Finding], state: AppState, fleet: Fleet) -> Iterator[Xml]:
     number = 0
     for finding in findings:
         if len(findings) > 1:
             yield tag("p", f"For: {one_line(finding.verdict, 300)}", class_="soft for")
         for fix in finding.fixes:
             number += 1
-            yield _fix(fix, number, state)
+            yield _fix(fix, number, state, fleet)
         for rejected in rejected_in(finding):
             yield tag(
                 "p", tag("span", "does not help", class_="badge none"), " ", rejected, class_="rejected"
             )
 
 
-def _fix(fix: Fix, number: int, state: AppState) -> Xml:
-    parts: list[Xml] = [tag("h3", f"{number}. {one_line(fix.title, 300)} ", _proof_badge(fix, state))]
+def _fix(fix: Fix, number: int, state: AppState, fleet: Fleet) -> Xml:
+    title = tag("h3", f"{number}. {one_line(fix.title, 300)} ", _proof_badge(fix, state, fleet))
+    parts: list[Xml] = [title]
     parts += [tag("p", note, class_="soft") for note in notes_of(fix, everything=state.proven)]
     if fix.risk:
         parts.append(tag("p", tag("b", "Risk: "), one_line(fix.risk, 600)))
@@ -313,7 +395,7 @@ def _fix(fix: Fix, number: int, state: AppState) -> Xml:
         parts.append(tag("p", tag("b", "Destroys: "), one_line(", ".join(fix.destroys), 600), class_="bad"))
     text = patch_text(fix, state.report.case)
     if text:
-        id = f"fix-{number}"
+        id = f"fix-{number}-text"
         painted = joined(map(_painted, lines_of(text, _MOST_LINES)), "\n")
         parts.append(
             tag(
@@ -335,10 +417,10 @@ def _fix(fix: Fix, number: int, state: AppState) -> Xml:
         parts.append(
             tag("details", tag("summary", "How it was tried"), _code(trace), data_key=f"trace {number}")
         )
-    return tag("article", *parts, class_="fix")
+    return tag("article", *parts, class_="fix", id=f"fix-{number}")
 
 
-def _proof_badge(fix: Fix, state: AppState) -> Xml:
+def _proof_badge(fix: Fix, state: AppState, fleet: Fleet) -> Xml:
     if fix.destroys:
         return tag("span", "destructive", class_="badge bad")
     match fix.proof.status:
@@ -347,7 +429,8 @@ def _proof_badge(fix: Fix, state: AppState) -> Xml:
         case ProofStatus.LIKELY:
             return tag("span", "likely", class_="badge wait")
         case ProofStatus.NOT_RUN:
-            return tag("span", "not proven" if state.proven else "being simulated", class_="badge none")
+            is_waiting = fleet.proves and not state.proven
+            return tag("span", "being simulated" if is_waiting else "not proven", class_="badge none")
 
 
 def _painted(line: Xml) -> Xml:
@@ -360,7 +443,7 @@ def _painted(line: Xml) -> Xml:
 # --- the diff ---------------------------------------------------------------------------------------------
 
 
-def _diff(case: Case) -> Iterator[Xml]:
+def _diff(case: Case) -> Iterator[_Section]:
     diff = AppDiff(case, selects=lambda _: True)
     changed = diff.in_state(State.DIFFERS, State.MISSING, State.EXTRA)
     if not changed:
@@ -372,7 +455,7 @@ def _diff(case: Case) -> Iterator[Xml]:
             tag("p", f"and {len(changed) - _MOST_DIFFS} more resources: whysync diff", class_="soft")
         )
     parts.append(tag("p", f"{equal} other resources are in sync.", class_="soft"))
-    yield _section(f"Differences ({len(changed)})", "diff", *parts)
+    yield _Section("diff", "Differences", len(changed), tuple(parts))
 
 
 _STATE_WORDS: Final = {
@@ -457,61 +540,10 @@ def _yaml_line(text: str) -> Xml:
     return tag("code", joined(lines_of(text, 1)) if text else "")
 
 
-# --- the sync ---------------------------------------------------------------------------------------------
-
-
-def _sync(case: Case) -> Iterator[Xml]:
-    """Phases and waves with their progress, if there was a sync and its order matters."""
-    progress = progress_of(case)
-    waves = list(progress.wave_progress())
-    operation = case.operation
-    if not waves:
-        return
-    columns: list[Xml] = []
-    shown_phase = ""
-    for wave in waves:
-        chips = [
-            tag(
-                "li",
-                tag("span", _MARK_SIGNS.get(mark, "·"), class_="sign", aria_hidden="true"),
-                " ",
-                one_line(label, 80),
-                tag("span", f" ({_MARK_WORDS.get(mark, mark)})", class_="visually-hidden"),
-                class_=f"step {mark}",
-            )
-            for mark, label in wave.objects[:40]
-        ]
-        if len(wave.objects) > 40:
-            chips.append(tag("li", f"and {len(wave.objects) - 40} more", class_="step dot"))
-        name = wave.phase.value if wave.phase.value != shown_phase else ""
-        shown_phase = wave.phase.value
-        worst = next(
-            (m for m in ("bad", "hourglass", "dot", "good") if any(mark == m for mark, _ in wave.objects)),
-            "dot",
-        )
-        columns.append(
-            tag(
-                "li",
-                tag("p", tag("b", name), class_="phase") if name else tag("p", "", class_="phase"),
-                tag("p", f"wave {wave.number}", class_="soft"),
-                tag("ul", *chips),
-                class_=f"wave {worst}",
-            )
-        )
-    phase = operation.phase if operation is not None else "never synced"
-    message = one_line(operation.message, 400) if operation is not None else ""
-    yield _section(
-        "Last sync",
-        "sync",
-        tag("p", tag("b", one_line(phase, 40)), f" {message}" if message else ""),
-        tag("ol", *columns, class_="waves", tabindex="0", aria_label="Phases and waves of the sync"),
-    )
-
-
 # --- what happened ----------------------------------------------------------------------------------------
 
 
-def _recent_changes(report: AppReport, fleet: Fleet) -> Iterator[Xml]:
+def _recent_changes(report: AppReport, fleet: Fleet) -> Iterator[_Section]:
     recent = recent_changes(report.case)
     if recent is None or not recent.changes:
         return
@@ -524,17 +556,18 @@ def _recent_changes(report: AppReport, fleet: Fleet) -> Iterator[Xml]:
         if change.before is not None or change.after is not None:
             values = f": {_side(change.before)} → {_side(change.after)}"
         rows.append(tag("li", moment(change.time, fleet.now()), " ", one_line(f"{what}{who}{values}", 400)))
-    yield _section("What changed since it was healthy", "changes", tag("ul", *rows, class_="log"))
+    log = tag("ul", *rows, class_="log")
+    yield _Section("changes", "What changed since it was healthy", len(rows), (log,))
 
 
-def _history(state: AppState, fleet: Fleet, history: History) -> Xml:
+def _history(state: AppState, fleet: Fleet, history: History) -> _Section:
     incidents = history.incidents(IncidentFilter(app=state.key, limit=20))
     events = history.timeline_of_app(state.key, limit=60)
     parts: list[Xml] = []
     if incidents:
         parts.append(tag("ul", *(_incident(incident, fleet) for incident in incidents), class_="log"))
     parts.append(timeline(events, fleet.now()))
-    return _section("Incidents and timeline", "timeline", *parts)
+    return _Section("timeline", "Incidents and timeline", 0, tuple(parts))
 
 
 def _incident(incident: Incident, fleet: Fleet) -> Xml:
@@ -544,23 +577,23 @@ def _incident(incident: Incident, fleet: Fleet) -> Xml:
         tag("span", state, class_=f"badge {'bad' if incident.is_open else 'none'}"),
         " ",
         tag("a", f"Incident {incident.id}", href=f"/incidents/{incident.id}"),
-        f" {incident.problem.cause}, opened ",
+        f" {one_line(incident.problem.cause, 60)}, first seen ",
         moment(incident.opened_at, fleet.now()),
-        f", {age(incident.opened_at, incident.opened_at + incident.duration(fleet.now()))} long",
-        f", {incident.flaps} flaps" if incident.flaps else "",
+        f", lasted {short_age(incident.duration(fleet.now()))}" if not incident.is_open else "",
+        f", {counted(incident.flaps, 'flap')}" if incident.flaps else "",
     )
 
 
 # --- the rest ---------------------------------------------------------------------------------------------
 
 
-def _unexplained(report: AppReport) -> Iterator[Xml]:
+def _unexplained(report: AppReport) -> Iterator[_Section]:
     if report.unexplained:
         items = [tag("li", one_line(symptom.text, 600)) for symptom in report.unexplained[:20]]
-        yield _section("Not explained", "unexplained", tag("ul", *items))
+        yield _Section("unexplained", "Not explained", len(report.unexplained), (tag("ul", *items),))
 
 
-def _gaps(report: AppReport) -> Iterator[Xml]:
+def _gaps(report: AppReport) -> Iterator[_Section]:
     items = [
         tag(
             "li",
@@ -574,7 +607,7 @@ def _gaps(report: AppReport) -> Iterator[Xml]:
         tag("li", f"rule {crash.rule} failed: {one_line(crash.error, 200)}") for crash in report.crashed
     ]
     if items:
-        yield _section("Not readable", "gaps", tag("ul", *items))
+        yield _Section("gaps", "Not readable", len(items), (tag("ul", *items),))
 
 
 def _raw(state: AppState) -> Xml:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.runner import group_key
+from whysync.history.model import AppKey
 from whysync.reports.diagnose_text import answer_of
 from whysync.reports.output import Safe
 from whysync.reports.terminal import one_line
@@ -152,24 +154,48 @@ def _common_answer(states: list[AppState]) -> str:
     return groups[0].what if groups and groups[0].what else answer_of(states[0].report)
 
 
-def fleet_page(fleet: Fleet, viewer: Viewer, query: Mapping[str, str]) -> Safe:
+class _Ages:
+    """Since when apps are broken: as their status tells, or since whysync has seen it."""
+
+    def __init__(self, fleet: Fleet, seen: Mapping[AppKey, datetime]) -> None:
+        self.fleet = fleet
+        self._seen = seen
+
+    def of(self, state: AppState) -> tuple[str, str]:
+        """The age, and the time for those who want to know."""
+        if state.since is not None:
+            return age(state.since, self.fleet.now()), f"broken since {state.since:%Y-%m-%d %H:%M:%S} UTC"
+        seen = self._seen.get(state.key)
+        return age(seen, self.fleet.now()), f"first seen {seen:%Y-%m-%d %H:%M:%S} UTC" if seen else ""
+
+
+def fleet_page(
+    fleet: Fleet, viewer: Viewer, query: Mapping[str, str], seen: Mapping[AppKey, datetime] | None = None
+) -> Safe:
+    """`seen`: since when apps have been seen broken, for those whose status does not tell."""
     wanted = Filter.of(query)
     visible = [state for state in fleet.apps() if viewer.sees(state)]
     matching = [state for state in visible if wanted.matches(state)]
     broken = [state for state in matching if state.broken]
     title = f"{len(broken)} of {len(matching)} apps need attention"
-    return page(title, _body(fleet, visible, matching, wanted), fleet=fleet, viewer=viewer, current="Fleet")
+    return page(
+        title,
+        _body(_Ages(fleet, seen or {}), visible, matching, wanted),
+        fleet=fleet,
+        viewer=viewer,
+        current="Fleet",
+    )
 
 
-def _body(fleet: Fleet, visible: list[AppState], matching: list[AppState], wanted: Filter) -> Iterator[Xml]:
+def _body(ages: _Ages, visible: list[AppState], matching: list[AppState], wanted: Filter) -> Iterator[Xml]:
     broken = [state for state in matching if state.broken]
     progress = [state for state in matching if state.in_progress]
     fine = [state for state in matching if not state.broken and not state.in_progress]
-    yield _summary(fleet, broken, progress, fine, wanted)
+    yield _summary(ages.fleet, broken, progress, fine, wanted)
     yield _filters(visible, wanted)
     yield from _chosen(wanted)
     yield Xml('<div class="fleet"><div class="broken-list">')
-    yield from _lists(fleet, visible, broken, progress, fine, wanted)
+    yield from _lists(ages, visible, broken, progress, fine, wanted)
     yield Xml("</div>")
     if visible:
         yield _overview(visible, matching, wanted)
@@ -177,7 +203,7 @@ def _body(fleet: Fleet, visible: list[AppState], matching: list[AppState], wante
 
 
 def _lists(
-    fleet: Fleet,
+    ages: _Ages,
     visible: list[AppState],
     broken: list[AppState],
     progress: list[AppState],
@@ -189,13 +215,13 @@ def _lists(
         if groups:
             yield tag("h2", "Broken now, by cause", class_="visually-hidden")
         for group in groups:
-            yield _group_card(group, fleet, wanted)
+            yield _group_card(group, ages, wanted)
         if not groups:
-            yield _nothing_broken(fleet, visible, wanted)
+            yield _nothing_broken(ages.fleet, visible, wanted)
     if wanted.state in ("progress", "all"):
-        yield from _plain_list("In progress", progress, fleet)
+        yield from _plain_list("In progress", progress, ages)
     if wanted.state in ("fine", "all"):
-        yield from _plain_list("Healthy", fine, fleet)
+        yield from _plain_list("Healthy", fine, ages)
 
 
 def _summary(
@@ -380,26 +406,26 @@ def _place_name(name: str, value: str) -> str:
     return "in-cluster" if name == "cluster" and value == _IN_CLUSTER else value
 
 
-def _group_card(group: CauseGroup, fleet: Fleet, wanted: Filter) -> Xml:
+def _group_card(group: CauseGroup, ages: _Ages, wanted: Filter) -> Xml:
     css_class = f"group edge-{group.severity}"
     badges = tag("p", severity_badge(group.severity), " ", cause_chip(group.cause), class_="meta")
     if len(group.apps) == 1:
         body = tag("div", tag("h3", group.what), badges, class_="single")
-        row = tag("ul", _row(group.apps[0], fleet), class_="rows")
+        row = tag("ul", _row(group.apps[0], ages), class_="rows")
         return tag("article", row, body, class_=css_class, data_cause=group.cause)
     title = tag("h3", tag("b", f"{counted(len(group.apps), 'app')}: ", class_="count"), group.what)
     head = tag("header", title, badges, class_="group-head")
     shown = group.apps if wanted.columns.get("cause") else group.apps[:_MOST_ROWS]
-    parts = [head, tag("ul", *(_row(state, fleet) for state in shown), class_="rows many")]
+    parts = [head, tag("ul", *(_row(state, ages) for state in shown), class_="rows many")]
     if len(shown) < len(group.apps):
         target = with_query("/", {**wanted.query, "cause": group.cause})
         parts.append(tag("p", tag("a", f"Show all {len(group.apps)} apps", href=target), class_="more"))
     return tag("article", *parts, class_=css_class, data_cause=group.cause)
 
 
-def _row(state: AppState, fleet: Fleet) -> Xml:
+def _row(state: AppState, ages: _Ages) -> Xml:
     places = filter(None, (state.row.project, _cluster(state), state.row.destination))
-    since = age(state.since, fleet.now())
+    since, exact = ages.of(state)
     return tag(
         "li",
         tag(
@@ -409,7 +435,7 @@ def _row(state: AppState, fleet: Fleet) -> Xml:
             class_="who",
         ),
         tag("div", sync_badge(state.row.sync), " ", health_badge(state.row.health), class_="badges"),
-        tag("span", since, class_="since soft", title=f"for {since}" if since else ""),
+        tag("span", since, class_="since soft", title=exact),
         data_app=str(state.key),
     )
 
@@ -430,10 +456,10 @@ def _nothing_broken(fleet: Fleet, visible: list[AppState], wanted: Filter) -> Xm
     return tag("p", text, class_="empty")
 
 
-def _plain_list(title: str, states: list[AppState], fleet: Fleet) -> Iterator[Xml]:
+def _plain_list(title: str, states: list[AppState], ages: _Ages) -> Iterator[Xml]:
     yield tag("h2", f"{title} ({len(states):,})")
     ordered = sorted(states, key=lambda state: (state.key.name, state.key))
-    rows = [_row(state, fleet) for state in ordered[:_MOST_HEALTHY]]
+    rows = [_row(state, ages) for state in ordered[:_MOST_HEALTHY]]
     yield tag("article", tag("ul", *rows, "", class_="rows"), class_="group")
     if len(states) > _MOST_HEALTHY:
         yield tag("p", f"and {len(states) - _MOST_HEALTHY:,} more: narrow the search", class_="soft")

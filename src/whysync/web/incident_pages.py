@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Final
 
 from whysync.history.history import History, IncidentFilter
 from whysync.history.model import AppKey, Incident, Outbreak
 from whysync.reports.output import Safe
 from whysync.reports.terminal import one_line, short_age
-from whysync.reports.xml_text import Xml, tag
+from whysync.reports.xml_text import Xml, joined, tag
 from whysync.watch.fleet import Fleet
 from whysync.web.access import Viewer
 from whysync.web.page import (
@@ -62,14 +63,14 @@ def _body(fleet: Fleet, history: History, viewer: Viewer, query: Mapping[str, st
     incidents = history.incidents(wanted)
     yield tag("h1", "Incidents")
     yield _tabs(query)
-    shares = _shares(history, viewer, query)
+    shares = _shares(history, viewer, query, fleet.now())
     yield _filters(shares, query)
     if not wanted.before:
         yield from _outbreaks(history, viewer, fleet)
         yield from _unstable(fleet, history, viewer)
     yield Xml('<div class="fleet"><div>')
     if incidents:
-        yield _table(incidents, fleet)
+        yield _table(incidents, fleet, query)
     else:
         yield tag("p", "No incidents match.", class_="empty")
     if len(incidents) == PAGE_SIZE:
@@ -92,12 +93,14 @@ _COLUMNS: Final = {
 """What incidents are filtered by: the parameter, its column in the history, and its title."""
 _MOST_SHARES: Final = 6
 _MOST_OPTIONS: Final = 200
+_MOST_NAMES: Final = 5
+"""Apps of an outbreak that its row names."""
 
 
-def _shares(history: History, viewer: Viewer, query: Mapping[str, str]) -> _Shares:
+def _shares(history: History, viewer: Viewer, query: Mapping[str, str], now: datetime) -> _Shares:
     """Incidents by each column, among those that the other filters leave."""
     return {
-        name: history.shares(filter_of({**query, name: "", "continue": ""}, viewer), column=column)
+        name: history.shares(filter_of({**query, name: "", "continue": ""}, viewer), column=column, now=now)
         for name, (column, _) in _COLUMNS.items()
     }
 
@@ -184,7 +187,7 @@ def _share_panel(shares: _Shares, query: Mapping[str, str]) -> Xml:
             rows = [tag("li", _share(name, share, most, query)) for share in found[:_MOST_SHARES]]
             number = tag("span", f"{len(found):,}")
             sections.append(tag("section", tag("h3", title, " ", number), tag("ul", *rows)))
-    heading = tag("h2", "How often", class_="visually-hidden")
+    heading = tag("h2", "How often, and how long in total", class_="aside-title")
     return tag("aside", heading, *sections, "", class_="where-panel", aria_label="How often")
 
 
@@ -196,7 +199,14 @@ def _share(name: str, share: tuple[str, int, timedelta], most: int, query: Mappi
         "a",
         tag("span", one_line(value, 60), class_="name"),
         " ",
-        tag("span", tag("b", counted(number, "incident")), f", {short_age(time)} in total", class_="numbers"),
+        tag(
+            "span",
+            tag("b", f"{number:,}"),
+            tag("span", " incidents,", class_="visually-hidden"),
+            f" · {short_age(time)}",
+            tag("span", " in total", class_="visually-hidden"),
+            class_="numbers",
+        ),
         share_bar({"wait": number, "rest": most - number}),
         href=with_query("/incidents", {**query, name: "" if is_chosen else value, "continue": ""}),
         class_="place-link",
@@ -288,10 +298,21 @@ def _unstable_row(key: AppKey, text: str, word: str) -> Xml:
     )
 
 
-def _table(incidents: Sequence[Incident], fleet: Fleet) -> Xml:
-    heads = ("State", "App", "Cause", "What", "Opened", "Duration")
+def _groups(incidents: Sequence[Incident], *, by_outbreak: bool) -> Iterator[Sequence[Incident]]:
+    """Incidents of one outbreak that follow one another are one row."""
+    for _, group in groupby(
+        incidents, key=lambda incident: incident.outbreak if by_outbreak else incident.id
+    ):
+        yield tuple(group)
+
+
+def _table(incidents: Sequence[Incident], fleet: Fleet, query: Mapping[str, str]) -> Xml:
+    heads = ("State", "App", "What", "First seen", "Duration")
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))
-    rows = [_row(incident, fleet) for incident in incidents]
+    rows = [
+        _row(group[0], fleet) if len(group) == 1 else _outbreak_row(group, fleet)
+        for group in _groups(incidents, by_outbreak=not query.get("outbreak"))
+    ]
     table = tag("table", tag("thead", head), tag("tbody", *rows), class_="list")
     return tag("div", table, class_="scroll panel", tabindex="0", role="region", aria_label="Incidents")
 
@@ -306,31 +327,62 @@ def _state_badge(incident: Incident) -> Xml:
     )
 
 
+def _outbreak_row(incidents: Sequence[Incident], fleet: Fleet) -> Xml:
+    """Apps with one cause in common; the open ones decide the state."""
+    first = min(incidents, key=lambda incident: (not incident.is_open, incident.opened_at))
+    names = sorted({incident.app.name for incident in incidents})
+    links = [
+        joined((", " if number else "", tag("a", one_line(name, 60), href=f"/incidents/{id}")))
+        for number, (name, id) in enumerate(_latest(incidents)[:_MOST_NAMES])
+    ]
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    longest = max(incident.duration(fleet.now()) for incident in incidents)
+    target = with_query("/incidents", {"outbreak": str(first.outbreak)})
+    apps = [tag("a", tag("b", counted(len(names), "app")), href=target), " "]
+    return _cells(
+        _state_badge(first),
+        [*apps, tag("span", *links, more, class_="names")],
+        first,
+        min(incident.opened_at for incident in incidents),
+        f"up to {short_age(longest)}",
+        fleet,
+    )
+
+
+def _latest(incidents: Sequence[Incident]) -> list[tuple[str, int]]:
+    """The apps by name, each with its newest incident."""
+    return sorted({incident.app.name: incident.id for incident in reversed(incidents)}.items())
+
+
 def _row(incident: Incident, fleet: Fleet) -> Xml:
     changes = f", {counted(incident.cause_changes, 'cause change')}" if incident.cause_changes else ""
     flaps = f", {counted(incident.flaps, 'flap')}" if incident.flaps else ""
+    app = [
+        tag("a", one_line(incident.app.name, 120), href=f"/incidents/{incident.id}"),
+        tag("span", f" {one_line(incident.project, 60)}", class_="soft"),
+    ]
+    duration = f"{short_age(incident.duration(fleet.now()))}{changes}{flaps}"
+    return _cells(_state_badge(incident), app, incident, incident.opened_at, duration, fleet)
+
+
+def _cells(
+    state: Xml, app: Sequence[Xml | str], incident: Incident, opened_at: datetime, duration: str, fleet: Fleet
+) -> Xml:
+    problem = incident.problem
+    cause = tag(
+        "a",
+        one_line(problem.cause, 60),
+        href=with_query("/incidents", {"cause": problem.cause}),
+        class_="chip",
+    )
     return tag(
         "tr",
-        tag("td", _state_badge(incident), data_label="State"),
-        tag(
-            "td",
-            tag("a", one_line(incident.app.name, 120), href=f"/incidents/{incident.id}"),
-            tag("span", f" {one_line(incident.project, 60)}", class_="soft"),
-            data_label="App",
-        ),
-        tag(
-            "td",
-            tag(
-                "a",
-                one_line(incident.problem.cause, 60),
-                href=with_query("/incidents", {"cause": incident.problem.cause}),
-                class_="chip",
-            ),
-            data_label="Cause",
-        ),
-        tag("td", one_line(incident.problem.verdict, 200), class_="what", data_label="What"),
-        tag("td", moment(incident.opened_at, fleet.now()), data_label="Opened"),
-        tag("td", f"{short_age(incident.duration(fleet.now()))}{changes}{flaps}", data_label="Duration"),
+        tag("td", state, data_label="State"),
+        tag("td", *app, data_label="App"),
+        tag("td", one_line(problem.verdict, 200), " ", cause, class_="what", data_label="What"),
+        tag("td", moment(opened_at, fleet.now()), data_label="First seen"),
+        tag("td", duration, data_label="Duration"),
+        class_=f"edge-{problem.severity}" if incident.is_open else "past",
     )
 
 
@@ -377,7 +429,7 @@ def _facts(incident: Incident, history: History) -> Iterator[Xml]:
     for name, value in (
         ("project", incident.project),
         ("Argo CD", incident.app.instance),
-        ("opened", f"{incident.opened_at:%Y-%m-%d %H:%M:%S} UTC"),
+        ("first seen", f"{incident.opened_at:%Y-%m-%d %H:%M:%S} UTC"),
         ("closed", f"{closed:%Y-%m-%d %H:%M:%S} UTC" if closed else ""),
         ("first cause", incident.first_cause if incident.cause_changes else ""),
         ("flaps", str(incident.flaps) if incident.flaps else ""),

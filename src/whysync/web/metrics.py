@@ -1,23 +1,38 @@
-"""`GET /metrics`: the fleet as Prometheus metrics. No label has the name of an app."""
+"""`GET /metrics`: the fleet as Prometheus metrics. No label has the name of an app.
+
+The label of an Argo CD instance is `argocd`: Prometheus gives `instance` to the process that it reads.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
 from typing import Final
 
 from whysync import __version__
 from whysync.history.history import History
-from whysync.watch.fleet import Fleet
+from whysync.watch.fleet import Fleet, Histogram
 from whysync.web.http import Response
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_BUCKETS: Final = (60, 300, 900, 3600, 4 * 3600, 24 * 3600, 7 * 24 * 3600)
 
 
 def metrics(fleet: Fleet, history: History) -> Response:
-    lines = [*_fleet(fleet), *_sources(fleet), *_diagnoses(fleet), *_incidents(fleet, history)]
+    lines = [
+        *_fleet(fleet),
+        *_sources(fleet),
+        *_histogram(
+            "whysync_diagnosis_duration_seconds",
+            "Seconds that the diagnosis of one Application took.",
+            fleet.diagnosis_times,
+        ),
+        *_incidents(history),
+        *_histogram(
+            "whysync_incident_duration_seconds",
+            "Duration of the incidents that this process closed.",
+            fleet.incident_times,
+        ),
+    ]
     return Response(body=("\n".join(lines) + "\n").encode(), content_type=CONTENT_TYPE)
 
 
@@ -28,7 +43,8 @@ def _family(name: str, kind: str, help: str) -> Iterator[str]:
 
 def _sample(name: str, value: float, labels: Mapping[str, str] | None = None) -> str:
     pairs = ",".join(f'{key}="{_escaped(text)}"' for key, text in (labels or {}).items())
-    return f"{name}{{{pairs}}} {value:g}" if pairs else f"{name} {value:g}"
+    # all digits: a counter beyond a million, or a time, must not be rounded
+    return f"{name}{{{pairs}}} {value!r}" if pairs else f"{name} {value!r}"
 
 
 def _escaped(text: str) -> str:
@@ -44,16 +60,16 @@ def _fleet(fleet: Fleet) -> Iterator[str]:
         for state in apps
     )
     yield from _family("whysync_apps", "gauge", "Applications by state: broken, in-progress, fine.")
-    for (instance, state), number in sorted(states.items()):
-        yield _sample("whysync_apps", number, {"instance": instance, "state": state})
+    for (argocd, state), number in sorted(states.items()):
+        yield _sample("whysync_apps", number, {"argocd": argocd, "state": state})
     causes = Counter(
         (state.key.instance, state.row.cause, state.row.severity or "warning")
         for state in apps
         if state.broken
     )
     yield from _family("whysync_broken_apps", "gauge", "Broken Applications by cause and severity.")
-    for (instance, cause, severity), number in sorted(causes.items()):
-        labels = {"instance": instance, "cause": cause, "severity": severity}
+    for (argocd, cause, severity), number in sorted(causes.items()):
+        labels = {"argocd": argocd, "cause": cause, "severity": severity}
         yield _sample("whysync_broken_apps", number, labels)
 
 
@@ -81,29 +97,19 @@ def _sources(fleet: Fleet) -> Iterator[str]:
     yield _sample("whysync_history_up", int(not fleet.database_problem))
 
 
-def _diagnoses(fleet: Fleet) -> Iterator[str]:
-    times = fleet.times
-    name = "whysync_diagnosis_duration_seconds"
-    yield from _family(name, "histogram", "Seconds that the diagnosis of one Application took.")
-    for limit, count in zip(times.buckets, times.counts, strict=True):
+def _histogram(name: str, help: str, times: Histogram) -> Iterator[str]:
+    yield from _family(name, "histogram", help)
+    for limit, count in times.buckets():
         yield _sample(f"{name}_bucket", count, {"le": f"{limit:g}"})
     yield _sample(f"{name}_bucket", times.count, {"le": "+Inf"})
     yield _sample(f"{name}_sum", times.total)
     yield _sample(f"{name}_count", times.count)
 
 
-def _incidents(fleet: Fleet, history: History) -> Iterator[str]:
+def _incidents(history: History) -> Iterator[str]:
     yield from _family("whysync_open_incidents", "gauge", "Open incidents by cause and severity.")
-    for instance, cause, severity, number in history.open_numbers():
-        labels = {"instance": instance, "cause": cause, "severity": severity}
+    for argocd, cause, severity, number in history.open_numbers():
+        labels = {"argocd": argocd, "cause": cause, "severity": severity}
         yield _sample("whysync_open_incidents", number, labels)
-    counts, count, total = history.durations(fleet.now() - timedelta(days=30), _BUCKETS)
-    name = "whysync_incident_duration_seconds"
-    yield from _family(name, "histogram", "Duration of incidents that were closed in the last 30 days.")
-    for limit, number in zip(_BUCKETS, counts, strict=True):
-        yield _sample(f"{name}_bucket", number, {"le": str(limit)})
-    yield _sample(f"{name}_bucket", count, {"le": "+Inf"})
-    yield _sample(f"{name}_sum", total)
-    yield _sample(f"{name}_count", count)
     yield from _family("whysync_notifications_waiting", "gauge", "Notifications that have not been sent.")
     yield _sample("whysync_notifications_waiting", history.outbox.waiting())

@@ -129,6 +129,12 @@ def age(time: datetime | None, now: datetime) -> str:
     return short_age(now - time) if time is not None else ""
 
 
+def duration(start: datetime, now: datetime) -> Xml:
+    """How long something lasts: its age, and the beginning on hover."""
+    exact = f"since {start:%Y-%m-%d %H:%M:%S} UTC"
+    return tag("time", age(start, now), datetime=f"{start:%Y-%m-%dT%H:%M:%SZ}", title=exact)
+
+
 def moment(time: datetime | None, now: datetime) -> Xml:
     """A time for people: its age, and the time itself on hover and for screen readers."""
     if time is None:
@@ -164,8 +170,8 @@ def cause_chip(cause: str, *, linked: bool = True) -> Xml:
     )
 
 
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or f'{noun}s'}"
 
 
 def share_bar(numbers: Mapping[str, int]) -> Xml:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote, unquote
@@ -101,7 +103,7 @@ class Site:
                     frozenset(request.query.items()),
                     self.fleet.database_problem,
                 )
-                return self._cache.get(key, lambda: html(fleet_page(self.fleet, viewer, request.query)))
+                return self._cache.get(key, lambda: html(self._fleet_page(viewer, request.query)))
             case ("apps", instance, namespace, name, *rest) if rest in ([], ["objects"]):
                 state = self._app(AppKey(instance, namespace, name), viewer)
                 if state is None:
@@ -124,6 +126,13 @@ class Site:
             case _:
                 pass
         return self._error(request, HTTPStatus.NOT_FOUND, "there is no such page")
+
+    def _fleet_page(self, viewer: Viewer, query: Mapping[str, str]) -> Safe:
+        """The fleet is shown without the history, too, if the database is away."""
+        seen: Mapping[AppKey, datetime] = {}
+        with suppress(WhysyncError):
+            seen = self.history.open_since()
+        return fleet_page(self.fleet, viewer, query, seen)
 
     def _api(self, call: tuple[str, ...], request: Request, viewer: Viewer) -> Response:
         match call:

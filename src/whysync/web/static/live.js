@@ -8,7 +8,7 @@
   // --- updates ---------------------------------------------------------------------------------------------
 
   const state = document.getElementById("live");
-  let updating = false, again = false, timer = 0;
+  let updating = false, again = false, timer = 0, updated = 0;
 
   const show = (word, css) => {
     if (!state) return;
@@ -17,32 +17,64 @@
     state.className = "live " + css;
   };
 
-  // Which <details> are open, and the focused element, by keys that stay the same after an update.
+  // Which <details> are open, what is focused, and how far parts are scrolled, by keys that stay the same.
   const remember = () => {
     const open = new Map();
     for (const part of main().querySelectorAll("details[data-key]")) open.set(part.dataset.key, part.open);
-    return { open, path: pathOf(document.activeElement), x: scrollX, y: scrollY };
+    const scrolled = [...main().querySelectorAll("[tabindex='0']")]
+      .filter((part) => part.scrollLeft || part.scrollTop)
+      .map((part) => [placeOf(part), part.scrollLeft, part.scrollTop]);
+    return { open, scrolled, focus: placeOf(document.activeElement), x: scrollX, y: scrollY };
   };
-  const pathOf = (element) => {
-    if (!element || !main().contains(element) || element === main()) return null;
+  const keyOf = (element) => {
     if (element.id) return "#" + CSS.escape(element.id);
-    if (element.getAttribute("href")) return `a[href="${CSS.escape(element.getAttribute("href"))}"]`;
+    for (const name of ["data-key", "data-app", "href"])
+      if (element.getAttribute(name)) {
+        const key = `#main [${name}="${CSS.escape(element.getAttribute(name))}"]`;
+        if (document.querySelectorAll(key).length === 1) return key;
+      }
     return null;
+  };
+  // The nearest element with a key, and the way from it: the second child of the first child …
+  const placeOf = (element) => {
+    if (!element || element === main() || !main().contains(element)) return null;
+    const steps = [];
+    for (let part = element; part !== main(); part = part.parentElement) {
+      const key = keyOf(part);
+      if (key) return { key, steps, tag: element.tagName };
+      steps.unshift([...part.parentElement.children].indexOf(part));
+    }
+    return { key: "#main", steps, tag: element.tagName };
+  };
+  const at = (place) => {
+    let part = place && document.querySelector(place.key);
+    for (const step of place ? place.steps : []) part = part && part.children[step];
+    return part && part.tagName === place.tag ? part : null;
   };
   const restore = (before) => {
     for (const part of main().querySelectorAll("details[data-key]"))
       if (before.open.has(part.dataset.key)) part.open = before.open.get(part.dataset.key);
-    const focused = before.path && main().querySelector(before.path);
-    if (focused) focused.focus({ preventScroll: true });
+    for (const [place, x, y] of before.scrolled) {
+      const part = at(place);
+      if (part) part.scrollTo(x, y);
+    }
+    if (before.focus) (at(before.focus) || main()).focus({ preventScroll: true });
     scrollTo(before.x, before.y);
   };
   const seen = () => new Set([...main().querySelectorAll("[data-app]")].map((row) => row.dataset.app));
 
-  const typing = () => document.activeElement && document.activeElement.matches("input[type=search], select");
+  // An update would close an open list and drop a selection.
+  const busy = () => {
+    const selection = getSelection();
+    const selects = !selection.isCollapsed && main().contains(selection.anchorNode);
+    return selects || Boolean(document.activeElement && document.activeElement.matches("select"));
+  };
 
   async function update(url, push) {
     if (updating) { again = true; return; }
+    if (!push && busy()) { later(); return; }
     updating = true;
+    updated = Date.now();
     try {
       const response = await fetch(url || location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
       if (response.redirected && new URL(response.url).pathname === "/login") { location.reload(); return; }
@@ -79,7 +111,11 @@
     announced = text;
     document.getElementById("announcer").textContent = text;
   };
-  const later = () => { clearTimeout(timer); timer = setTimeout(() => update(), 250); };
+  // Soon, but not more often than once a second, however often the fleet changes.
+  const later = () => {
+    if (timer) return;
+    timer = setTimeout(() => { timer = 0; update(); }, Math.max(250, updated + 1000 - Date.now()));
+  };
 
   if (state && "EventSource" in window) {
     const after = document.body.dataset.change || "";
@@ -90,7 +126,18 @@
     addEventListener("pagehide", () => stream.close());
     addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   }
-  setInterval(() => { if (!document.hidden && !typing()) update(); }, 30000);
+  setInterval(() => { if (!document.hidden) later(); }, 30000);  // ages grow
+
+  // --- links to a part of a page ---------------------------------------------------------------------------
+
+  const openTarget = () => {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    for (let part = target; part && part !== main(); part = part.parentElement) if (part.matches("details")) part.open = true;
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", openTarget);
+  if (location.hash) openTarget();
 
   // --- filters: applied while typing -----------------------------------------------------------------------
 
