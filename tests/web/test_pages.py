@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from tests.history.looks import WEBHOOK_DOWN, look
 from tests.web.sites import NOW, get, site_of, text_of
 from whysync.json_tree import Object
 from whysync.kubernetes.api import yaml
+from whysync.watch.fleet import SourceHealth
 from whysync.web.page import app_url
 from whysync.web.site import Site
 
@@ -182,6 +183,26 @@ def test_what_does_not_exist_is_a_404_page(site: Site) -> None:
     for path in ("/nothing", "/apps/argocd/argocd/nothing", "/incidents/999", "/incidents/x", "/static/../x"):
         assert get(site, path).status == 404
     assert get(site, "/api/v1/nothing").content_type == "application/json"
+
+
+def test_a_change_while_a_page_is_built_comes_after_the_number_on_the_page(site: Site) -> None:
+    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+    pages = {"/?q=changing", app_url(state.key), "/incidents", "/sources"}
+    for path in pages:
+        before = site.fleet.last_change
+        sources = site.fleet.sources
+
+        def changing(sources: Callable[[], tuple[SourceHealth, ...]] = sources) -> tuple[SourceHealth, ...]:
+            site.fleet.changed_incidents([1])  # the header is built last
+            return sources()
+
+        site.fleet.sources = changing
+        try:
+            page = text_of(site, path)
+        finally:
+            site.fleet.sources = sources
+        assert site.fleet.last_change > before
+        assert f'<body data-change="{before}">' in page, path
 
 
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'&</textarea>\u202e\x1b[31m"

@@ -24,6 +24,17 @@ ASSETS: Final = {
 }
 
 
+BODY: Final = Xml("<body>")
+
+
+def with_change(page: Safe, change: int) -> Safe:
+    """The page with the number of the last change that it shows; its stream of events begins after it.
+
+    The number must be from before the page was built: what changes meanwhile may or may not be on it.
+    """
+    return Safe(page.replace(BODY, f'<body data-change="{change}">', 1))
+
+
 @cache
 def asset(name: str) -> bytes:
     return (files("whysync.web") / "static" / name).read_bytes()
@@ -47,7 +58,7 @@ def page(title: str, body: Iterable[Xml], *, fleet: Fleet | None, viewer: Viewer
         tag("link", rel="stylesheet", href=asset_url("style.css")),
         Xml(f'<script src="{asset_url("live.js")}" defer="defer"></script>'),
         Xml("</head>"),
-        _body_start(fleet),
+        BODY,
         tag("a", "Skip to content", href="#main", class_="skip"),
         _header(fleet, viewer, current),
         Xml('<main id="main" tabindex="-1">'),
@@ -62,10 +73,6 @@ def page(title: str, body: Iterable[Xml], *, fleet: Fleet | None, viewer: Viewer
         Xml("</body>\n</html>\n"),
     ]
     return document(joined(parts, "\n"))
-
-
-def _body_start(fleet: Fleet | None) -> Xml:
-    return Xml(f'<body data-change="{fleet.last_change}">' if fleet is not None else "<body>")
 
 
 def _header(fleet: Fleet | None, viewer: Viewer, current: str) -> Xml:

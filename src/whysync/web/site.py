@@ -29,7 +29,7 @@ from whysync.web.fleet_page import fleet_page
 from whysync.web.http import TEXT, Request, Response, html, json_error, json_response, redirect
 from whysync.web.incident_pages import incident_page, incidents_page
 from whysync.web.metrics import metrics
-from whysync.web.page import ASSETS, app_url, asset, moment, page
+from whysync.web.page import ASSETS, app_url, asset, moment, page, with_change
 from whysync.web.page_cache import PageCache
 
 log = logging.getLogger(__name__)
@@ -94,6 +94,7 @@ class Site:
         return Response(status=result.code, body=result.text.encode(), content_type=TEXT)
 
     def _page(self, request: Request, viewer: Viewer) -> Response:
+        change = self.fleet.last_change  # before anything is read
         parts = tuple(unquote(part) for part in request.path.strip("/").split("/"))
         match parts:
             case ("",):
@@ -103,22 +104,26 @@ class Site:
                     frozenset(request.query.items()),
                     self.fleet.database_problem,
                 )
-                return self._cache.get(key, lambda: html(self._fleet_page(viewer, request.query)))
+                return self._cache.get(key, lambda: self._fleet_page(viewer, request.query))
             case ("apps", instance, namespace, name, *rest) if rest in ([], ["objects"]):
                 state = self._app(AppKey(instance, namespace, name), viewer)
                 if state is None:
-                    return self._missing_app(viewer)
+                    return self._missing_app(viewer, change)
                 if rest:
-                    return html(self._object_page(state, request, viewer))
-                return html(app_page(state, self.fleet, self.history, viewer))
+                    return html(with_change(self._object_page(state, request, viewer), change))
+                return html(with_change(app_page(state, self.fleet, self.history, viewer), change))
             case ("incidents",):
-                return html(incidents_page(self.fleet, self.history, viewer, request.query))
+                return html(
+                    with_change(incidents_page(self.fleet, self.history, viewer, request.query), change)
+                )
             case ("incidents", id):
                 incident = self._incident(id, viewer)
                 if incident is not None:
-                    return html(incident_page(incident, self.fleet, self.history, viewer))
+                    return html(
+                        with_change(incident_page(incident, self.fleet, self.history, viewer), change)
+                    )
             case ("sources",):
-                return html(self._sources_page(viewer))
+                return html(with_change(self._sources_page(viewer), change))
             case ("metrics",) if viewer.projects is None:
                 return metrics(self.fleet, self.history)
             case ("api", "v1", *call):
@@ -127,12 +132,13 @@ class Site:
                 pass
         return self._error(request, HTTPStatus.NOT_FOUND, "there is no such page")
 
-    def _fleet_page(self, viewer: Viewer, query: Mapping[str, str]) -> Safe:
+    def _fleet_page(self, viewer: Viewer, query: Mapping[str, str]) -> Response:
         """The fleet is shown without the history, too, if the database is away."""
+        change = self.fleet.last_change
         seen: Mapping[AppKey, datetime] = {}
         with suppress(WhysyncError):
             seen = self.history.open_since()
-        return fleet_page(self.fleet, viewer, query, seen)
+        return html(with_change(fleet_page(self.fleet, viewer, query, seen), change))
 
     def _api(self, call: tuple[str, ...], request: Request, viewer: Viewer) -> Response:
         match call:
@@ -260,9 +266,10 @@ class Site:
         ]
         return page(title, body, fleet=self.fleet, viewer=viewer)
 
-    def _missing_app(self, viewer: Viewer) -> Response:
+    def _missing_app(self, viewer: Viewer, change: int) -> Response:
         text = "There is no such app, or it is not one that you may see."
-        return html(_message("App not found", text, self.fleet, viewer), status=404)
+        message = _message("App not found", text, self.fleet, viewer)
+        return html(with_change(message, change), status=404)
 
     # --- access and errors -------------------------------------------------------------------------
 
