@@ -12,6 +12,7 @@ from tests.plan.test_plan import planned_changes
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
 from whysync.plan.plan import ChangeKind, Plan, Verdict
+from whysync.reports.plan_summary import statements
 
 CHILD = (
     APP.replace("name: shop,", "name: {{ $name }}, finalizers: [resources-finalizer.argocd.argoproj.io],")
@@ -106,3 +107,10 @@ def test_an_app_that_moves_to_another_root_may_be_deleted_on_the_way(tmp_path: P
 def test_a_root_whose_child_leaves_passes_as_the_child_has_a_plan(tmp_path: Path) -> None:
     plan = root(tmp_path, "{shop: main, wiki: main}", "{shop: main}")
     assert {app.title: app.verdict for app in plan.apps} == {"root": Verdict.PASS, "wiki": Verdict.DELETE}
+
+
+def test_applications_that_leave_git_are_stated_once(tmp_path: Path) -> None:
+    plan = root(tmp_path, "{shop: main, wiki: main}", "{}")
+    first, *_ = statements(plan)
+    assert [app.title for app in first.apps] == ["shop", "wiki"]
+    assert first.text.startswith("the Application is no longer in Git")

@@ -65,17 +65,19 @@ def _of_commit(run: Run, changes: Iterable[Change]) -> Safety | None:
     return replace(run.safety, reasons=reasons, sync=run.safety.sync if reasons else SyncSafety.SAFE)
 
 
-def safety_of_removal(name: str, changes: Iterable[Change], *, cascades: bool, is_complete: bool) -> Safety:
-    """The safety of an Application that leaves Git; `is_complete` if all its resources are known."""
-    changes = list(changes)
-    gone = f"Application {name} is no longer in Git"
-    if cascades:
-        count = f"its {len(changes)} resources" if is_complete and len(changes) > 1 else "its resources"
-        text = f"{gone}: if Argo CD prunes it, {count} are deleted with it (finalizer {RESOURCES})"
-    else:
-        text = f"{gone}: if Argo CD prunes it, its resources stay in the cluster, no longer managed"
+def safety_of_removal(changes: Iterable[Change], *, cascades: bool) -> Safety:
+    """The safety of an Application that leaves Git.
+
+    The first reason names no app: a plan states it once for all of them.
+    """
+    gone = "the Application is no longer in Git: if Argo CD prunes it, its resources"
+    fate = (
+        f"are deleted with it (finalizer {RESOURCES})"
+        if cascades
+        else "stay in the cluster, no longer managed"
+    )
     harm = [_deletion(change) for change in changes if change.is_harmful]
-    reasons = [Reason(kind=ReasonKind.DELETES, text=text), *harm]
+    reasons = [Reason(kind=ReasonKind.DELETES, text=f"{gone} {fate}"), *harm]
     return Safety(sync=SyncSafety.UNSAFE, outcome=SyncOutcome.UNKNOWN, reasons=tuple(reasons[:_MAX_REASONS]))
 
 

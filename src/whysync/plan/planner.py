@@ -433,7 +433,7 @@ def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
         name=app.name,
         file=app.file,
         changes=changes,
-        safety=safety_of_removal(app.name, changes, cascades=cascades, is_complete=not base.problem),
+        safety=safety_of_removal(changes, cascades=cascades),
         notes=notes,
         is_removed=True,
     )

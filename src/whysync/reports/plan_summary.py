@@ -155,9 +155,12 @@ def _shared_key(finding: Finding) -> Hashable:
 
 
 def _deletions(plan: Plan) -> Iterator[tuple[Hashable, Statement]]:
+    """The reasons of each app; that an Application leaves Git, and what is lost with it, are two."""
     for app in plan.apps:
-        if app.verdict is Verdict.DELETE and app.safety is not None:
-            reasons = app.safety.reasons
+        if app.verdict is not Verdict.DELETE or app.safety is None:
+            continue
+        first, *rest = app.safety.reasons
+        for reasons in filter(None, ((first,), rest) if app.is_removed else (app.safety.reasons,)):
             text = "; ".join(one_line(reason.text) for reason in reasons[:_MOST_REASONS])
             if len(reasons) > _MOST_REASONS:
                 text += f"; and {len(reasons) - _MOST_REASONS} more"
