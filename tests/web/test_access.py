@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from tests.history.looks import WEBHOOK_DOWN, look
 from tests.web.sites import EXAMPLES, get, site_of, text_of
 from whysync.errors import UsageError
 from whysync.web.access import Access, SignInLimit, token_of
@@ -105,6 +106,22 @@ def test_a_proxys_user_sees_the_projects_that_the_proxy_lists() -> None:
         everything = site.respond(_as_user(path, "10.0.0.5", x_user="mia", x_projects="*"))
         assert state.key.name.encode() in everything.body, path
     assert site.respond(_as_user("/metrics", "10.0.0.5", x_user="mia", x_projects="a")).status == 404
+
+
+def test_an_incident_does_not_tell_how_many_apps_of_other_projects_share_its_cause() -> None:
+    access = Access(user_header="X-User", projects_header="X-Projects", proxies=frozenset({"10.0.0.5"}))
+    site = site_of(access=access)
+    own, other = look(WEBHOOK_DOWN), replace(look(WEBHOOK_DOWN, app="cart"), project="other")
+    id, _ = site.history.record([own, other])
+
+    def shown(projects: str) -> bool:
+        page = site.respond(_as_user(f"/incidents/{id}", "10.0.0.5", x_user="mia", x_projects=projects))
+        assert page.status == 200
+        return b"1 other app" in page.body
+
+    assert shown("*")
+    assert not shown("store")
+    site.history.close()
 
 
 def test_headers_of_anybody_but_the_proxy_do_not_count() -> None:

@@ -388,10 +388,12 @@ def _cells(
 
 def incident_page(incident: Incident, fleet: Fleet, history: History, viewer: Viewer) -> Safe:
     title = f"Incident {incident.id}: {incident.app.name}"
-    return page(title, _incident(incident, fleet, history), fleet=fleet, viewer=viewer, current="Incidents")
+    return page(
+        title, _incident(incident, fleet, history, viewer), fleet=fleet, viewer=viewer, current="Incidents"
+    )
 
 
-def _incident(incident: Incident, fleet: Fleet, history: History) -> Iterator[Xml]:
+def _incident(incident: Incident, fleet: Fleet, history: History, viewer: Viewer) -> Iterator[Xml]:
     now, problem = fleet.now(), incident.problem
     yield tag("p", tag("a", "Incidents", href="/incidents"), f" / {incident.id}", class_="crumbs soft")
     yield tag(
@@ -410,7 +412,7 @@ def _incident(incident: Incident, fleet: Fleet, history: History) -> Iterator[Xm
     if problem.fix:
         parts.append(tag("p", tag("b", "First fix: "), one_line(problem.fix, 600)))
     yield tag("section", *parts, class_=f"answer edge-{problem.severity}")
-    yield tag("dl", *_facts(incident, history), class_="facts")
+    yield tag("dl", *_facts(incident, history, viewer), class_="facts")
     yield tag(
         "section",
         tag("h2", "What happened", id="story"),
@@ -422,10 +424,11 @@ def _incident(incident: Incident, fleet: Fleet, history: History) -> Iterator[Xm
         yield tag("p", tag("a", "Current state of the app", href=app_url(incident.app)), class_="raw")
 
 
-def _facts(incident: Incident, history: History) -> Iterator[Xml]:
+def _facts(incident: Incident, history: History, viewer: Viewer) -> Iterator[Xml]:
     outbreak = history.outbreak(incident.outbreak)
     closed = incident.closed_at
-    others = outbreak.total_apps - 1 if outbreak is not None else 0
+    # the others may be in projects that the viewer may not see
+    others = outbreak.total_apps - 1 if outbreak is not None and viewer.projects is None else 0
     for name, value in (
         ("project", incident.project),
         ("Argo CD", incident.app.instance),

@@ -119,6 +119,10 @@ class RealCluster:
         answer = self._client.send(Request(verb="merge-patch", path=path, body=change, manager=manager))
         assert answer.ok, (answer.code, answer.body)
 
+    def delete(self, body: Object) -> None:
+        answer = self._client.send(Request(verb="delete", path=f"{collection(body)}/{name(body)}"))
+        assert answer.ok, (answer.code, answer.body)
+
     def requests_served(self) -> int:
         """The number of requests that the server has counted, without watches."""
         answer = self._client.send(Request(verb="get", path="/metrics"))
