@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks import compare, diagnose, lint, plan, proofs, read_bundle, startup, sync
+from benchmarks import compare, diagnose, lint, plan, proofs, read_bundle, serve, startup, sync
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 Row = tuple[str, str]
@@ -67,6 +67,13 @@ def parts(*, large: bool) -> tuple[Part, ...]:
             " with all fixes tried and without.",
             proofs.run,
         ),
+        Part(
+            "Serving",
+            "`whysync serve` on a server that speaks Argo CD's API: apps of 30 resources, 20 of which change"
+            " each second, and 50 viewers who load the fleet and an app every two seconds. The process, its"
+            " viewers and Argo CD share the cores. Memory must stay flat: compare the quarters.",
+            lambda: serve.run_all(large=large),
+        ),
     )
 
 
@@ -109,6 +116,7 @@ def _foot() -> Iterator[str]:
     yield "    .venv/bin/python -m benchmarks.diagnose 250 500 1000"
     for name in ("startup", "read_bundle", "compare", "lint", "plan", "proofs", "sync"):
         yield f"    .venv/bin/python -m benchmarks.{name}"
+    yield "    .venv/bin/python -m benchmarks.serve 1000 600      # apps, seconds"
 
 
 if __name__ == "__main__":

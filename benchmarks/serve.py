@@ -185,6 +185,11 @@ def run(apps: int = APPS, seconds: float = SECONDS) -> list[Row]:
     ]
 
 
+def run_all(*, large: bool) -> list[Row]:
+    """A fleet under load; with `large` also how long many apps take to start."""
+    return [*run(), *(run(LARGE, 0) if large else ())]
+
+
 if __name__ == "__main__":
     given = [float(argument) for argument in sys.argv[1:]]
     for label, figure in run(int(given[0]) if given else APPS, given[1] if len(given) > 1 else SECONDS):

@@ -11,7 +11,7 @@ from suites.web.server import served
 from tests.situations import ROOT
 
 FOLDER: Final = ROOT / "docs" / "images"
-PAGES: Final = {"fleet": "/", "app": "/apps/lab/argocd/shop", "incidents": "/incidents"}
+PAGES: Final = {"fleet": "/", "incidents": "/incidents", "app": "/apps/lab/argocd/shop"}
 WIDTHS: Final = {390: 844, 820: 860, 1440: 700}
 
 
@@ -24,10 +24,12 @@ def main() -> None:
         # the outbreak of the demo ends after 20 virtual minutes; shop fails in the third
         expect(page.locator("[data-app$='/shop']")).to_have_count(1, timeout=60_000)
         expect(page.locator(".rows.many [data-app]")).to_have_count(6, timeout=60_000)
-        for width, height in WIDTHS.items():
-            page.set_viewport_size({"width": width, "height": height})
-            for name, path in PAGES.items():
+        for name, path in PAGES.items():
+            for width, height in WIDTHS.items():
+                page.set_viewport_size({"width": width, "height": height})
                 page.goto(address + path)
+                if name == "app":  # the sync has been simulated
+                    expect(page.locator(".sync-now .badge")).to_be_visible(timeout=60_000)
                 page.screenshot(path=FOLDER / f"serve-{name}-{width}.png")
         browser.close()
 

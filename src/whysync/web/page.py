@@ -105,8 +105,7 @@ def _notices(fleet: Fleet) -> Iterable[Xml]:
                 "div",
                 tag("b", f"{one_line(source.name)} has not been read{since}: "),
                 one_line(source.problem, 600),
-                tag("span", f" {one_line(source.advice)}" if source.advice else "", class_="soft"),
-                tag("span", " The page shows its last known state.", class_="soft"),
+                tag("p", _sentence(source.advice), " The page shows its last known state.", class_="soft"),
                 class_="notice",
                 role="alert",
             )
@@ -118,6 +117,10 @@ def _notices(fleet: Fleet) -> Iterable[Xml]:
             class_="notice",
             role="alert",
         )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{one_line(text[1:])}." if text else ""
 
 
 # --- parts ------------------------------------------------------------------------------------------------
