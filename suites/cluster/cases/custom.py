@@ -155,6 +155,29 @@ _DEFINITION_MISTAKES: dict[str, Object] = {
         f"apiextensions.k8s.io/v1/CustomResourceDefinition things.{_GROUP}",
         f"spec: {{group: {_GROUP}, scope: Namespaced, names: {{plural: Things, kind: 'T hing'}}, versions: [{{name: V1, served: true, storage: true, schema: {{openAPIV3Schema: {{type: object}}}}}}]}}",
     ),
+    "nested_type": definition(
+        schema("{a: {type: object, properties: {b: {type: string}}, oneOf: [{type: object, required: [b]}]}}")
+    ),
+    "undescribed": definition(
+        "{type: object, properties: {spec: {type: object}}, anyOf: [{properties: {other: {minLength: 1}}}]}"
+    ),
+    "undescribed_inside": definition(
+        schema("{a: {type: object, anyOf: [{properties: {other: {minLength: 1}}}]}}")
+    ),
+    "int_or_string": definition(
+        schema(
+            "{a: {x-kubernetes-int-or-string: true, anyOf: [{type: integer}, {type: string}]}, b: {x-kubernetes-int-or-string: true, "
+            "allOf: [{anyOf: [{type: integer}, {type: string}]}, {pattern: a}]}}"
+        )
+    ),
+    "embedded": definition(schema("{a: {x-kubernetes-embedded-resource: true}}")),
+    "default_inside": definition(
+        schema("{a: {type: object, default: {b: x}, properties: {b: {type: integer}}}}")
+    ),
+    "scale_paths": definition(
+        "{type: object}",
+        version_more="subresources: {scale: {specReplicasPath: .status.n, statusReplicasPath: n, labelSelectorPath: .x}}",
+    ),
     "scale": definition(
         "{type: object}",
         version_more="subresources: {scale: {specReplicasPath: replicas, statusReplicasPath: .status.replicas}}",

@@ -108,9 +108,10 @@ _PATHS = (
 
 _HARD = "allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}"
 _SECURED = (
-    "{hostPID: true, hostNetwork: true, containers: [{name: c, image: a, ports: [{containerPort: 80, hostPort: 80}], securityContext: {privileged: true, procMount: Unmasked, capabilities: {add: [NET_ADMIN]}, seLinuxOptions: {type: x, user: u}, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}}], volumes: [{name: v, hostPath: {path: /x}}], securityContext: {sysctls: [{name: kernel.shm_rmid_forced, value: '1'}]}}",
+    "{hostPID: true, hostNetwork: true, containers: [{name: c, image: a, ports: [{containerPort: 80, hostPort: 80}], securityContext: {privileged: true, capabilities: {add: [NET_ADMIN]}, seLinuxOptions: {type: x, user: u}, seccompProfile: {type: Unconfined}, appArmorProfile: {type: Unconfined}}}], volumes: [{name: v, hostPath: {path: /x}}], securityContext: {sysctls: [{name: kernel.shm_rmid_forced, value: '1'}]}}",
     f"{{containers: [{{name: c, image: a, securityContext: {{{_HARD}, runAsUser: 0}}}}], securityContext: {{runAsNonRoot: false, runAsUser: 0}}}}",
     f"{{containers: [{{name: c, image: a, securityContext: {{{_HARD}}}}}, {{name: d, image: a, securityContext: {{capabilities: {{drop: [ALL], add: [NET_BIND_SERVICE, SYS_TIME]}}}}}}], securityContext: {{runAsNonRoot: true, seccompProfile: {{type: RuntimeDefault}}}}}}",
+    "{hostUsers: false, containers: [{name: c, image: a, securityContext: {procMount: Unmasked, runAsUser: 0}}]}",
     "{containers: [{name: c, image: a, livenessProbe: {httpGet: {port: 80, host: x}}, lifecycle: {preStop: {tcpSocket: {port: 80, host: y}}}}]}",
     "{securityContext: {seccompProfile: {type: Unconfined}, seLinuxOptions: {role: r}, appArmorProfile: {type: Unconfined}}, containers: [{name: c, image: a}]}",
     "{volumes: [{name: v, nfs: {server: a, path: /x}}, {name: w, hostPath: {path: /x}}], containers: [{name: c, image: a}]}",

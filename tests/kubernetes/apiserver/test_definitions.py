@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.kubernetes.apiserver.talk import Talk, definition, message_of, widget
 from whysync.golang.regexp_syntax import regex_problem
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json, Object, fields, items
 from whysync.kubernetes.cel.evaluate import evaluate
 from whysync.kubernetes.cel.schema_types import Shape, shape_of
 from whysync.kubernetes.cel.type_check import check_expression
@@ -191,3 +191,101 @@ def test_a_schema_may_ask_for_metadata_and_its_rules_for_the_name() -> None:
     assert talk.create(widget({})).code == 201
     refused: Object = {**widget({}), "metadata": {"name": "taken"}}
     assert "that name is taken" in message_of(talk.create(refused))
+
+
+def refused(talk: Talk, spec: Json, **version: Json) -> str:
+    """What the server says of a definition with this schema of `spec`; empty if it is accepted."""
+    body = definition({"type": "object", "properties": {"spec": spec}})
+    fields(items(fields(body["spec"])["versions"])[0]).update(version)
+    answer = talk.create(body)
+    found = message_of(answer).partition(" is invalid: ")[2]
+    return found.replace("spec.validation.openAPIV3Schema.properties[spec]", "S")
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (
+            {"type": "object", "properties": {"a": SHORT}, "oneOf": [{"required": ["a"]}]},
+            "",
+        ),
+        (
+            {"type": "object", "oneOf": [{"type": "object", "required": ["a"]}]},
+            "S.oneOf[0].type: Forbidden: must be empty to be structural",
+        ),
+        (
+            {"type": "object", "properties": {"a": SHORT}, "not": {"properties": {"a": {"default": "x"}}}},
+            "S.not.properties[a].default: Forbidden: must be undefined to be structural",
+        ),
+        # Only combinations at the root are compared with what is described outside of them.
+        ({"type": "object", "anyOf": [{"properties": {"b": {"minLength": 1}}}]}, ""),
+        ({"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}, ""),
+        (
+            {
+                "x-kubernetes-int-or-string": True,
+                "allOf": [{"anyOf": [{"type": "integer"}, {"type": "string"}]}, {"pattern": "a"}],
+            },
+            "",
+        ),
+        (
+            {"type": "string", "anyOf": [{"type": "integer"}, {"type": "string"}, {"minLength": 1}]},
+            "[S.anyOf[0].type: Forbidden: must be empty to be structural, "
+            "S.anyOf[1].type: Forbidden: must be empty to be structural]",
+        ),
+        (
+            {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            "S.type: Required value: must be object if x-kubernetes-embedded-resource is true",
+        ),
+        (
+            {"type": "object", "x-kubernetes-embedded-resource": True},
+            "S.properties: Required value: must not be empty if x-kubernetes-embedded-resource is true "
+            "without x-kubernetes-preserve-unknown-fields",
+        ),
+        (
+            {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}},
+            "S.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with "
+            "x-kubernetes-list-type=set",
+        ),
+        (
+            {"type": "string", "default": 5},
+            'S.default: Invalid value: "integer":  in body must be of type string: "integer"',
+        ),
+        (
+            {"type": "object", "default": {"min": "x"}, "properties": {"min": {"type": "integer"}}},
+            'S.default.min: Invalid value: "string": min in body must be of type integer: "string"',
+        ),
+    ],
+)
+def test_a_schema_is_structural(talk: Talk, spec: Json, expected: str) -> None:
+    assert refused(talk, spec) == expected
+
+
+def test_a_rule_that_ends_after_an_operator_is_a_syntax_error(talk: Talk) -> None:
+    rules: Json = [{"rule": "self +"}]
+    found = refused(talk, {**SHORT, "x-kubernetes-validations": rules})
+    assert "compilation failed: ERROR: <input>:1:7: Syntax error: mismatched input '<EOF>' expecting" in found
+    assert found.endswith("\n | self +\n | ......^")
+
+
+def test_paths_of_replicas_and_columns_are_checked(talk: Talk) -> None:
+    schema: Json = {"type": "object"}
+    scale: Json = {"scale": {"specReplicasPath": ".status.n", "statusReplicasPath": "n"}}
+    path = "spec.subresources.scale"
+    assert refused(talk, schema, subresources=scale) == (
+        f'[{path}.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec, '
+        f'{path}.statusReplicasPath: Invalid value: "n": must be a simple json path starting with .]'
+    )
+    columns: Json = [{"name": "A", "type": "text", "jsonPath": ".spec"}]
+    assert refused(talk, schema, additionalPrinterColumns=columns) == (
+        'spec.additionalPrinterColumns[0].type: Invalid value: "text": '
+        "must be one of boolean,date,integer,number,string"
+    )
+
+
+def test_a_combination_restricts_what_is_described_outside_of_it(talk: Talk) -> None:
+    schema: Object = {"type": "object", "anyOf": [{"properties": {"spec": {"items": {"minLength": 1}}}}]}
+    assert "properties[spec]: Required value: because it is defined in" in message_of(
+        talk.create(definition(schema))
+    )
+    array: Json = {"type": "array", "items": SHORT}
+    assert talk.create(definition({**schema, "properties": {"spec": array}})).code == 201

@@ -1,6 +1,6 @@
-"""CEL rules and patterns of a CustomResourceDefinition: their syntax, types and estimated cost.
+"""CEL rules, patterns and defaults of a CustomResourceDefinition: syntax, types, estimated cost, validity.
 
-Mirrors the part of apiextensions `validation` for `x-kubernetes-validations` and `pattern`,
+Mirrors the part of apiextensions `validation` for `x-kubernetes-validations`, `pattern` and `default`,
 Kubernetes 1.36.
 """
 
@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from whysync.golang.regexp_syntax import regex_problem
 from whysync.json_tree import Object, dig, fields, integer, items, text
+from whysync.kubernetes.apiserver.schema_validation import NO_FIELD, value_causes
 from whysync.kubernetes.apiserver.status_errors import Cause
 from whysync.kubernetes.cel.schema_types import LARGEST, shape_of
 from whysync.kubernetes.cel.type_check import MOST, check_expression
@@ -52,9 +53,9 @@ def definition_problems(definition: Object) -> list[Cause]:
 
 
 def _schema_problems(schema: Object, path: str) -> Iterator[Cause]:
-    patterns = list(_pattern_problems(schema, path, 0))
-    yield from patterns
-    if patterns:
+    problems = [*_pattern_problems(schema, path, 0), *_default_problems(schema, path, 0)]
+    yield from problems
+    if problems:
         return
     costs = _Costs()
     yield from _rule_problems(schema, _Position(path), costs, root=True)
@@ -78,6 +79,19 @@ def _pattern_problems(schema: Object, path: str, depth: int) -> Iterator[Cause]:
         yield Cause(f"{path}.pattern", f"Invalid value: {json.dumps(pattern, ensure_ascii=False)}: {reason}")
     for inner, child_path in _children(schema, path):
         yield from _pattern_problems(inner, child_path, depth + 1)
+
+
+def _default_problems(schema: Object, path: str, depth: int) -> Iterator[Cause]:
+    """Defaults that their own schema rejects."""
+    if depth > _DEEPEST:
+        return
+    default = schema.get("default")
+    if default is not None:
+        for cause in value_causes(default, schema):
+            below = "" if cause.field in ("", NO_FIELD) else f".{cause.field}"
+            yield cause._replace(field=f"{path}.default{below}")
+    for inner, child_path in _children(schema, path):
+        yield from _default_problems(inner, child_path, depth + 1)
 
 
 def _children(schema: Object, path: str) -> Iterator[tuple[Object, str]]:

@@ -13,7 +13,7 @@ from typing import Final
 
 from whysync.golang.fmt import printed, quoted, sorted_json
 from whysync.golang.regexp import regex_match
-from whysync.json_tree import MISSING, Json, Missing, Object, fields, integer, items, text
+from whysync.json_tree import MISSING, Json, Missing, Object, fields, integer, items, json_kind, text
 from whysync.kubernetes.apiserver.decoding import BadBody, decode
 from whysync.kubernetes.apiserver.schema_formats import STRING_FORMATS
 from whysync.kubernetes.apiserver.status_errors import Cause
@@ -38,10 +38,10 @@ _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _INT_BOUNDS: Final = {"int32": 1 << 31, "int64": 1 << 63}
 _MAX_FLOAT: Final = 3.4028234663852886e38
-_METADATA_HOLDER: Final = type_named("core/v1.ConfigMap")
+_METADATA: Final = type_named("core/v1.ConfigMap").struct.fields["metadata"].type
 
 
-def value_causes(value: Object, schema: Object, old: Object | None = None) -> Iterator[Cause]:
+def value_causes(value: Json, schema: Object, old: Object | None = None) -> Iterator[Cause]:
     """What a schema without its CEL rules rejects, in the order of the server."""
     yield from _Validated(value, schema, "", MISSING if old is None else old).causes
 
@@ -459,13 +459,14 @@ def coerced(value: Json, schema: Object, path: str, unknown_fields: list[str]) -
 
 
 def _coerced_metadata(value: Json, path: str, unknown_fields: list[str]) -> Json:
+    if not isinstance(value, dict):
+        why = f"json: cannot unmarshal {json_kind(value)} into Go value of type v1.ObjectMeta"
+        raise BadBody(str(invalid(path, value, why)))
     try:
-        read, unknown = decode({"metadata": value}, _METADATA_HOLDER)
+        meta, unknown = decode(value, _METADATA)
     except BadBody as problem:
         raise BadBody(str(invalid(path, value, str(problem)))) from None
-    prefix = path.removesuffix("metadata")
-    unknown_fields.extend(problem.replace('"metadata', f'"{prefix}metadata', 1) for problem in unknown)
-    meta = fields(read.get("metadata"))
+    unknown_fields.extend(problem.replace('"', f'"{path}.', 1) for problem in unknown)
     return {key: item for key, item in meta.items() if item is not None}
 
 

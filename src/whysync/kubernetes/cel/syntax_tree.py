@@ -89,6 +89,9 @@ _LEVELS: Final = (
 """Operators by precedence, lowest first."""
 
 
+_OPERATORS: Final = frozenset({"!", "?", ":"}).union(*_LEVELS)
+
+
 class Node(NamedTuple):
     """`form` is `number`, `text`, `constant`, `name`, `field`, `has`, `index`, `operator`, `call`, `method`,
     `macro`, `list` or `choice`; `word` is the token, `parts` are the operands, `at` is the position."""
@@ -97,6 +100,10 @@ class Node(NamedTuple):
     at: int
     word: str
     parts: tuple[Node, ...] = ()
+
+
+class OperandMissing(UnknownValue):
+    """The expression ends after an operator."""
 
 
 @lru_cache(maxsize=256)
@@ -127,7 +134,8 @@ class _Reader:
     def _take(self) -> Token:
         token = self._tokens[self._next]
         if token.form == "end":
-            raise UnknownValue("the expression ends too early")
+            after_operator = self._next > 0 and self._tokens[self._next - 1].word in _OPERATORS
+            raise (OperandMissing if after_operator else UnknownValue)("the expression ends too early")
         self._next += 1
         return token
 

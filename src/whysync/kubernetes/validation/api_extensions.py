@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.crd_schemas import shared_schema, validate_schema
 from whysync.kubernetes.validation.field_error import (
@@ -145,7 +145,62 @@ def _validate_custom_resource_definition_spec(spec: Object, *, with_schemas: boo
     if version_names:  # internally `spec.version` is a copy of the first version's name
         yield from _validate_version_name(version_names[0], "spec.version")
     yield from _validate_custom_resource_definition_names(fields(spec.get("names")))
+    yield from _validate_subresources_and_columns(versions)
     yield from (problem for problem in schema_problems if not problem.path.startswith("spec.versions"))
+
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_REPLICA_PATHS = (
+    ("specReplicasPath", (".spec.",), "should be a json path under .spec"),
+    ("statusReplicasPath", (".status.",), "should be a json path under .status"),
+    ("labelSelectorPath", (".spec.", ".status."), "should be a json path under either .spec or .status"),
+)
+
+
+def _validate_subresources_and_columns(versions: list[Object]) -> Problems:
+    """What all versions share is reported at the spec, where the server stores it then."""
+    for key, validate in (("subresources", _validate_scale), ("additionalPrinterColumns", _validate_columns)):
+        values = [version.get(key) for version in versions]
+        if values and all(value == values[0] for value in values):
+            yield from validate(values[0], f"spec.{key}")
+            continue
+        for index, value in enumerate(values):
+            yield from validate(value, f"spec.versions[{index}].{key}")
+
+
+def _validate_scale(subresources: Json | Missing, path: str) -> Problems:
+    scale = fields(subresources).get("scale")
+    if not isinstance(scale, dict):
+        return
+    for key, prefixes, detail in _REPLICA_PATHS:
+        value, key_path = text(scale.get(key)), f"{path}.scale.{key}"
+        if not value:
+            if key != "labelSelectorPath":
+                yield required(key_path)
+        elif not value.startswith("."):
+            yield invalid(key_path, value, "must be a simple json path starting with .")
+        elif not value.startswith(prefixes):
+            yield invalid(key_path, value, detail)
+
+
+def _validate_columns(columns: Json | Missing, path: str) -> Problems:
+    for index, raw in enumerate(items(columns)):
+        column, column_path = fields(raw), f"{path}[{index}]"
+        if not column.get("name"):
+            yield required(f"{column_path}.name")
+        kind, form, json_path = (text(column.get(key)) for key in ("type", "format", "jsonPath"))
+        one_of = f"must be one of {','.join(_COLUMN_TYPES)}"
+        if not kind:
+            yield required(f"{column_path}.type", one_of)
+        elif kind not in _COLUMN_TYPES:
+            yield invalid(f"{column_path}.type", kind, one_of)
+        if form and form not in _COLUMN_FORMATS:
+            yield invalid(f"{column_path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}")
+        if not json_path:
+            yield required(f"{column_path}.JSONPath")
+        elif not json_path.startswith("."):
+            yield invalid(f"{column_path}.JSONPath", json_path, "must be a simple json path starting with .")
 
 
 def _validate_version_name(name: str, path: str) -> Problems:
