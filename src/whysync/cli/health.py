@@ -99,6 +99,7 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
     from msgspec.structs import replace
 
     from whysync.cli.sources import names_live_source
+    from whysync.facts.snapshot import GapKind
 
     if options.files or not (options.bundle or options.apps or names_live_source(options)):
         return _read(options.files)
@@ -107,7 +108,9 @@ def _snapshot(options: argparse.Namespace) -> Snapshot:
 
     source = source_of(options)
     snapshot = with_progress(lambda progress: app.snapshot(source, progress=progress), source.bundles)
-    return replace(snapshot, desired={}, projects=())  # manifests in Git have no health
+    # Manifests in Git have no health, so it does not matter if they are missing.
+    gaps = tuple(gap for gap in snapshot.gaps if gap.kind is not GapKind.NOT_RENDERED)
+    return replace(snapshot, desired={}, projects=(), gaps=gaps)
 
 
 def _read(files: Sequence[str]) -> Snapshot:
