@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.plan.checkout import Checkout
     from whysync.plan.plan import AppPlan, Plan, Run
     from whysync.plan.try_fix import Trial
+    from whysync.queries.application_set_state import SetReport
     from whysync.queries.possible_causes import TextAnswer
 
 MOST_PROVEN = 10
@@ -265,6 +266,37 @@ def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] 
             )
         chosen += [case for case in matching if case not in chosen]
     return tuple(chosen)
+
+
+def application_sets(worlds: Sequence[SnapshotIndex], names: Sequence[str]) -> tuple[SetReport, ...]:
+    """The ApplicationSets with these names (`name` or `namespace/name`), with what is wrong with each."""
+    from whysync.rules.application_sets import set_report
+
+    reports: list[SetReport] = []
+    every = [
+        (world, manifest) for world in worlds for manifest in world.live_by_kind.get("ApplicationSet", ())
+    ]
+    for name in names:
+        matching = [pair for pair in every if name in (pair[1].ref.name, pair[1].ref.place)]
+        if not matching:
+            raise NotFound(
+                what=f"ApplicationSet {name!r} not found",
+                why=_nearest(name, [manifest.ref.place for _, manifest in every]),
+                next="add it to the facts: kubectl get applicationset NAME -o yaml",
+            )
+        reports += [set_report(world, manifest) for world, manifest in matching]
+    return tuple(reports)
+
+
+def cases_of_sets(worlds: Sequence[SnapshotIndex], sets: Sequence[SetReport]) -> tuple[Case, ...]:
+    """The Applications that these sets own."""
+    members = {(member.namespace, member.name) for one in sets for member in one.members}
+    return tuple(
+        Case(world, manifest, app)
+        for world in worlds
+        for manifest, app in world.decoded
+        if (app.namespace, app.name) in members
+    )
 
 
 def _nearest(name: str, candidates: list[str]) -> str:

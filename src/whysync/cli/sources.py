@@ -274,7 +274,8 @@ def _selection(options: argparse.Namespace) -> Selection:
 
     namespaces = [*options.app_namespace, *_plain(getattr(options, "namespace", None))]
     return Selection(
-        names=tuple(getattr(options, "apps", None) or ()),
+        names=tuple(name for name in getattr(options, "apps", None) or () if not set_name(name)),
+        sets=tuple(name for one in getattr(options, "apps", None) or () if (name := set_name(one))),
         app_namespaces=tuple(dict.fromkeys(namespaces)),
         all_namespaces=options.all_namespaces,
         projects=tuple(_plain(getattr(options, "project", None))),
@@ -285,6 +286,15 @@ def _selection(options: argparse.Namespace) -> Selection:
         checkout=_checkout(options),
         git=getattr(options, "git", False),
     )
+
+
+def set_name(argument: str) -> str:
+    """`web` of `appset/web` or `applicationset/web`, `team/web` of `appset/team/web`; empty for an app.
+
+    An app in a namespace of that name is named with `-N`.
+    """
+    kind, slash, name = argument.partition("/")
+    return name if slash and kind in ("appset", "applicationset", "applicationsets") else ""
 
 
 def _checkout(options: argparse.Namespace) -> str:

@@ -98,17 +98,21 @@ def failing_application_set(case: Case) -> ApplicationSetError | None:
         if owner.kind != "ApplicationSet":
             continue
         manifest = case.live_named("ApplicationSet", case.app.namespace, owner.name)
-        for index, raw in enumerate(items(manifest.status.get("conditions")) if manifest else ()):
-            condition = fields(raw)
-            if manifest is not None and condition.get("type") == "ErrorOccurred":
-                if condition.get("status") != "True":
-                    continue
-                return ApplicationSetError(
-                    manifest=manifest,
-                    pointer=f"/status/conditions/{index}",
-                    reason=text(condition.get("reason")),
-                    message=text(condition.get("message")),
-                )
+        if manifest is not None and (error := error_of_set(manifest)) is not None:
+            return error
+    return None
+
+
+def error_of_set(manifest: Manifest) -> ApplicationSetError | None:
+    """The error that an ApplicationSet reports, if it has one."""
+    for index, condition in enumerate(map(fields, items(manifest.status.get("conditions")))):
+        if condition.get("type") == "ErrorOccurred" and condition.get("status") == "True":
+            return ApplicationSetError(
+                manifest=manifest,
+                pointer=f"/status/conditions/{index}",
+                reason=text(condition.get("reason")),
+                message=text(condition.get("message")),
+            )
     return None
 
 

@@ -14,6 +14,8 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
     # `name` or `namespace/name`
     names: tuple[str, ...] = ()
+    # ApplicationSets, `name` or `namespace/name`, with their Applications
+    sets: tuple[str, ...] = ()
     # Applications that share objects with the named ones: `namespace/name`, read if they exist
     also: tuple[str, ...] = ()
     # where Applications are searched for; empty: Argo CD's namespace and all others that it may read

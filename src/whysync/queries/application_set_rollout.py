@@ -39,13 +39,14 @@ def unfinished(application_set: Manifest) -> tuple[RolloutEntry, ...]:
         )
         for index, entry in enumerate(map(fields, items(application_set.status.get("applicationStatus"))))
     ]
-    open_entries = [entry for entry in entries if entry.status not in ("", _DONE)]
+    open_entries = [entry for entry in entries if entry.status not in ("", _DONE) and entry.step >= 0]
     first = min((entry.step for entry in open_entries), default=0)
     return tuple(entry for entry in open_entries if entry.step == first)
 
 
 def _number(step: str) -> int:
-    return int(step) if step.isdecimal() and len(step) < 6 else 0
+    """The step from 1; -1 for an Application that no step selects, and that none waits for."""
+    return int(step) if step.isdecimal() and len(step) < 6 else -1 if step == "-1" else 0
 
 
 def synced_revision(case: Case, application: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -17,7 +18,9 @@ from whysync.diagnosis.symptom import Symptom
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Missing, Object
+from whysync.kubernetes.api.manifest import owner_of_kind
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.application_set_state import SetReport
 from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences
 from whysync.queries.recent_changes import ChangeKind, recent_changes
 
@@ -212,6 +215,8 @@ class AppV1(_Value, frozen=True):
     instance: str = ""
     # where whysync rendered the manifests from; empty if they are Argo CD's, or those in a bundle
     manifests: str = ""
+    # the ApplicationSet that owns it, which is in the same namespace; empty if none does
+    application_set: str = ""
 
 
 class GroupV1(_Value, frozen=True):
@@ -226,17 +231,97 @@ class GroupV1(_Value, frozen=True):
     key: KeyV1 | None = None
 
 
+class SetConditionV1(_Value, frozen=True):
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+class MemberV1(_Value, frozen=True):
+    """An Application of a set. `step` counts from 1; 0 without a rolling sync, -1 if no step selects it.
+
+    `rollout` is its status in the rollout, and `waits` why the rollout does not sync it now.
+    """
+
+    name: str
+    namespace: str
+    sync: str
+    health: str
+    step: int
+    rollout: str
+    message: str
+    waits: str
+
+
+class StepV1(_Value, frozen=True):
+    """A step of a rolling sync; `maxUpdate` is `null` without a limit."""
+
+    number: int
+    selects: str
+    max_update: int | None
+    apps: tuple[str, ...]
+
+
+class ApplicationSetV1(_Value, frozen=True):
+    name: str
+    namespace: str
+    conditions: tuple[SetConditionV1, ...]
+    generators: tuple[str, ...]
+    findings: tuple[FindingV1, ...]
+    steps: tuple[StepV1, ...]
+    members: tuple[MemberV1, ...]
+
+
 class ReportV1(_Value, frozen=True):
     version: int
     apps: tuple[AppV1, ...]
     groups: tuple[GroupV1, ...]
+    # those asked about with appset/NAME; `apps` are then their Applications
+    application_sets: tuple[ApplicationSetV1, ...] = ()
 
 
-def report_v1(report: Report) -> ReportV1:
+def report_v1(report: Report, sets: Sequence[SetReport] = ()) -> ReportV1:
     return ReportV1(
         version=VERSION,
         apps=tuple(app_v1(app) for app in report.apps),
         groups=tuple(_group(group, report) for group in report.groups),
+        application_sets=tuple(map(_application_set, sets)),
+    )
+
+
+def _application_set(one: SetReport) -> ApplicationSetV1:
+    return ApplicationSetV1(
+        name=one.application_set.ref.name,
+        namespace=one.application_set.ref.namespace,
+        conditions=tuple(
+            SetConditionV1(
+                type=condition.type,
+                status=condition.status,
+                reason=condition.reason,
+                message=condition.message,
+            )
+            for condition in one.conditions
+        ),
+        generators=one.generators,
+        findings=tuple(_finding(finding, one.report.case) for finding in one.report.findings),
+        steps=tuple(
+            StepV1(number=step.number, selects=step.selects, max_update=step.max_update, apps=step.members)
+            for step in one.steps
+        ),
+        members=tuple(
+            MemberV1(
+                name=member.name,
+                namespace=member.namespace,
+                sync=member.sync,
+                health=member.health,
+                step=member.step,
+                rollout=member.status,
+                message=member.message,
+                waits=member.waits,
+            )
+            for member in one.members
+        ),
     )
 
 
@@ -282,6 +367,7 @@ def app_v1(report: AppReport) -> AppV1:
         manifests=rendering.words
         if (rendering := report.case.rendering) is not None and rendering.is_desired
         else "",
+        application_set=owner_of_kind(report.case.application, "ApplicationSet"),
     )
 
 

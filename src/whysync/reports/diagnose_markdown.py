@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, ProofStatus
@@ -13,6 +14,7 @@ from whysync.fixes.follow_up import following, is_in_git
 from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
+from whysync.queries.application_set_state import SetReport
 from whysync.queries.check_commands import checks_for
 from whysync.queries.commands import app_argument, refresh
 from whysync.reports.diagnose_text import SyncVerdict, answer_of, is_doubtful, state_of, sync_verdict
@@ -24,9 +26,34 @@ from whysync.reports.proof_text import proof_sentence
 from whysync.reports.terminal import ago, one_line
 
 
-def render(report: Report, *, fleet: bool = False) -> Safe:
+def render(report: Report, *, fleet: bool = False, sets: Sequence[SetReport] = ()) -> Safe:
     """`fleet`: only what is broken, the worst first, with the number of the other apps."""
-    return page(lines_of(report, fleet=fleet))
+    of_sets = (line for one in sets for line in _set(one))
+    return page(chain(of_sets, lines_of(report, fleet=fleet)))
+
+
+def _set(one: SetReport) -> Iterator[Md]:
+    """An ApplicationSet: what is wrong with it, and which of its Applications wait for its rollout."""
+    first = one.report.first
+    yield md(
+        "# ApplicationSet {}: {}", one.qualified_name, first.verdict if first else "no error is reported"
+    )
+    yield BLANK
+    for generator in one.generators:
+        yield md("- generator: {}", code(generator))
+    yield BLANK
+    for finding in one.report.findings:
+        yield from _why(finding, first=finding is first)
+        yield from _evidence(finding, one.report)
+        yield from _steps(finding, one.report, alone=len(one.report.findings) == 1)
+    if one.members:
+        yield row("app", "sync", "health", "step", "rollout", "waits for")
+        yield rule(6)
+        for member in one.members:
+            step = str(member.step) if member.step > 0 else ""
+            cells = (member.name, member.sync, member.health, step, member.status, member.waits)
+            yield row(*cells)
+        yield BLANK
 
 
 def lines_of(report: Report, *, fleet: bool = False) -> Iterator[Md]:

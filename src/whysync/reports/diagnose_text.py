@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import chain
 from typing import TypedDict
 
 from whysync.diagnosis.case import Case
@@ -24,9 +25,11 @@ from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
 from whysync.fixes.places import edited_sources
 from whysync.json_tree import Json, Missing, text
+from whysync.kubernetes.api.manifest import owner_of_kind
 from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
+from whysync.queries.application_set_state import APPLICATION_SET, SetReport, rollout_of
 from whysync.queries.attempts import pending_retry
 from whysync.queries.check_commands import checks_for, side_checks, unhealthy_checks, writer_checks
 from whysync.queries.commands import app_argument, is_read_only, is_sync, words_of
@@ -132,6 +135,7 @@ def render(
     proofs: bool = False,
     source_flags: str | None = "",
     fleet: bool = False,
+    sets: Sequence[SetReport] = (),
 ) -> Safe:
     """The report as text.
 
@@ -140,7 +144,16 @@ def render(
     broken, the worst first, with the number of the other apps.
     """
     lines = lines_of(report, terminal, wide=wide, proofs=proofs, source_flags=source_flags, fleet=fleet)
-    return output.text(lines)
+    if not sets:
+        return output.text(lines)
+    from whysync.reports.application_set_text import lines_of_set
+
+    of_sets = (
+        line
+        for one in sets
+        for line in (*lines_of_set(one, report, terminal, wide=wide, source_flags=source_flags), "")
+    )
+    return output.text(chain(of_sets, lines if report.apps else ()))
 
 
 def lines_of(
@@ -191,8 +204,7 @@ def _app(
         yield from _safety(report, terminal)
     for number, finding in enumerate(finding for finding in report.findings if wide or not finding.caused_by):
         yield ""
-        yield from _finding(finding, report, terminal, wide=wide, first=number == 0)
-        yield from _fixes(
+        yield from finding_lines(
             finding,
             report,
             terminal,
@@ -397,6 +409,23 @@ def _is_only_logged(report: AppReport) -> bool:
     first = report.first
     compared = report.case.app.status.sync.status in ("Synced", "OutOfSync")
     return first is not None and compared and all(id.kind is SymptomKind.LOG for id in first.explains)
+
+
+def finding_lines(
+    finding: Finding,
+    report: AppReport,
+    terminal: Terminal,
+    *,
+    wide: bool,
+    proofs: bool,
+    first: bool,
+    source_flags: str | None,
+) -> Iterator[str]:
+    """One finding with its evidence and its fixes."""
+    yield from _finding(finding, report, terminal, wide=wide, first=first)
+    yield from _fixes(
+        finding, report, terminal, wide=wide, proofs=proofs, first=first, source_flags=source_flags
+    )
 
 
 def _finding(
@@ -781,6 +810,7 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     if report.first is None and report.unexplained:
         for index, command in enumerate(_checks_of_unexplained(report)):
             yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
+    yield from _rollout(report, terminal)
     yield from _rendering(report, terminal)
     yield from _gaps(report.gaps, terminal)
     for crashed in report.crashed:
@@ -792,6 +822,17 @@ def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator
     elif {Fact.DESIRED, Fact.LIVE} <= set(unmet):
         yield from terminal.labeled("checked", _checked(report.case))
         yield from terminal.labeled("not provided", ", ".join(unmet))
+
+
+def _rollout(report: AppReport, terminal: Terminal) -> Iterator[str]:
+    """Why the rolling sync of its ApplicationSet does not sync the app now."""
+    member = rollout_of(report.case)
+    if member is not None:
+        name = owner_of_kind(report.case.application, APPLICATION_SET)
+        state = f"{member.status or 'not begun'}{f': {member.waits}' if member.waits else ''}"
+        place = f"step {member.step} of " if member.step > 0 else ""
+        text = f"{place}ApplicationSet {name}, {state} (whysync diagnose appset/{name})"
+        yield from terminal.labeled("rollout", one_line(text))
 
 
 def _rendering(report: AppReport, terminal: Terminal) -> Iterator[str]:

@@ -95,6 +95,11 @@ class Answers:
         ]
         return {"metadata": {"resourceVersion": "77"}, **_listed(apps)}
 
+    def application_set(self, name: str, namespace: str) -> Object | None:
+        key = Key("argoproj.io", "ApplicationSet", namespace, name)
+        body = self._by_key.get(key)
+        return _untyped(copy_object(body)) if body is not None else None
+
     def application(self, app_key: str) -> Object | None:
         """One Application with the health of its rows from the tree, which a list does not have."""
         app = self.apps.get(app_key)

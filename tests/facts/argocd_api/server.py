@@ -233,6 +233,8 @@ class _Handler(BaseHTTPRequestHandler):
                     projects=projects,
                     selector=query.get("selector", ""),
                 )
+            case ["api", "v1", "applicationsets", name]:
+                return answers.application_set(name, query.get("appsetNamespace", answers.home))
             case ["api", "v1", "applications", name, *rest]:
                 return self._of_app(f"{query.get('appNamespace', answers.home)}/{name}", rest, query)
             case _:

@@ -82,6 +82,10 @@ class Api:
             query["name"] = name
         return await self._object("/api/v1/applications", query)
 
+    async def application_set(self, name: str, *, namespace: str = "") -> Object:
+        query: dict[str, str | list[str]] = {"appsetNamespace": namespace} if namespace else {}
+        return await self._object(f"/api/v1/applicationsets/{_part(name)}", query)
+
     async def application(self, app: AppId, *, refresh: Refresh = "") -> Object:
         """One Application. With `refresh` Argo CD annotates it and compares it again."""
         query = _of(app)

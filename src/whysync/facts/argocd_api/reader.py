@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -23,7 +24,7 @@ from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import Extra, GapKind, Snapshot
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.manifest import Manifest, Role, owner_of_kind
 
 Progress = Callable[[str, int], None]
 
@@ -66,7 +67,11 @@ async def _read(
     async with client_for(server) as client:
         api = Api(client)
         async with report_waiting(progress, client.name):
-            apps = await applications(api, selection)
+            apps, sets = await applications(api, selection), await _application_sets(api, selection)
+            if selection.sets:
+                apps = _generated(apps, sets)
+            elif selection.is_narrow:
+                sets = await _owners(api, apps)
         shared = await _shared_facts(api, apps, gaps)
         reader = Reader(
             api,
@@ -88,6 +93,7 @@ async def _read(
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
     snapshot = shared.snapshot(details, gaps, now)
+    snapshot = replace(snapshot, live=(*_once(sets), *snapshot.live))
     if not (selection.local or selection.git or selection.checkout):
         return snapshot
     return _with_git(snapshot, selection, server, shared.home)
@@ -168,6 +174,60 @@ async def applications(api: Api, selection: Selection) -> list[Object]:
         refreshed = await asyncio.gather(*(_refreshed(api, app, selection) for app in unique.values()))
         unique = {id_of(app).place: app for app in refreshed}
     return list(unique.values())
+
+
+async def _application_sets(api: Api, selection: Selection) -> list[Manifest]:
+    """The named ApplicationSets. Raises `NotFound`."""
+    sets: list[Manifest] = []
+    for name in selection.sets:
+        namespace, _, bare = name.rpartition("/")
+        spaces = (namespace,) if namespace else selection.app_namespaces or ("",)
+        denied: Forbidden | Missing | Rejected | None = None
+        for space in spaces:
+            try:
+                body = typed(await api.application_set(bare, namespace=space), "ApplicationSet")
+            except (Forbidden, Missing, Rejected) as problem:
+                denied = problem
+            else:
+                sets.append(Manifest(body, role=Role.LIVE, origin="Argo CD: applicationsets"))
+        if denied is not None and not sets:
+            raise NotFound(
+                what=f"Argo CD does not show an ApplicationSet {name!r} to this account",
+                why=f"it says {denied.server_message or denied.what!r}",
+                next="argocd appset list shows what the account may see; it needs"
+                " `applicationsets, get, PROJECT/NAME`",
+            ) from denied
+    return sets
+
+
+async def _owners(api: Api, apps: list[Object]) -> list[Manifest]:
+    """The ApplicationSets that own these Applications; no gap if the account may not read them."""
+    owners = {
+        (id_of(app).namespace, owner)
+        for app in apps
+        if (owner := owner_of_kind(Manifest(app, role=Role.APPLICATION), "ApplicationSet"))
+    }
+    spare = Gaps()
+    bodies = [
+        await spare.unless(partial(api.application_set, name, namespace=namespace), "", "", "")
+        for namespace, name in sorted(owners)
+    ]
+    return [
+        Manifest(typed(body, "ApplicationSet"), role=Role.LIVE, origin="Argo CD: applicationsets")
+        for body in bodies
+        if body
+    ]
+
+
+def _generated(apps: list[Object], sets: list[Manifest]) -> list[Object]:
+    """The Applications that these sets own."""
+    owners = {(manifest.ref.namespace, manifest.ref.name) for manifest in sets}
+    return [
+        app
+        for app in apps
+        for owner in (owner_of_kind(Manifest(app, role=Role.APPLICATION), "ApplicationSet"),)
+        if owner and (id_of(app).namespace, owner) in owners
+    ]
 
 
 async def _refreshed(api: Api, app: Object, selection: Selection) -> Object:

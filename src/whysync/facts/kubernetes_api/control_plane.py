@@ -17,7 +17,7 @@ from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.listing import Query, named
 from whysync.facts.selection import Selection
 from whysync.json_tree import dig, fields, items, text
-from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.manifest import Manifest, Role, owner_of_kind
 from whysync.kubernetes.api.ref import Key
 
 ARGO = "argoproj.io"
@@ -56,7 +56,14 @@ async def read_control_plane(
             candidate for candidate in (namespace, context_namespace, DEFAULT_NAMESPACE) if candidate
         )
     )
-    applications = await _applications(api, kind, selection, namespace=namespace, candidates=candidates)
+    named_sets = [
+        manifest
+        for name in selection.sets
+        for manifest in await _named_sets(api, name, selection, candidates)
+    ]
+    applications = await _applications(
+        api, kind, selection, namespace=namespace, candidates=candidates, sets=named_sets
+    )
     argocd_namespace = namespace or await _argocd_namespace(api, applications, candidates)
     projects, live, settings, (secrets, problem), version = await asyncio.gather(
         _projects(api, argocd_namespace),
@@ -69,7 +76,10 @@ async def read_control_plane(
         namespace=argocd_namespace,
         applications=tuple(applications),
         projects=tuple(projects),
-        live=tuple(live),
+        live=(
+            *named_sets,
+            *(manifest for manifest in live if manifest.key not in {m.key for m in named_sets}),
+        ),
         settings=(*settings, *secrets),
         version=version,
         secrets_error=problem,
@@ -80,8 +90,16 @@ async def read_control_plane(
 
 
 async def _applications(
-    api: Api, kind: Kind, selection: Selection, *, namespace: str, candidates: tuple[str, ...]
+    api: Api,
+    kind: Kind,
+    selection: Selection,
+    *,
+    namespace: str,
+    candidates: tuple[str, ...],
+    sets: list[Manifest],
 ) -> list[Manifest]:
+    if selection.sets and not selection.names:
+        return await _generated(api, kind, sets)
     if selection.names:
         lists = await asyncio.gather(
             *(_get_by_name(api, kind, name, selection, candidates) for name in selection.names)
@@ -94,6 +112,30 @@ async def _applications(
         manifests = await _list_applications(api, kind, selection, namespace=namespace, candidates=candidates)
     by_key = {manifest.key: manifest for manifest in manifests if _is_selected(manifest, selection)}
     return [by_key[key] for key in sorted(by_key)]
+
+
+async def _generated(api: Api, kind: Kind, sets: list[Manifest]) -> list[Manifest]:
+    """The Applications of these sets, which are in the same namespaces."""
+    owners = {(manifest.ref.namespace, manifest.ref.name) for manifest in sets}
+    manifests: list[Manifest] = []
+    for namespace in sorted({namespace for namespace, _ in owners}):
+        listed: list[Manifest] = []
+        try:
+            await api.read_into(listed, Query(kind=kind, namespace=namespace), Role.APPLICATION)
+        except Forbidden as problem:
+            raise _forbidden(kind, problem, verbs="list") from problem
+        manifests += [app for app in listed if (namespace, owner_of_kind(app, "ApplicationSet")) in owners]
+    return sorted(manifests, key=lambda manifest: manifest.key)
+
+
+async def _named_sets(
+    api: Api, name: str, selection: Selection, candidates: tuple[str, ...]
+) -> list[Manifest]:
+    kind = api.kinds.find(ARGO, "ApplicationSet")
+    if kind is None:
+        return []
+    found = await _get_by_name(api, kind, name, selection, candidates)
+    return [Manifest(manifest.body, role=Role.LIVE, origin=manifest.origin) for manifest in found]
 
 
 def _is_selected(app: Manifest, selection: Selection) -> bool:
@@ -168,7 +210,7 @@ async def _list_applications(
 def _forbidden(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:
     rule = f'{{apiGroups: ["{kind.group}"], resources: [{kind.plural}], verbs: [{verbs}]}}'
     return Forbidden(
-        what="Kubernetes does not show Applications to this account",
+        what=f"Kubernetes does not show {kind.kind}s to this account",
         why=problem.server_message or problem.why,
         next=f"ask for a Role with {rule}, or set the namespace with --argocd-namespace",
         status=problem.status,

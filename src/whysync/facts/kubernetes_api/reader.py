@@ -88,6 +88,8 @@ async def _read(
         )
         if selection.names and not control.applications:
             raise _not_found(selection)
+        if selection.sets and not any(m.ref.kind == "ApplicationSet" for m in control.live):
+            raise _no_set(selection)
         apps = list(_decoded(control.applications))
         all_in_detail = everything or selection.all_in_detail
         detailed = [
@@ -359,6 +361,15 @@ def _report_unread_secrets(api: Api, control: ControlPlane, apps: list[Applicati
     cannot_compare = any(app.status.sync.status == "Unknown" and app.status.conditions for app in apps)
     if kind is not None and problem is not None and cannot_compare:
         api.gaps.add_unread(Unread(kind=kind, namespace=control.namespace, problem=problem))
+
+
+def _no_set(selection: Selection) -> NotFound:
+    return NotFound(
+        what=f"there is no ApplicationSet {', '.join(selection.sets)}",
+        why="no namespace that this account can read has an ApplicationSet with that name",
+        next="kubectl get applicationsets.argoproj.io -A lists them; an Application in a namespace of that"
+        " name is found with -N",
+    )
 
 
 def _not_found(selection: Selection) -> NotFound:

@@ -140,3 +140,8 @@ class Manifest:
 
     def __repr__(self) -> str:
         return f"<{self.role} {self.ref}>"
+
+
+def owner_of_kind(manifest: Manifest, kind: str) -> str:
+    """The name of the first owner of this kind; empty if there is none."""
+    return next((name for owner_kind, name in manifest.owners if owner_kind == kind), "")

@@ -21,7 +21,7 @@ The set has no error and the app waits for its rollout step.
 from collections.abc import Iterator
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
-from whysync.diagnosis.freshness import failing_application_set
+from whysync.diagnosis.freshness import ApplicationSetError, failing_application_set
 from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptom import APPLICATION_SET_FAILED
 from whysync.kubernetes.api.ref import Ref
@@ -38,18 +38,22 @@ CONTROLLER_PODS = "app.kubernetes.io/name=argocd-applicationset-controller"
 def application_set_error(case: Case) -> Iterator[Finding]:
     yield from _reported(case)
     troubled = failing_application_set(case)
-    if troubled is None:
-        return
+    if troubled is not None:
+        yield finding_of_error(case, troubled, subject=f"{troubled.manifest.ref}, which creates this app,")
+
+
+def finding_of_error(case: Case, troubled: ApplicationSetError, *, subject: str) -> Finding:
+    """The error of a set, as the cause of its own state or of that of one of its apps."""
     message = troubled.message.strip() or troubled.reason
     owner = troubled.manifest
     parameter = _missing_parameter(message)
     sources = sources_without(owner, parameter) if parameter else ()
     why = f"{sources[0].lacks} has no {parameter}, which its template uses" if len(sources) == 1 else message
-    yield Finding(
+    return Finding(
         about=owner.ref,
         explains=(APPLICATION_SET_FAILED,),
         confidence=Confidence.HIGH,
-        verdict=f"{owner.ref}, which creates this app, fails: {why}",
+        verdict=f"{subject} fails: {why}",
         root=message or None,
         evidence=(
             cite(owner, troubled.pointer, says="its controller reports an error"),

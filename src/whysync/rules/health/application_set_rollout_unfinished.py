@@ -20,10 +20,10 @@ If the ApplicationSet has the condition `ErrorOccurred`, it cannot generate its 
 
 from collections.abc import Iterator
 
-from whysync.argocd.api.application import ResourceRow
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite, rule
 from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Ref
 from whysync.queries.application_set_rollout import RolloutEntry, synced_revision, unfinished
 from whysync.queries.commands import argocd_namespace, on_object, with_comment
 
@@ -37,10 +37,11 @@ def application_set_rollout_unfinished(case: Case) -> Iterator[Finding]:
         live = case.live_of(row.key) if row.kind == "ApplicationSet" else None
         entries = unfinished(live) if live is not None else ()
         if live is not None and entries and SymptomId.unhealthy(row.key) in case.symptom_ids:
-            yield _finding(case, row, live, entries)
+            yield finding_of_rollout(case, row.ref, live, entries)
 
 
-def _finding(case: Case, row: ResourceRow, live: Manifest, entries: tuple[RolloutEntry, ...]) -> Finding:
+def finding_of_rollout(case: Case, ref: Ref, live: Manifest, entries: tuple[RolloutEntry, ...]) -> Finding:
+    """The step of a rollout that is not finished; `entries` are its Applications that are not Healthy."""
     entry = entries[0]
     synced = synced_revision(case, entry.application)
     is_outdated = bool(synced) and bool(entry.target_revisions) and synced not in entry.target_revisions
@@ -52,20 +53,20 @@ def _finding(case: Case, row: ResourceRow, live: Manifest, entries: tuple[Rollou
         else ""
     )
     return Finding(
-        about=row.ref,
-        explains=(SymptomId.unhealthy(row.key),),
+        about=ref,
+        explains=(SymptomId.unhealthy(ref.key),),
         confidence=Confidence.HIGH if is_outdated else Confidence.MEDIUM,
-        verdict=f"{row.ref} does not finish step {entry.step} of its rollout: Application"
+        verdict=f"{ref} does not finish step {entry.step} of its rollout: Application"
         f" {entry.application}{more} is {entry.status} there{waits}",
         root=entry.message or None,
         evidence=tuple(cite(live, entry.pointer, says="not Healthy in this step") for entry in entries[:3]),
-        fixes=(_fix(case, row, entry, is_outdated=is_outdated),),
+        fixes=(_fix(case, ref, entry, is_outdated=is_outdated),),
     )
 
 
-def _fix(case: Case, row: ResourceRow, entry: RolloutEntry, *, is_outdated: bool) -> Fix:
+def _fix(case: Case, ref: Ref, entry: RolloutEntry, *, is_outdated: bool) -> Fix:
     namespace = argocd_namespace(case)
-    record = with_comment(on_object("get", row.ref, "-o", "yaml"), "status.applicationStatus")
+    record = with_comment(on_object("get", ref, "-o", "yaml"), "status.applicationStatus")
     restart = f"kubectl -n {namespace} rollout restart deployment/argocd-applicationset-controller"
     if is_outdated:
         return Fix.run(
