@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.argocd.application_sets.test_expand import a_set
-from tests.plan.shop import APP, CONFIG, Shop
+from tests.plan.shop import APP, CONFIG, SERVICE, Shop
 from tests.plan.test_plan import planned_changes
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
@@ -114,3 +114,20 @@ def test_applications_that_leave_git_are_stated_once(tmp_path: Path) -> None:
     first, *_ = statements(plan)
     assert [app.title for app in first.apps] == ["shop", "wiki"]
     assert first.text.startswith("the Application is no longer in Git")
+
+
+def test_an_app_that_deploys_itself_does_not_start_its_own_syncs(tmp_path: Path) -> None:
+    """The commit moves its Application out of its source: Argo CD would delete all that it deployed."""
+    own = APP.replace("{prune: true}", "{prune: true, selfHeal: true}").replace(
+        "name: shop,", "name: shop, finalizers: [resources-finalizer.argocd.argoproj.io/foreground],"
+    )
+    own = own.replace("CreateNamespace=true", "CreateNamespace=true, PruneLast=true, Replace=true")
+    shop = Shop(tmp_path / "shop")
+    shop.git("mv", "argocd/shop.yaml", "apps/shop/app.yaml")
+    shop.commit({"apps/shop/app.yaml": own})
+    shop.git("branch", "-f", "main")
+    shop.git("mv", "apps/shop/app.yaml", "argocd/shop.yaml")
+    shop.put("service.yaml", SERVICE.replace("port: 80,", "port: 81,"))
+    (app,) = planned_changes(shop).apps
+    assert [run.passed for run in app.runs] == [True, True]
+    assert app.verdict is Verdict.DELETE

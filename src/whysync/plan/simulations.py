@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 from msgspec.structs import replace as replaced
 
 from whysync.argocd.app_controller.app_of_apps import KIND, definitions
-from whysync.argocd.repo_server.repository import Repository
+from whysync.argocd.repo_server.repository import Head, Rendered, Repository
 from whysync.argocd.simulation.from_facts import cluster_of, with_project
 from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.world import Controllers, World
@@ -100,7 +101,7 @@ def on_empty(
     simulation = Simulation(
         World(
             clock=Clock(NOON),
-            repository=repository,
+            repository=_WithQuietApp(repository, name),
             applications=(quieted(application),),
             projects=with_project(application, (), children=filter(is_application, desired)),
             config_maps=tuple(
@@ -186,6 +187,8 @@ def onto(
 ) -> tuple[Run, Effects]:
     """Simulate the head on the cluster of a Case; `keep` as above. Raises `NotSimulated`."""
     objects = [copy_object(obj) for obj in head]
+    if planned_cluster is PlannedCluster.BASE:
+        objects = _with_quiet_app(objects, qualified(case.application.body))
     services = [(service.ref.namespace, service.ref.name) for service in case.live_of_kind("Service")]
 
     crds = new_kinds(case, objects)
@@ -339,6 +342,28 @@ def quieted(application: Object) -> Object:
     spec = fields(application.get("spec"))
     policy = {key: value for key, value in fields(spec.get("syncPolicy")).items() if key != "automated"}
     return {**application, "spec": {**spec, "syncPolicy": policy}}
+
+
+def _with_quiet_app(objects: Iterable[Object], name: str) -> list[Object]:
+    """Disable automation in the app's own manifest too: an app may deploy itself."""
+    return [quieted(obj) if is_application(obj) and qualified(obj) == name else obj for obj in objects]
+
+
+class _WithQuietApp(msgspec.Struct):
+    """A repository whose manifests do not enable the automation of the app."""
+
+    _repository: Repository
+    _name: str
+
+    def resolve(self, source: Object, revision: str) -> str:
+        return self._repository.resolve(source, revision)
+
+    def render(self, application: Object, source: Object, commit: str) -> Rendered:
+        rendered = self._repository.render(application, source, commit)
+        return replace(rendered, manifests=tuple(_with_quiet_app(rendered.manifests, self._name)))
+
+    def heads(self) -> Sequence[Head]:
+        return self._repository.heads()
 
 
 def _case_without_cluster(application: Object, desired: list[Object]) -> Case:
