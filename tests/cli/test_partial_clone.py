@@ -62,3 +62,17 @@ def test_the_application(shop: Shop, whysync: Whysync) -> None:
     done = planned_without(shop, whysync, "feature:argocd/shop.yaml")
     assert done.code == 2
     assert f"feature: the content of 'argocd/shop.yaml' {MISSING}" in words(done.err)
+
+
+@pytest.mark.parametrize(("name", "is_blamed"), [("manual.pdf", False), ("base.yaml", True)])
+def test_a_document_is_not_the_reason_of_a_failure(
+    tmp_path: Path, whysync: Whysync, monkeypatch: pytest.MonkeyPatch, name: str, is_blamed: bool
+) -> None:
+    """The app cannot be rendered; only a manifest elsewhere may be what it lacks."""
+    shop = Shop(tmp_path / "shop")
+    shop.commit(
+        {f"docs/{name}": "a", "apps/shop/config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: [\n"}
+    )
+    monkeypatch.chdir(shop.folder)
+    done = planned_without(shop, whysync, f"feature:docs/{name}")
+    assert (done.code, "Unknown." in done.out) == ((3, True) if is_blamed else (1, False))

@@ -7,7 +7,8 @@ Differences of the tools are documented in their modules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Final
 
 import msgspec
 
@@ -30,6 +31,19 @@ from whysync.golang.fmt import go_type
 from whysync.json_tree import Object, dig, fields, items, text
 
 _DEFAULT_OPTIONS = RenderOptions()
+_TEXTS: Final = (
+    ".yaml",
+    ".yml",
+    ".json",
+    ".tpl",
+    ".txt",
+    ".tgz",
+    ".env",
+    ".properties",
+    "sonnet",
+    "ustomization",
+)
+"""Endings of files from which manifests are rendered."""
 
 
 class RenderedSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +80,9 @@ def render(
         try:
             objects = tuple(expand_lists(_rendered_objects(kind, app, source, folder, tree, env, options)))
         except RenderProblem as problem:
-            if tree.missing:  # such as a base in another folder, which Argo CD has
-                raise _missing_files(tree.missing, f"it cannot be rendered: {problem.text}") from problem
+            missing = [path for path in tree.missing if _may_be_needed(path, problem)]
+            if missing:  # such as a base in another folder, which Argo CD has
+                raise _missing_files(missing, f"it cannot be rendered: {problem.text}") from problem
             raise
         if cache is not None:
             cache.put(key, objects)
@@ -110,6 +125,11 @@ def _check_missing(kind: str, folder: Path, tree: Tree) -> None:
     missing = [path for path in tree.missing if path.startswith(inside) and path.endswith(endings)]
     if missing:
         raise _missing_files(missing)
+
+
+def _may_be_needed(path: str, problem: RenderProblem) -> bool:
+    """May a file whose content is missing be the reason of this problem? A document or an image is not."""
+    return path.endswith(_TEXTS) or PurePosixPath(path).name in problem.text
 
 
 def _missing_files(paths: Sequence[str], why: str = "") -> CannotRender:
