@@ -101,7 +101,10 @@ def test_an_app_that_moves_to_another_root_may_be_deleted_on_the_way(tmp_path: P
     assert verdicts == {"old": Verdict.DELETE, "new": Verdict.PASS}
     (old,) = [app for app in plan.apps if app.title == "old"]
     assert old.safety is not None
-    assert "before new, which declares it too, and all that it deployed" in old.safety.reasons[0].text
+    assert (
+        "and all that it deployed, unless new, which declares it too, is synced first"
+        in old.safety.reasons[0].text
+    )
 
 
 def test_a_root_whose_child_leaves_passes_as_the_child_has_a_plan(tmp_path: Path) -> None:

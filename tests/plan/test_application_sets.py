@@ -110,3 +110,13 @@ def test_sets_that_another_application_renders(tmp_path: Path) -> None:
         "argocd/blog-x": (False, Verdict.PASS),
         "argocd/wiki-x": (True, Verdict.DELETE),
     }
+
+
+def test_a_parameter_that_the_generator_does_not_give_is_named(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    body = a_set({"list": {"elements": [{"stage": "dev"}]}}, name="shop-{{.env}}", path="apps/shop")
+    fields(body["spec"])["goTemplate"] = True
+    shop.commit({"argocd/shop.yaml": yaml.dump(body)})
+    (app,) = [app for app in planned_changes(shop).apps if not app.is_removed]
+    assert app.verdict is Verdict.UNKNOWN
+    assert "a parameter that the generator does not give" in app.unseen[0].why

@@ -73,8 +73,8 @@ class AllApplications(msgspec.Struct):
         owners = self._owners.get((cluster, change.ref.key), [])
         if not owners:
             return change
-        lost = f", {change.risk}" if change.risk else ""
-        return replace(change, risk=f"if this app is synced before {owners[0]}, which declares it too{lost}")
+        lost = f"{change.risk}, " if change.risk else ""
+        return replace(change, risk=f"{lost}unless {owners[0]}, which declares it too, is synced first")
 
     def _with_users(self, cluster: str, change: Change) -> Change:
         users = self._users.get((cluster, change.ref.kind, change.ref.namespace, change.ref.name), [])

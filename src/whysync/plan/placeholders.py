@@ -16,6 +16,8 @@ _PLACEHOLDER: Final = re.compile(
 )
 _BUILD_VARIABLE: Final = re.compile(r"\$\{?ARGOCD_(?:APP|ENV)_\w+\}?")
 """Argo CD replaces them in values files and parameters."""
+NO_VALUE: Final = "<no value>"
+"""What Go's templates write for a missing parameter."""
 _SOURCE: Final = ("repoURL", "chart", "path", "targetRevision")
 
 

@@ -47,7 +47,7 @@ from whysync.plan.find_applications import (
 )
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
-from whysync.plan.placeholders import placeholder_of
+from whysync.plan.placeholders import NO_VALUE, placeholder_of
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.prerequisites import undeclared_names
 from whysync.plan.secrets import with_shape
@@ -569,6 +569,13 @@ def _gap_of(problem: RepoProblem) -> Gap:
 
 
 def _placeholder_gap(placeholder: str) -> Gap:
+    if placeholder == NO_VALUE:
+        return Gap(
+            kind=GapKind.NOT_RENDERED,
+            what=f"{placeholder} in the Application",
+            why="the template of its ApplicationSet names a parameter that the generator does not give",
+            how_to_get="goTemplateOptions: [missingkey=error] makes Argo CD refuse it",
+        )
     return Gap(
         kind=GapKind.NOT_RENDERED,
         what=f"placeholder {placeholder}",
