@@ -270,7 +270,7 @@ def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] 
 
 def application_sets(worlds: Sequence[SnapshotIndex], names: Sequence[str]) -> tuple[SetReport, ...]:
     """The ApplicationSets with these names (`name` or `namespace/name`), with what is wrong with each."""
-    from whysync.rules.application_sets import set_report
+    from whysync.application_sets.set_report import set_report
 
     reports: list[SetReport] = []
     every = [

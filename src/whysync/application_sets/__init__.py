@@ -1,0 +1,1 @@
+"""What is wrong with an ApplicationSet, and which of its Applications wait."""
