@@ -237,6 +237,27 @@ CASES: tuple[Case, ...] = (
         ssa(obj("v1/Service s", "spec: {ports: 80}")),
     ),
     case(
+        "whole_floats",
+        ssa(web(more="replicas: 2.0")),
+        ssa(web(more="replicas: 2.5")),
+        patch("strategic", _PLAIN, "spec: {replicas: 4.0}"),
+        patch("strategic", _PLAIN, "spec: {replicas: 4.5}"),
+        ssa(obj("v1/Service s", "spec: {ports: [{port: 80.0, targetPort: 8080.0}]}")),
+        create(obj("v1/Service t", "spec: {ports: [{port: 80.0}]}")),
+    ),
+    case(
+        "address_modes",
+        create(obj("v1/Service s", "spec: {type: LoadBalancer, ports: [{port: 80}]}")),
+        patch(
+            "merge",
+            obj("v1/Service s"),
+            "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}, {hostname: a.example}]}}",
+            "status",
+        ),
+        ssa(obj("v1/Service s", "status: {loadBalancer: {ingress: [{ip: 192.0.2.2}]}}"), "x", "status"),
+        get(obj("v1/Service s")),
+    ),
+    case(
         "invalid",
         ssa(web("{name: C, image: a}")),
         ssa(obj("apps/v1/Deployment web", "spec: {replicas: 1}")),

@@ -133,14 +133,14 @@ class WriteHandlers:
     # -- server-side apply ----------------------------------------------------------------------------
 
     def _apply(self, call: RequestContext, live: Object | None) -> Reply:
-        config = read_body(call)
+        config = fields(with_whole_numbers(read_body(call)))
         if live is None and call.address.subresource:
             raise call.missing()
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: its schema decides about nulls that the apply left.
         current = None if live is None else base
-        obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, current, call)
+        obj = new if isinstance(call.served, CustomResource) else _decoded_apply(new, current, config, call)
         obj = call.served.defaulted(obj, current)
         obj = with_managed(obj, managed)
         if live is None:
@@ -359,14 +359,11 @@ def _excluded(call: RequestContext) -> FieldSet:
     return _STATUS if call.resource.status and not call.address.subresource else _NO_FIELDS
 
 
-def _decoded_apply(new: Object, current: Object | None, call: RequestContext) -> Object:
+def _decoded_apply(new: Object, current: Object | None, config: Object, call: RequestContext) -> Object:
     try:
         return call.served.decode(new, current)[0]
     except Refused as refusal:
-        try:
-            return call.served.decode(fields(with_whole_numbers(new)), current)[0]
-        except Refused:
-            raise unconvertible(refusal, new, call) from None
+        raise unconvertible(refusal, config, call) from None
 
 
 def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple[Object, list[str]]:

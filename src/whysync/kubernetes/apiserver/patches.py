@@ -87,9 +87,9 @@ def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused
     return bad_patch(_decoding_error(refusal), body, call)
 
 
-def unconvertible(refusal: Refused, obj: Object, call: RequestContext) -> Refused:
+def unconvertible(refusal: Refused, config: Object, call: RequestContext) -> Refused:
     """The error of the converter for the result of a server-side apply that does not decode."""
-    resource, meta = call.resource, fields(obj.get("metadata"))
+    resource, meta = call.resource, fields(config.get("metadata"))
     kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
     identity = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
     return internal(
@@ -139,10 +139,13 @@ def with_sorted_keys(value: Json) -> Json:
     return [with_sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
+_LARGEST: Final = 1 << 63
+
+
 def with_whole_numbers(value: Json) -> Json:
-    """The value with `2` for `2.0`: applied and strategically patched objects may have either."""
+    """The value with `2` for `2.0`, as applied and strategically patched objects are read."""
     if isinstance(value, dict):
         return {key: with_whole_numbers(item) for key, item in value.items()}
     if isinstance(value, list):
         return [with_whole_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST else value
