@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from tests.history.looks import WEBHOOK_DOWN, look
+from tests.situations import ROOT
 from tests.web.sites import NOW, get, site_of, text_of
-from whysync.json_tree import Object
+from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api import yaml
 from whysync.watch.fleet import SourceHealth
 from whysync.web.page import app_url
@@ -131,12 +134,25 @@ def test_the_picture_of_a_sync_shows_phases_waves_and_how_far_it_came(site: Site
     assert re.search(r"wave bad.*?<b>wave -1</b>.*?0/1.*?\(failed\)", picture, re.DOTALL)
 
 
-def test_resources_outside_a_selective_sync_are_not_called_unreached(site: Site) -> None:
-    [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
+def _picture(site: Site, name: str) -> str:
+    [state] = [state for state in site.fleet.apps() if state.key.name == name]
     page = text_of(site, app_url(state.key))
-    picture = page[page.index('id="sync"') : page.index('id="timeline"')]
-    assert "not part of it" in picture
+    return page[page.index('id="sync"') : page.index('id="timeline"')]
+
+
+def test_resources_outside_a_selective_sync_are_not_called_unreached(site: Site, tmp_path: Path) -> None:
+    assert "not reported" in _picture(site, "my-api-service"), "the operation has no results"
+    application = yaml.load((ROOT / "examples/autoscaler-loop/applications/my-api-service.yaml").read_text())
+    result: Object = {"version": "v1", "kind": "Service", "namespace": "production", "name": "my-api-service"}
+    results: list[Json] = [{**result, "status": "Synced", "syncPhase": "Sync"}]
+    shutil.copytree(ROOT / "examples/autoscaler-loop", tmp_path / "loop")
+    fields(fields(fields(application)["status"])["operationState"])["syncResult"] = {"resources": results}
+    (tmp_path / "loop/applications/my-api-service.yaml").write_text(yaml.dump(application))
+    selective = site_of(str(tmp_path / "loop"))
+    picture = _picture(selective, "my-api-service")
+    assert "1 of 2 done · 1 not part of it" in picture
     assert "not reached" not in picture
+    selective.history.close()
 
 
 def test_an_app_whose_status_has_no_time_is_as_old_as_its_incident(site: Site) -> None:
@@ -203,6 +219,23 @@ def test_a_change_while_a_page_is_built_comes_after_the_number_on_the_page(site:
             site.fleet.sources = sources
         assert site.fleet.last_change > before
         assert f'<body data-change="{before}">' in page, path
+
+
+def test_the_sources_page_tells_what_fails_and_when_it_is_tried_again() -> None:
+    site = site_of()
+    page = text_of(site, "/sources")
+    assert "All sources are read" in page
+    assert '<a href="/?instance=autoscaler-loop&amp;state=all">1</a>' in page
+    later = NOW + timedelta(seconds=40)
+    away = SourceHealth(
+        name="prod", description="Argo CD at prod", problem="it is away", failing_since=NOW, retry_at=later
+    )
+    site.fleet.put_source(away)
+    site.fleet.database_problem = "the disk is full"
+    page = text_of(site, "/sources")
+    for text in ("1 of 4 sources not read", "it is away", "in 40 s", "the disk is full", "open incidents"):
+        assert text in page, text
+    site.history.close()
 
 
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'&</textarea>\u202e\x1b[31m"

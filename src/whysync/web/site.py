@@ -29,8 +29,9 @@ from whysync.web.fleet_page import fleet_page
 from whysync.web.http import TEXT, Request, Response, html, json_error, json_response, redirect
 from whysync.web.incident_pages import incident_page, incidents_page
 from whysync.web.metrics import metrics
-from whysync.web.page import ASSETS, app_url, asset, moment, page, with_change
+from whysync.web.page import ASSETS, app_url, asset, page, with_change
 from whysync.web.page_cache import PageCache
+from whysync.web.sources_page import sources_page
 
 log = logging.getLogger(__name__)
 HOOK: Final = "/api/v1/hooks/argocd"
@@ -123,7 +124,7 @@ class Site:
                         with_change(incident_page(incident, self.fleet, self.history, viewer), change)
                     )
             case ("sources",):
-                return html(with_change(self._sources_page(viewer), change))
+                return html(with_change(sources_page(self.fleet, self.history, viewer), change))
             case ("metrics",) if viewer.projects is None:
                 return metrics(self.fleet, self.history)
             case ("api", "v1", *call):
@@ -179,39 +180,6 @@ class Site:
             return self._error(request, HTTPStatus.NOT_FOUND, "there is no such file")
         keep = ("Cache-Control", "public, max-age=31536000, immutable")
         return Response(body=asset(name), content_type=ASSETS[name], headers=(keep,))
-
-    def _sources_page(self, viewer: Viewer) -> Safe:
-        now = self.fleet.now()
-        rows = [
-            tag(
-                "tr",
-                tag("td", tag("b", one_line(source.name, 80)), data_label="Source"),
-                tag("td", one_line(source.description, 300), data_label="Reads"),
-                tag(
-                    "td",
-                    tag("span", "ok", class_="badge good")
-                    if source.is_healthy and source.read_at
-                    else tag(
-                        "span",
-                        "reading" if source.is_healthy else "failing",
-                        class_="badge wait" if source.is_healthy else "badge bad",
-                    ),
-                    data_label="State",
-                ),
-                tag("td", moment(source.read_at, now) if source.read_at else "never", data_label="Last read"),
-                tag("td", f"{source.apps:,}", data_label="Apps"),
-                tag("td", one_line(source.problem, 300), data_label="Problem"),
-            )
-            for source in self.fleet.sources()
-        ]
-        heads = ("Source", "Reads", "State", "Last read", "Apps", "Problem")
-        head = tag("thead", tag("tr", *(tag("th", title, scope="col") for title in heads)))
-        table = tag("table", head, tag("tbody", *rows, ""), class_="list")
-        body = [
-            tag("h1", "Sources"),
-            tag("div", table, class_="scroll panel", tabindex="0", role="region", aria_label="Sources"),
-        ]
-        return page("Sources", body, fleet=self.fleet, viewer=viewer, current="Sources")
 
     def _object_page(self, state: AppState, request: Request, viewer: Viewer) -> Safe:
         """An object of the facts as YAML: the Application, or one that evidence cites.

@@ -31,8 +31,10 @@ def sync_picture(case: Case, now: datetime) -> tuple[Xml, ...]:
     if not waves:
         return ()
     operation = case.operation
-    # a sync of selected resources, such as self-heal's, does not reach the others
-    words = {**_WORDS, "dot": "not part of it"} if operation and operation.phase == "Succeeded" else _WORDS
+    words = dict(_WORDS)
+    if operation is not None and operation.phase == "Succeeded":
+        # a sync of selected resources, such as self-heal's, does not reach the others
+        words["dot"] = "not part of it" if case.results else "not reported"
     phases = [
         _phase(phase, tuple(group), words) for phase, group in groupby(waves, key=lambda wave: wave.phase)
     ]
