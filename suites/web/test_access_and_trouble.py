@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from suites.web.conftest import Open
 from suites.web.server import served
 from tests.situations import ROOT
+from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
 
 _BUNDLE = ROOT / "examples" / "autoscaler-loop"
@@ -45,7 +46,7 @@ def test_a_viewer_signs_in_and_sees_live_pages(tab: Open, axe: str, tmp_path: Pa
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_trouble_is_shown_in_accessible_pages(tab: Open, axe: str, tmp_path: Path, *, dark: bool) -> None:
     config = tmp_path / "whysync.yaml"
-    instances = [
+    instances: list[Json] = [
         {"name": "here", "bundle": str(_BUNDLE)},
         {"name": "away", "server": "127.0.0.1:1", "plaintext": True, "tokenFrom": {"env": "PATH"}},
     ]
