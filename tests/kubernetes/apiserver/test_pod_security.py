@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.json_tree import Json, Object
+from whysync.json_tree import Json, Object, dig, fields
 from whysync.kubernetes.admission.pod_security import violations
 
 HARDENED: Object = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -18,7 +18,8 @@ def pod(context: Object | None = None, container: Object | None = None, **spec: 
 
 
 def violated(obj: Object, level: str = "baseline", version: str = "latest") -> list[str]:
-    return list(violations(obj, level, version))
+    annotations = fields(dig(obj, "metadata", "annotations"))
+    return list(violations(fields(obj["spec"]), level, annotations=annotations, version=version))
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,9 @@ def check_pod_security(obj: Object, call: RequestContext, store: Store) -> None:
     labels = fields(dig(namespace or {}, "metadata", "labels"))
     level = text(labels.get(f"{_LABEL}enforce"))
     version = text(labels.get(f"{_LABEL}enforce-version"), "latest")
-    violated = ", ".join(violations(obj, level, version))
+    annotations = fields(dig(obj, "metadata", "annotations"))
+    found = violations(fields(obj.get("spec")), level, annotations=annotations, version=version)
+    violated = ", ".join(found)
     if violated:
         why = f'violates PodSecurity "{level}:{version}": {violated}'
         raise forbidden("pods", "", text(dig(obj, "metadata", "name")), why)
@@ -87,12 +89,12 @@ def check_pod_security(obj: Object, call: RequestContext, store: Store) -> None:
 class _Pod:
     """What the checks read of a Pod."""
 
-    def __init__(self, obj: Object, version: str) -> None:
+    def __init__(self, spec: Object, annotations: Object, version: str) -> None:
         minor = version.partition(".")[2]
         self.minor = int(minor) if minor.isdecimal() else _LATEST
-        self.spec = fields(obj.get("spec"))
+        self.spec = spec
         self.context = fields(self.spec.get("securityContext"))
-        self.annotations = fields(dig(obj, "metadata", "annotations"))
+        self.annotations = annotations
         self.containers = [
             fields(raw)
             for group in ("initContainers", "containers", "ephemeralContainers")
@@ -123,9 +125,11 @@ class _Pod:
         return " and ".join([*setters, _containers(bad)] if bad else setters)
 
 
-def violations(pod: Object, level: str, version: str = "latest") -> Iterator[str]:
-    """Violations in the order in which the server reports them."""
-    subject = _Pod(pod, version)
+def violations(
+    spec: Object, level: str, *, annotations: Object | None = None, version: str = "latest"
+) -> Iterator[str]:
+    """Violations of a Pod's spec in the order in which the server reports them."""
+    subject = _Pod(spec, annotations or {}, version)
     for check in _CHECKS.get(level, ()):
         yield from check(subject)
 
