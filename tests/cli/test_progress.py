@@ -9,8 +9,10 @@ import pytest
 from benchmarks.diagnose import write
 from tests.cli.running import Whysync
 from whysync import app
+from whysync.audit.auditing import audit
 from whysync.cli import progress
 from whysync.diagnosis import fleet
+from whysync.facts.bundle import reader
 
 
 @pytest.mark.parametrize(
@@ -74,3 +76,17 @@ def _interrupt_at(number: int) -> object:
             raise KeyboardInterrupt
 
     return tell
+
+
+def test_an_audit_tells_each_app_and_keeps_nothing_decoded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 6)
+    monkeypatch.setattr(reader, "PACKED_FROM", 0)
+    cases = app.cases(app.read(app.FactSource(bundles=(str(tmp_path),))))
+    told: list[tuple[str, int]] = []
+    audit(cases, progress=lambda name, done: told.append((name, done)))
+    assert told == [(case.qualified_name, number) for number, case in enumerate(cases, start=1)]
+    own = [live.packed for case in cases for live in case.index.live_by_namespace[case.app.name]]
+    assert own
+    assert not any(packed is None or packed.is_open for packed in own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from msgspec.structs import replace
@@ -23,11 +23,19 @@ def audit_rules() -> dict[str, AnyRule]:
     return {rule.id: rule for rule in rules_in(PREVENTION, MANIFESTS) if rule.topic is not None}
 
 
-def audit(cases: Sequence[Case]) -> Audit:
+def audit(cases: Sequence[Case], *, progress: Callable[[str, int], None] | None = None) -> Audit:
     rules = audit_rules()
     fleet_rules = [rule for rule in rules.values() if rule.scope is Scope.FLEET]
     app_rules = [rule for rule in rules.values() if rule.scope is not Scope.FLEET]
-    runs = [(case, run_rules(cast("list[Rule[Case]]", app_rules), case)) for case in cases]
+    runs: list[tuple[Case, RuleRun]] = []
+    missing: list[Gap] = []
+    for case in cases:
+        runs.append((case, run_rules(cast("list[Rule[Case]]", app_rules), case)))
+        missing += _missing_facts(case)
+        if case.index.close() and not runs[-1][1].findings:  # of a large bundle, nothing stays decoded
+            case.forget()
+        if progress is not None:
+            progress(case.qualified_name, len(runs))
     if cases:
         runs.append((cases[0], run_rules(cast("list[Rule[Sequence[Case]]]", fleet_rules), cases)))
     findings = [
@@ -38,7 +46,7 @@ def audit(cases: Sequence[Case]) -> Audit:
     ]
     order = list(Topic)
     findings.sort(key=lambda finding: (order.index(finding.topic), *_rank(finding)))
-    gaps = [*cases[0].gaps, *_missing_facts(cases), *_crashed(runs)] if cases else []
+    gaps = [*cases[0].gaps, *missing, *_crashed(runs)] if cases else []
     return Audit(
         apps=tuple(case.qualified_name for case in cases),
         findings=tuple(findings),
@@ -83,20 +91,19 @@ def _notes(cases: Sequence[Case]) -> Iterator[Gap]:
         )
 
 
-def _missing_facts(cases: Sequence[Case]) -> Iterator[Gap]:
-    for case in cases:
-        lives = [live for row in case.app.status.resources if (live := case.live_of(row.key)) is not None]
-        if not lives:
-            yield Gap(
-                kind=GapKind.NOT_COLLECTED,
-                what=f"the live objects of {case.qualified_name}",
-                why="none of them is available, so the writers of their fields are unknown",
-                how_to_get="whysync collect, or kubectl get -o yaml --show-managed-fields",
-            )
-        elif not any(live.meta.get("managedFields") for live in lives):
-            yield Gap(
-                kind=GapKind.NOT_COLLECTED,
-                what=f"the writers of fields of {case.qualified_name}",
-                why="the live objects have no managedFields",
-                how_to_get="kubectl get -o yaml --show-managed-fields",
-            )
+def _missing_facts(case: Case) -> Iterator[Gap]:
+    lives = [live for row in case.app.status.resources if (live := case.live_of(row.key)) is not None]
+    if not lives:
+        yield Gap(
+            kind=GapKind.NOT_COLLECTED,
+            what=f"the live objects of {case.qualified_name}",
+            why="none of them is available, so the writers of their fields are unknown",
+            how_to_get="whysync collect, or kubectl get -o yaml --show-managed-fields",
+        )
+    elif not any(live.meta.get("managedFields") for live in lives):
+        yield Gap(
+            kind=GapKind.NOT_COLLECTED,
+            what=f"the writers of fields of {case.qualified_name}",
+            why="the live objects have no managedFields",
+            how_to_get="kubectl get -o yaml --show-managed-fields",
+        )

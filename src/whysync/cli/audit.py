@@ -23,11 +23,16 @@ def run(options: argparse.Namespace) -> int:
     from whysync import app
     from whysync.audit.auditing import audit as audited
     from whysync.audit.view import render
+    from whysync.cli.progress import with_progress
     from whysync.cli.sources import facts
     from whysync.diagnosis.finding import Severity
 
     cases = matching_labels(app.cases(facts(options), options.apps), options)
-    audit = audited(cases)
+    audit = with_progress(
+        lambda progress: audited(cases, progress=progress),
+        lambda name, done, left: f"auditing {name}: {done:,} of {len(cases):,}{left}",
+        lambda: len(cases),
+    )
     out().put(render(audit, options.terminal, format=options.output))
     if options.exit_zero:
         return Exit.OK
