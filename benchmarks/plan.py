@@ -41,7 +41,7 @@ def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
 def _measured(size: int) -> tuple[float, float]:
     manifests = manifests_of(size)
     with tempfile.TemporaryDirectory() as folder:
-        _repository(Path(folder), manifests)
+        repository(Path(folder), manifests)
         gc.collect()
         gc.disable()  # as the command does
         started = time.process_time()
@@ -62,7 +62,7 @@ def planned(folder: str) -> Plan:
         return plan(checkout)
 
 
-def _repository(root: Path, manifests: list[Object]) -> None:
+def repository(root: Path, manifests: list[Object]) -> None:
     """A repository with one commit, and changes in the work tree."""
     _git(root, "init", "--quiet", "--initial-branch", "main")
     _git(root, "remote", "add", "origin", "https://git.example.com/shop.git")

@@ -16,8 +16,11 @@ from typing import cast
 import pytest
 
 from benchmarks.diagnose import application, row, write
+from benchmarks.plan import repository as write_repository
 from benchmarks.proofs import write as write_app
+from benchmarks.sync import manifests_of
 from tests.cli.running import Whysync
+from whysync.cli.main import VERBS
 from whysync.json_tree import Json, Object
 
 SIZES = (8, 16, 32)
@@ -103,6 +106,22 @@ def files(folder: Path, size: int) -> None:
         )
 
 
+def repository(folder: Path, size: int) -> None:
+    """A commit, and a change of every tenth Deployment."""
+    write_repository(folder, manifests_of(size * 2))
+
+
+def messages(folder: Path, size: int) -> None:
+    """Error messages of several kinds."""
+    lines = (
+        f'deployments.apps "web-{n}" is forbidden: exceeded quota: compute, requested: cpu={n}'
+        if n % 2
+        else f"rpc error: code = Unknown desc = authentication required for https://git.example.com/{n}"
+        for n in range(size)
+    )
+    (folder / "messages.txt").write_text("\n".join(lines) + "\n")
+
+
 Input = Callable[[Path, int], None]
 COMMANDS: dict[str, tuple[str, ...]] = {
     "list": ("list", "--bundle", "{}"),
@@ -113,13 +132,29 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "health": ("health", "--bundle", "{}"),
     "audit": ("audit", "--bundle", "{}"),
     "lint": ("lint", "{}"),
+    "collect": ("collect", "--bundle", "{}", "-o", "{}-{unique}"),
+    "explain": ("explain", "-"),
+    "plan": ("plan", "{}", "--base", "main", "--empty"),
 }
+WITHOUT_SIZE = frozenset(("lab", "alerts", "completion", "wait", "mcp", "serve"))
+"""Verbs that read no input, one app, or what others read."""
 MEASURED: tuple[tuple[str, Input], ...] = (
-    *((verb, apps) for verb in ("list", "diagnose", "health", "audit")),
-    *((verb, resources) for verb in ("diagnose", "get", "diff", "fix", "health", "audit")),
+    *((verb, apps) for verb in ("list", "diagnose", "health", "audit", "collect")),
+    *((verb, resources) for verb in ("list", "diagnose", "get", "diff", "fix", "health", "audit")),
     *(("diagnose", kind) for kind in (log_lines, events, owner_chain)),
     ("lint", files),
+    ("explain", messages),
+    ("plan", repository),
 )
+
+
+def test_every_verb_is_measured() -> None:
+    assert {verb for verb, _ in MEASURED} | WITHOUT_SIZE == set(VERBS)
+
+
+def test_only_proportional_growth_is_accepted() -> None:
+    assert is_proportional(*(1000 + 70 * size for size in SIZES))
+    assert not is_proportional(*(1000 + 70 * size + 7 * size**2 for size in SIZES))
 
 
 @pytest.mark.parametrize(("verb", "make"), MEASURED, ids=lambda value: getattr(value, "__name__", str(value)))
@@ -130,20 +165,25 @@ def test_calls_grow_in_proportion(verb: str, make: Input, whysync: Whysync, tmp_
         make(folder, size)
     app = "app-00003" if make is apps else "shop"
 
-    def command(folder: Path) -> list[str]:
-        return [part.format(folder, app=app) for part in COMMANDS[verb]]
+    calls: list[int] = []
+    for turn in range(2):  # the first time, caches are filled and modules are loaded
+        calls.clear()
+        for folder in folders:
+            command = [part.format(folder, app=app, unique=f"out-{turn}") for part in COMMANDS[verb]]
+            stdin = (folder / "messages.txt").read_bytes() if make is messages else None
+            calls.append(_calls(whysync, command, stdin))
+    assert is_proportional(*calls), calls
 
-    for folder in folders:  # caches are filled, modules are loaded
-        whysync(*command(folder))
-    small, middle, large = (_calls(whysync, command(folder)) for folder in folders)
+
+def is_proportional(small: int, middle: int, large: int) -> bool:
     first, second = (middle - small) / (SIZES[1] - SIZES[0]), (large - middle) / (SIZES[2] - SIZES[1])
-    assert second <= max(first, 50) * MOST, (small, middle, large)
+    return second <= max(first, 50) * MOST
 
 
-def _calls(whysync: Whysync, arguments: list[str]) -> int:
+def _calls(whysync: Whysync, arguments: list[str], stdin: bytes | None) -> int:
     profile = cProfile.Profile()
     profile.enable()
-    result = whysync(*arguments)
+    result = whysync(*arguments, stdin=stdin)
     profile.disable()
     assert result.code in (0, 1, 3), result.err
     return cast("int", vars(pstats.Stats(profile))["total_calls"])
