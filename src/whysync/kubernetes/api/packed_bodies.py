@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import deque
 from collections.abc import Sequence
 from typing import cast
 
@@ -11,8 +12,9 @@ import msgspec
 from whysync.json_tree import Object
 
 _FAST = 1
-_OFTEN = 4
-_MOST_KEPT = 64
+_OFTEN = 2
+_MOST_KEPT = 16
+_MOST_OPEN = 64
 
 
 class OpenPacks:
@@ -20,7 +22,7 @@ class OpenPacks:
 
     def __init__(self) -> None:
         self._open: list[PackedBodies] = []
-        self._kept = 0
+        self._kept: deque[PackedBodies] = deque()
 
     def __eq__(self, other: object) -> bool:
         """Which packs are open is not a fact: two Snapshots with the same facts are equal."""
@@ -36,17 +38,22 @@ class OpenPacks:
 
     def close_many(self, *, since: int = 0) -> None:
         """For a walk through all objects: close those opened since then, if there are many."""
-        if len(self._open) > since + _MOST_KEPT:
+        if len(self._open) > since + _MOST_OPEN:
             self.close(since=since)
 
     def close(self, *, since: int = 0) -> bool:
-        """Drop the decoded bodies, except for a few that app after app needs, such as CRDs. Was any open?"""
+        """Drop the decoded bodies, except for a few that app after app needs. Was any open?
+
+        These are CRDs, and the Applications that were packed with the one that is diagnosed.
+        """
         was_open = len(self._open) > since
         for packed in self._open[since:]:
-            if packed.times_opened > _OFTEN and self._kept < _MOST_KEPT:
-                self._kept += 1
-            else:
+            if packed.times_opened <= _OFTEN:
                 packed.close()
+                continue
+            self._kept.append(packed)
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popleft().close()
         del self._open[since:]
         return was_open
 
@@ -62,6 +69,10 @@ class PackedBodies:
         self._open_packs = open_packs
         self._bodies: list[Object] | None = None
         self.times_opened = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._bodies is not None
 
     def encoded(self) -> bytes:
         """All of them as one list in JSON."""
