@@ -22,6 +22,7 @@ import msgspec
 from benchmarks.compare import custom_resource, deployment, service, stored
 from whysync import app
 from whysync.json_tree import Json, Object, fields, text
+from whysync.processes.forked import all_of
 from whysync.reports import list_view
 from whysync.reports.terminal import Terminal
 
@@ -30,6 +31,8 @@ SIZES: Final = (250, 500, 1_000)
 LARGE: Final = 10_000
 """From this number of apps on, the commands are measured, on all cores."""
 _SAMPLE_SECONDS: Final = 1.0
+_MANY: Final = 500
+"""From this number of apps on, processes write them."""
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,25 +65,30 @@ _MAKERS = (deployment, service, config_map, custom_resource)
 
 def write(root: Path, apps: int) -> float:
     """The bundle, in megabytes."""
+    return sum(all_of(lambda number: _write_app(root, number), apps, many=_MANY)) / 1e6
+
+
+def _write_app(root: Path, number: int) -> int:
     total = 0
-    for number in range(apps):
-        for path, bodies in _app(number).items():
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            content = text_of(bodies)
-            file.write_text(content)
-            total += len(content)
-    return total / 1e6
+    for path, bodies in _app(number).items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        content = text_of(bodies)
+        file.write_text(content)
+        total += len(content)
+    return total
 
 
 def text_of(bodies: list[Object]) -> str:
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": bodies})
+    """As `json.dumps` writes it, but much faster."""
+    encoded = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": bodies})
+    return msgspec.json.format(encoded, indent=0).decode()
 
 
 def _app(number: int) -> dict[str, list[Object]]:
     desired, live = objects_of(number)
     return {
-        f"applications/{name_of(number)}.json": [application_of(number)],
+        f"applications/{name_of(number)}.json": [_application(number, desired, changed=is_changed(number))],
         f"desired/{name_of(number)}/all.json": desired,
         f"live/{name_of(number)}.json": live,
     }
@@ -113,10 +121,14 @@ def objects_of(number: int, *, changed: bool | None = None) -> tuple[list[Object
 
 def application_of(number: int, *, changed: bool | None = None) -> Object:
     drifted = is_changed(number) if changed is None else changed
-    rows = [row(desired_object) for desired_object in objects_of(number)[0]]
-    if drifted:
+    return _application(number, objects_of(number)[0], changed=drifted)
+
+
+def _application(number: int, desired: list[Object], *, changed: bool) -> Object:
+    rows = [row(desired_object) for desired_object in desired]
+    if changed:
         rows[0]["status"] = "OutOfSync"
-    return application(name_of(number), rows, broken=number % 50 == 7, changed=drifted)
+    return application(name_of(number), rows, broken=number % 50 == 7, changed=changed)
 
 
 def in_namespace(body: Object, namespace: str) -> Object:
