@@ -10,11 +10,15 @@ import pytest
 from benchmarks.diagnose import write
 from whysync import app
 from whysync.facts.bundle import read_bundle, reader
+from whysync.facts.bundle.builder import Added, BundleBuilder
+from whysync.facts.bundle.entries import Entry
+from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.bundle.packing import Packer
 from whysync.facts.masking import Masker
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.packed_bodies import OpenPacks, PackedBodies
 from whysync.reports import diagnose_json
 from whysync.reports.json_yaml import as_json
 
@@ -102,10 +106,87 @@ def test_closed_bodies_are_decoded_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert packed.body == before
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {
+            "kind": "SecretList",
+            "apiVersion": "v1",
+            "items": [{"metadata": {"name": "a"}, "data": {"a": "czNjcjN0LWlu"}}],
+        },
+        {
+            "kind": "List",
+            "items": [{"kind": "SecretList", "apiVersion": "v1", "items": [{"data": {"a": "czNjcjN0LWlu"}}]}],
+        },
+        {"items": [{"targetState": '{"kind": "Secret", "apiVersion": "v1", "data": {"a": "czNjcjN0LWlu"}}'}]},
+        [manifest("Secret", "a", data={"a": "czNjcjN0LWlu"})],
+        manifest("Secret", "a", data={"a": "czNjcjN0LWlu"}),
+        manifest("ConfigMap", 'a"b\\', data={'say "password"': "s3cr3t-in"}),
+        manifest("ConfigMap", "a", data={"p\u00e4ssword": "x", "password": "s3cr3t-in", "\n\t": "\\"}),
+        {
+            "kind": "List",
+            "items": [deployment(f"d{at}", **{f"TOKEN_{at}": f"s3cr3t-in-{at}"}) for at in range(99)],
+        },
+    ],
+)
+def test_documents_of_any_form_are_masked_as_in_a_small_bundle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, document: Json
+) -> None:
+    (tmp_path / "live").mkdir()
+    (tmp_path / "live" / "a.json").write_text(json.dumps(document))
+    (tmp_path / "live" / "b.json").write_text(json.dumps(deployment("plain", LEVEL="info")))
+    plain = bodies(read_bundle([tmp_path]))
+    monkeypatch.setattr(reader, "PACKED_FROM", 0)
+    snapshot = read_bundle([tmp_path])
+    assert any(live.is_packed for live in snapshot.live)
+    assert bodies(snapshot) == plain
+    assert "s3cr3t" not in str(plain)
+    assert "czNjcjN0" not in str(plain)
+
+
+def test_only_objects_with_a_loud_text_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file has one Secret among many objects without secrets."""
+    objects = [deployment(f"web-{at}", LEVEL="info") for at in range(200)]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects, FILES["live/shop.json"][3]]})
+    builder = BundleBuilder(BundleLimits())
+    builder.add(Entry(name="live/all.json", data=text.encode()), with_texts=True)
+    checked: list[str] = []
+    masker = Masker()
+    is_harmless = masker.is_harmless
+
+    def counted(body: Object, encoded: bytes) -> bool:
+        checked.append(str(body["kind"]))
+        return is_harmless(body, encoded)
+
+    monkeypatch.setattr(masker, "is_harmless", counted)
+    packer = Packer(masker)
+    packer.add(builder.added())
+    assert packer.finish()
+    assert checked == ["Secret"]
+    assert sum(live.is_packed for live in builder.by_role[Role.LIVE]) == 200
+
+
+def test_applications_that_were_packed_together_are_decoded_once_or_twice() -> None:
+    open_packs = OpenPacks()
+    applications = [PackedBodies([b"{}"] * 64, open_packs) for _ in range(100)]
+    for application in applications:
+        for _ in range(8):  # the apps of a pack are diagnosed one after another
+            own = PackedBodies([b"{}"], open_packs)
+            assert application.bodies()
+            assert own.bodies()
+            open_packs.close()
+            assert not own.is_open
+    assert max(application.times_opened for application in applications) <= 3
+    assert sum(application.is_open for application in applications) <= 16
+
+
 def test_what_json_cannot_represent_stays_a_tree() -> None:
     packer = Packer(Masker())
     odd = Manifest(manifest("ConfigMap", "odd", data={"A": "\ud800"}), role=Role.LIVE)
-    packer.add([odd])
+    added = Added()
+    added.manifests.append(odd)
+    added.does_not_know_texts()
+    packer.add(added)
     assert not packer.finish()
     assert not odd.is_packed
 

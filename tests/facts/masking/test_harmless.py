@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from benchmarks.compare import custom_resource, deployment, service, stored
 from benchmarks.diagnose import application, config_map, row
 from whysync.facts.masking import Masker
-from whysync.facts.masking.harmless import decoded, texts_in
 from whysync.facts.masking.secret_names import Secrecy, may_indicate_secret, secrecy_below, secrecy_of_path
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.encoded_json import decoded, texts_in
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = [

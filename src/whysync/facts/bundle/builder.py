@@ -16,6 +16,7 @@ from whysync.facts.bundle.objects import (
     is_managed_resources,
     is_object,
     is_resource_tree,
+    is_taken_as_it_is,
     managed_states,
     objects_in,
     without_states,
@@ -31,6 +32,29 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 _HOW_TO_FIX = "fix the file, or export it again with kubectl … -o yaml"
 
 
+class Added:
+    """Objects of one or several files, with all texts in them if these are known."""
+
+    def __init__(self) -> None:
+        self.manifests: list[Manifest] = []
+        self._texts: set[bytes] = set()
+        self._knows_texts = True
+
+    @property
+    def texts(self) -> set[bytes] | None:
+        return self._texts if self._knows_texts else None
+
+    def add_texts_of(self, document: yaml.Document) -> None:
+        if self._knows_texts and document.texts is not None and is_taken_as_it_is(document.body):
+            self._texts.update(document.texts)
+        else:
+            self.does_not_know_texts()
+
+    def does_not_know_texts(self) -> None:
+        self._knows_texts = False
+        self._texts.clear()
+
+
 class BundleBuilder:
     def __init__(self, limits: BundleLimits) -> None:
         self.limits = limits
@@ -43,11 +67,11 @@ class BundleBuilder:
         self.facts: list[Extra] = []
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
-        self._new: list[Manifest] = []
+        self._new = Added()
 
-    def added(self) -> list[Manifest]:
+    def added(self) -> Added:
         """The objects that were added since the last call."""
-        new, self._new = self._new, []
+        new, self._new = self._new, Added()
         return new
 
     def add_all(self, other: BundleBuilder) -> None:
@@ -81,7 +105,8 @@ class BundleBuilder:
         else:
             self.unknown.append(f"{skipped.name} ({skipped.why})" if skipped.why else skipped.name)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: Entry, *, with_texts: bool = False) -> None:
+        """Add a file. `with_texts`: its objects will be packed."""
         path = bundle_path(entry.name)
         if path.folder == "logs" and path.file.endswith(".log"):
             log, gap = read_log(entry, path, self.limits)
@@ -92,7 +117,7 @@ class BundleBuilder:
             self.gaps.extend([gap] if gap else [])
             return
         number = 0
-        for document in yaml.documents(entry.data, limits=self.limits.yaml):
+        for document in yaml.documents(entry.data, limits=self.limits.yaml, with_texts=with_texts):
             if isinstance(document, yaml.Broken):
                 self.gaps.append(
                     Gap(
@@ -103,6 +128,10 @@ class BundleBuilder:
                     )
                 )
                 continue
+            if with_texts:
+                self._new.add_texts_of(document)
+            else:
+                self._new.does_not_know_texts()
             number = self._add_document(document.body, path, entry.name, number)
 
     def _add_document(self, body: Json, path: BundlePath, name: str, number: int) -> int:
@@ -161,14 +190,14 @@ class BundleBuilder:
         if path.folder in ("desired", "facts"):
             candidates = path.below[:1] or (_stem(path.file),)
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
-        self._new.append(manifest)
+        self._new.manifests.append(manifest)
 
     def _add_manifest(self, body: Object, role: Role, path: BundlePath, origin: str) -> None:
         # Which folders are clusters is only known at the end; the name is checked then.
         cluster = path.below[0] if path.folder == "live" and path.below else ""
         manifest = Manifest(body, role=role, origin=origin, cluster=cluster)
         self.by_role[role].append(manifest)
-        self._new.append(manifest)
+        self._new.manifests.append(manifest)
 
     def snapshot(self) -> Snapshot:
         """The Snapshot, which still contains secrets and must be masked."""

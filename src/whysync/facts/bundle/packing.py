@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from whysync.facts.bundle.builder import Added
 from whysync.facts.masking import Masker
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
@@ -14,6 +15,7 @@ from whysync.kubernetes.api.packed_bodies import OpenPacks, PackedBodies
 PACKED_FROM = 8 << 20
 """Bundles with fewer bytes are kept as trees."""
 _OBJECTS = 64
+_MOST_LOUD = 64
 _WAITING_BYTES = 4 << 20
 _encode = msgspec.json.Encoder().encode
 
@@ -32,10 +34,23 @@ class Packer:
         self._waiting_bytes = 0
         self._is_used = False
 
-    def add(self, manifests: Sequence[Manifest]) -> None:
+    def add(self, added: Added) -> None:
         """Pack those in which nothing has to be masked, as soon as enough of them belong together."""
-        for at in range(0, len(manifests), _OBJECTS):
-            self._add_together(manifests[at : at + _OBJECTS])
+        loud = None if added.texts is None else self._masker.texts_to_look_at(added.texts)
+        if loud is not None and len(loud) <= _MOST_LOUD:
+            self._add_without(loud, added.manifests)
+            return
+        for at in range(0, len(added.manifests), _OBJECTS):
+            self._add_together(added.manifests[at : at + _OBJECTS])
+
+    def _add_without(self, loud: list[bytes], manifests: Sequence[Manifest]) -> None:
+        """Only objects with one of these texts have to be checked."""
+        for manifest in manifests:
+            encoded = _encoded(manifest.body)
+            if encoded is not None and any(text in encoded for text in loud):
+                encoded = self._checked(manifest.body, encoded)
+            if encoded is not None:
+                self._add(manifest, encoded)
 
     def _add_together(self, manifests: Sequence[Manifest]) -> None:
         """Most objects have nothing to mask, so the texts of many are checked together first."""

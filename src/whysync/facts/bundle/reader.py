@@ -81,8 +81,10 @@ def _read(
                 if not isinstance(file, Entry):
                     builder.skip(file)
                     continue
-                builder.add(Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut))
-                if budget.unpacked >= PACKED_FROM:
+                is_large = budget.unpacked >= PACKED_FROM
+                entry = Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut)
+                builder.add(entry, with_texts=is_large)
+                if is_large:
                     _pack(builders, packer)
                 if progress is not None:
                     progress(file.name, budget.unpacked)

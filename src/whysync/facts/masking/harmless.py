@@ -26,6 +26,7 @@ from whysync.facts.masking.secret_names import (
 )
 from whysync.facts.masking.secret_producers import SECRET_PRODUCERS
 from whysync.json_tree import Object, fields
+from whysync.kubernetes.api.encoded_json import decoded, texts_in
 
 # Numbers, addresses, digests, uids and times: no name of a secret consists of these letters.
 _PLAIN = re.compile(rb"(?:[0-9a-f.:][0-9a-f.:-]*)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
@@ -38,23 +39,6 @@ _MOST_TEXTS: Final = 50_000
 _LONGEST: Final = 200
 """Texts with more bytes are seldom repeated, and not remembered."""
 _encode = msgspec.json.Encoder().encode
-
-
-def texts_in(encoded: bytes) -> set[bytes]:
-    """The keys and texts of encoded JSON; `decoded` reads them.
-
-    Two control characters, which JSON does not contain, stand for an escaped backslash and quotation mark.
-    """
-    if b"\\" in encoded:
-        encoded = encoded.replace(rb"\\", b"\x01").replace(rb"\"", b"\x02")
-    return set(encoded.split(b'"')[1::2])
-
-
-def decoded(text: bytes) -> str:
-    if b"\\" not in text and b"\x01" not in text and b"\x02" not in text:
-        return text.decode()
-    escaped = text.replace(b"\x02", rb"\"").replace(b"\x01", rb"\\")
-    return msgspec.json.decode(b'"%b"' % escaped, type=str)
 
 
 class KnownTexts:

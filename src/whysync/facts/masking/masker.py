@@ -29,6 +29,7 @@ from whysync.facts.masking.secret_producers import PUBLIC_KEYS, SECRET_PRODUCERS
 from whysync.facts.masking.values import split_literal
 from whysync.json_tree import Json, Object, dig, fields, text
 from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.encoded_json import escaped
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.lazy_pattern import lazy_pattern
 
@@ -150,6 +151,15 @@ class Masker:
     def are_harmless(self, encoded: Iterable[bytes]) -> bool:
         """Do the texts of all these objects, given as JSON, prove that they are clean?"""
         return not self._sensitive and self._harmless.pass_all(b",".join(encoded))
+
+    def texts_to_look_at(self, texts: set[bytes]) -> list[bytes] | None:
+        """Of the texts of several objects, in JSON, those because of which an object may not be clean.
+
+        `None`: any of the objects may contain something to mask.
+        """
+        return (
+            None if self._sensitive else [b'"%b"' % escaped(text) for text in self._harmless.failing(texts)]
+        )
 
     def is_clean(self, body: Object) -> bool:
         """Does the object contain nothing to mask, apart from values that occur in a Secret elsewhere?

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.encoded_json import split_texts
 from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.fast_block_parser import quick
 from whysync.kubernetes.api.yaml.scalars import as_json, whole_if_possible
@@ -21,11 +22,15 @@ DEFAULT_LIMITS = YamlLimits()
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """One document; `line` is where it begins, from 1; `warnings` are those of the API server."""
+    """One document; `line` is where it begins, from 1; `warnings` are those of the API server.
+
+    `texts` are the keys and texts of JSON as `encoded_json.split_texts` gives them, if they are asked for.
+    """
 
     body: Json
     line: int = 1
     warnings: tuple[str, ...] = ()
+    texts: list[bytes] | None = None
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +44,9 @@ class Broken(msgspec.Struct, frozen=True, kw_only=True):
         return f"line {self.line}: {self.problem}" if self.line else self.problem
 
 
-def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iterator[Document | Broken]:
+def documents(
+    text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS, with_texts: bool = False
+) -> Iterator[Document | Broken]:
     """The documents of a file in their order, empty ones left out.
 
     In valid YAML a line that starts with `---` always starts a document, so the text is split there, as
@@ -51,7 +58,7 @@ def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iter
         yield Broken(problem=problem.problem, line=problem.line)
         return
     if text.lstrip()[:1] in ("{", "["):
-        parsed_documents = list(_from_json(text, limits))
+        parsed_documents = list(_from_json(text, limits, with_texts=with_texts))
         if parsed_documents:
             yield from parsed_documents
             return
@@ -169,7 +176,7 @@ def _float(digits: str) -> int | float:
     return whole_if_possible(number)
 
 
-def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
+def _from_json(text: str, limits: YamlLimits, *, with_texts: bool = False) -> Iterator[Document | Broken]:
     """The text as JSON: one value, or several concatenated values (as `jq` writes them).
 
     Yields nothing for text that Go does not accept as JSON: it may still be YAML in flow style.
@@ -188,21 +195,22 @@ def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
         return
     try:
         encoded = msgspec.json.encode(value)
-        structure = _structure(encoded)
-        if not _is_flat(structure, limits.depth) and _depth_beyond(value, limits.depth):
+        parts = split_texts(encoded)
+        structure = parts[::2]
+        if not _is_flat(b"".join(structure), limits.depth) and _depth_beyond(value, limits.depth):
             yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
             return
         # Equal text after encoding means the same numbers and no duplicate keys. Escapes may differ too.
         compact = msgspec.json.format(text, indent=-1)
         is_same_text = encoded.decode() == compact
-        if (_LONG_NUMBER_BYTES.search(structure) if is_same_text else _LONG_NUMBER.search(text)) is not None:
+        if _has_long_number(structure) if is_same_text else _LONG_NUMBER.search(text):
             value = _within_int64(value)
             is_same_text = msgspec.json.encode(value).decode() == compact
         warnings = () if is_same_text else _duplicates(text)
     except (OverflowError, ValueError):
         return  # a number too large for a float, which YAML takes for text
     line = text[: len(text) - len(text.lstrip())].count("\n") + 1
-    yield Document(body=value, line=line, warnings=warnings)
+    yield Document(body=value, line=line, warnings=warnings, texts=parts[1::2] if with_texts else None)
 
 
 def _json_pieces(text: str) -> list[tuple[str, int]]:
@@ -231,11 +239,9 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 
 
-def _structure(encoded: bytes) -> bytes:
-    """Encoded JSON without its texts."""
-    if b"\\" in encoded:
-        encoded = encoded.replace(rb"\\", b"").replace(rb"\"", b"")
-    return b"".join(encoded.split(b'"')[::2])
+def _has_long_number(structure: list[bytes]) -> bool:
+    """Nearly all parts of JSON between its texts are equal to others, so each is searched once."""
+    return _LONG_NUMBER_BYTES.search(b",".join(set(structure))) is not None
 
 
 def _is_flat(structure: bytes, limit: int) -> bool:
