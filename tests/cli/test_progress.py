@@ -11,8 +11,10 @@ from tests.cli.running import Whysync
 from whysync import app
 from whysync.audit.auditing import audit
 from whysync.cli import progress
+from whysync.deadline import stage, time_left
 from whysync.diagnosis import fleet
 from whysync.facts.bundle import reader
+from whysync.lint.lint import lint
 
 
 @pytest.mark.parametrize(
@@ -27,7 +29,7 @@ from whysync.facts.bundle import reader
     ],
 )
 def test_the_time_left(done: int, total: int, seconds: float, words: str) -> None:
-    assert progress.time_left(done, total, seconds) == words
+    assert time_left(done, total, seconds) == words
 
 
 def test_the_size_of_folders_and_files_is_known_but_not_of_archives(tmp_path: Path) -> None:
@@ -90,3 +92,25 @@ def test_an_audit_tells_each_app_and_keeps_nothing_decoded(
     own = [live.packed for case in cases for live in case.index.live_by_namespace[case.app.name]]
     assert own
     assert not any(packed is None or packed.is_open for packed in own)
+
+
+def test_a_stage_tells_what_is_done_and_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int]] = []
+    now = iter((100.0, 110.0, 130.0))
+    monkeypatch.setattr("whysync.deadline.time.monotonic", lambda: next(now))
+    done = stage("rendering apps", 40, lambda words, number: told.append((words, number)))
+    done(10)
+    done(40)
+    assert told == [("rendering apps: 10 of 40, about 30 s left", 10), ("rendering apps: 40 of 40", 40)]
+
+
+def test_lint_tells_its_stages(tmp_path: Path) -> None:
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {A: x}\n")
+    told: list[str] = []
+    lint([str(tmp_path)], render=True, progress=lambda words, _: told.append(words.partition(":")[0]))
+    assert list(dict.fromkeys(told)) == [
+        "reading files",
+        "running checks",
+        "rendering charts and kustomizations",
+    ]

@@ -80,6 +80,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     import msgspec
 
+    from whysync.cli.progress import with_progress
     from whysync.diagnosis.finding import Severity
     from whysync.lint import baseline
     from whysync.lint.check_tree import lint_rules
@@ -93,9 +94,18 @@ def run(options: argparse.Namespace) -> int:
     rules = _chosen(options, rules_by_id)
     paths: list[str] = options.paths or ["."]
     configuration = _configuration(options, paths, rules_by_id)
-    outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
+
+    def checked() -> tuple[Outcome, Tree]:
+        return with_progress(
+            lambda line: linted(
+                paths, configuration, rules=rules, render=not options.no_render, progress=line
+            ),
+            lambda doing, _, __: doing,
+        )
+
+    outcome, tree = checked()
     if options.fix and _fix(outcome, tree):
-        outcome, tree = linted(paths, configuration, rules=rules, render=not options.no_render)
+        outcome, tree = checked()
     if options.write_baseline:
         write(options.write_baseline, baseline.baseline_text(outcome.findings))
         err().say(f"recorded {len(outcome.findings)} findings in {options.write_baseline}")

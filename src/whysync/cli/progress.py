@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from whysync.deadline import time_left
 from whysync.reports.output import err
 
 T = TypeVar("T")
@@ -59,14 +60,6 @@ def with_progress(
         return work(line)
     finally:
         line.wipe()
-
-
-def time_left(done: int, total: int, seconds: float) -> str:
-    """`, about 20 s left`, assuming that the rest is as fast; empty if that is unknown."""
-    if not 0 < done < total:
-        return ""
-    left = seconds * (total - done) / done
-    return f", about {left / 60:.0f} min left" if left >= 90 else f", about {max(left, 1):.0f} s left"
 
 
 def reading(name: str, done: int, left: str) -> str:

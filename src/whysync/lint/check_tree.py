@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import cast
 
@@ -54,19 +54,24 @@ class CheckedTree:
     def __init__(self, tree: Tree, rules: Iterable[Rule[Tree]], *, hypothetical: bool = False) -> None:
         self._tree = tree
         self._hypothetical = hypothetical
-        self._rules = {rule.id: rule for rule in rules}
+        self._rules: dict[str, Rule[Tree]] = {}
         self._lines: dict[str, Lines] = {}
         self._ignores: dict[str, list[Ignore]] = {}
         self._seen: set[tuple[str, str, int, str, str]] = set()
         self.findings: list[Finding] = []
         self.suppressed: list[Suppressed] = []
-        run = run_rules(self._rules.values(), tree)
+        run = run_rules(self._remembered(rules), tree)
         self.crashed = [
             Note(path="", why=f"the check {crashed.rule} crashed: {crashed.error}", matters=True)
             for crashed in run.crashed
         ]
         for finding in run.findings:
             self._add(finding)
+
+    def _remembered(self, rules: Iterable[Rule[Tree]]) -> Iterator[Rule[Tree]]:
+        for rule in rules:
+            self._rules[rule.id] = rule
+            yield rule
 
     def _add(self, finding: Finding) -> None:
         severity = self._severity(finding)

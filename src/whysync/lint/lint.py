@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
 
+from whysync.deadline import stage
 from whysync.diagnosis.rule import Rule
 from whysync.json_tree import Object
 from whysync.lint.check_tree import check_tree, lint_rules
@@ -27,12 +28,16 @@ def lint(
     *,
     rules: Iterable[Rule[Tree]] | None = None,
     render: bool = False,
+    progress: Callable[[str, int], None] | None = None,
 ) -> tuple[Outcome, Tree]:
-    """All findings of the rules about these files and folders, and what was read."""
+    """All findings of the rules about these files and folders, and what was read.
+
+    `progress` gets what is done, in words.
+    """
     configuration = configuration or Configuration()
     paths = list(paths)
     reader = Reader(configuration)
-    files = reader.files(paths)
+    files = reader.files(paths, progress)
     tree = tree_of(
         files,
         configuration,
@@ -42,10 +47,10 @@ def lint(
     )
     selected = lint_rules() if rules is None else tuple(rules)
     notes = [*reader.notes, *_release_notes(configuration), *_nothing_to_check(paths, tree, reader)]
-    outcome = check_tree(tree, selected, notes)
+    outcome = check_tree(tree, _told(selected, progress), notes)
     if not render:
         return _unrendered(outcome, reader), tree
-    more = rendered(tree, selected, reader.charts, paths, outcome.findings)
+    more = rendered(tree, selected, reader.charts, paths, outcome.findings, progress)
     layers = {rule.id: rule.layer for rule in selected}
     both = replace(
         outcome,
@@ -54,6 +59,13 @@ def lint(
         objects=outcome.objects + more.objects,
     )
     return both, tree
+
+
+def _told(rules: Sequence[Rule[Tree]], progress: Callable[[str, int], None] | None) -> Iterator[Rule[Tree]]:
+    done = stage("running checks", len(rules), progress)
+    for number, rule in enumerate(rules):
+        done(number)
+        yield rule
 
 
 def _unrendered(outcome: Outcome, reader: Reader) -> Outcome:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from whysync.argocd.application_sets.errors import NotExpanded
 from whysync.argocd.repo_server.git_url import repository_key
+from whysync.deadline import stage
 from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.rule import Layer, Rule
@@ -199,8 +200,9 @@ def rendered(
     charts: Iterable[str],
     paths: Iterable[str],
     plain: Iterable[Finding],
+    progress: Callable[[str, int], None] | None = None,
 ) -> Rendered:
-    """`plain` are the findings about the files as they are written."""
+    """`plain` are the findings about the files as they are written; `progress` gets what is done."""
     from whysync.argocd.repo_server.git.tree import tree_of_folder
 
     chosen = [rule for rule in rules if rule.layer in _LAYERS]
@@ -219,10 +221,17 @@ def rendered(
         why = f"charts and kustomizations are not rendered: {problem}"
         return _NOTHING._replace(notes=[Note(path="", why=why)])
     with copied:
-        return _render_all(sources, copied, render_root, _Checker(tree, chosen, render_root, plain))
+        done = stage("rendering charts and kustomizations", min(len(sources), _MAX_SOURCES), progress)
+        return _render_all(sources, copied, render_root, _Checker(tree, chosen, render_root, plain), done)
 
 
-def _render_all(sources: list[Source], copied: Copy, render_root: RenderRoot, checker: _Checker) -> Rendered:
+def _render_all(
+    sources: list[Source],
+    copied: Copy,
+    render_root: RenderRoot,
+    checker: _Checker,
+    done: Callable[[int], None],
+) -> Rendered:
     from whysync.argocd.repo_server.render import (
         CannotRender,
         RenderOptions,
@@ -241,6 +250,7 @@ def _render_all(sources: list[Source], copied: Copy, render_root: RenderRoot, ch
         other_roots.append(to_render.folder)
         if number >= _MAX_SOURCES:
             continue
+        done(number)
         seconds_left = end - time.monotonic()
         if seconds_left <= 0:
             why = f"not rendered: the others took {_SECONDS_IN_TOTAL:.0f} s"

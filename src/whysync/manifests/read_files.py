@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from whysync.deadline import stage
 from whysync.errors import NotFound, TooLarge
 from whysync.files import read_file
 from whysync.json_tree import Object, fields, items, text
@@ -74,12 +75,17 @@ class Reader:
             notes.append(Note(path="", why=why))
         return notes
 
-    def files(self, paths: Iterable[str]) -> list[File]:
+    def files(self, paths: Iterable[str], tell: Callable[[str, int], None] | None = None) -> list[File]:
+        """`tell` gets what is done, in words."""
         files: list[File] = []
         for path in paths:
             start = Path(path)
             if start.is_dir():
-                files += (self._file(full, name, is_named=False) for full, name in self._walk(path))
+                found = list(self._walk(path))
+                done = stage("reading files", len(found), tell)
+                for number, (full, name) in enumerate(found, start=1):
+                    files.append(self._file(full, name, is_named=False))
+                    done(number)
             elif start.exists():
                 files.append(self._file(start, _shown(path), is_named=True))
             else:

@@ -13,6 +13,7 @@ from whysync.argocd.repo_server.git.tree import missing_in_words
 from whysync.argocd.repo_server.git_sources import GitSources
 from whysync.argocd.repo_server.render.options import CannotRender, Origin
 from whysync.argocd.repo_server.repository import Head, Rendered, RepoProblem
+from whysync.deadline import stage
 from whysync.diagnosis.case import Case
 from whysync.errors import NotFound, SourceError, Unreadable
 from whysync.facts.masking import mask_snapshot
@@ -156,7 +157,7 @@ def plan(
     work = _Simulation(
         checkout, touched, _facts_of(touched, live, closely), all_apps, apart, on_base=on_base, keep=keep
     )
-    tell = _progress_of("simulating", len(touched), progress)
+    tell = stage("simulating apps", len(touched), progress)
     results = all_of(work.planned, len(touched), many=_MANY_SIMULATED, done=tell)
     planned = [app for app, _ in results]
     if trials is not None:
@@ -215,18 +216,10 @@ def _renderings(
             new = rendered(checkout, app, checkout.head)
             return new, rendered(checkout, old, checkout.base) if old is not None else Rendering()
 
-        tell = _progress_of("rendering", len(batch), progress)
+        tell = stage("rendering apps", len(batch), progress)
         results = all_of(both, len(batch), many=_MANY_RENDERED, done=tell)
         for (app, old), (new, base) in zip(batch, results, strict=True):
             yield app, old, new, base
-
-
-def _progress_of(
-    stage: str, total: int, progress: Callable[[str, int], None] | None
-) -> Callable[[int], None] | None:
-    if progress is None:
-        return None
-    return lambda done: progress(f"{stage} apps: {done:,} of {total:,}", done)
 
 
 class _Simulation:
