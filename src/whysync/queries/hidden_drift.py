@@ -80,6 +80,9 @@ _UNCLEAR_MECHANISMS = frozenset({Mechanism.BY_HAND, Mechanism.CONTESTED, Mechani
 
 
 _TEMPLATE_LISTS = frozenset({"env", "envFrom", "args", "initContainers", "volumes", "volumeMounts"})
+OTHER_TOOLS = frozenset(
+    {WriterKind.HELM, WriterKind.KUBECTL_OTHER, WriterKind.OTHER_GITOPS, WriterKind.TERRAFORM}
+)
 CO_OWNERS = frozenset({WriterKind.CONTROLLER, WriterKind.OPERATOR, WriterKind.UNKNOWN})
 
 
@@ -179,12 +182,14 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
         managers = items(live.meta.get("managedFields"))
         if managers:
             is_manual = any(_is_manual(fields(entry)) for entry in managers)
-            if not is_manual and _covers(live.body, desired.body):
+            is_foreign = _may_be_foreign(live) and any(_is_foreign(fields(entry)) for entry in managers)
+            if not is_manual and not is_foreign and _covers(live.body, desired.body):
                 continue
             raw = tuple(_raw_drifts(key, desired, live))
             recorded += _recorded(case, raw) if is_manual else ()
             recorded += _missed_by_diff(case, raw)
             recorded += _co_owned(raw) if applies_server_side(case, desired) else ()
+            recorded += _added_by_others(raw) if is_foreign else ()
         elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
             unrecorded += _unrecorded(case, _raw_drifts(key, desired, live))
     few = len({difference.key for difference in unrecorded}) <= _FEW
@@ -235,6 +240,35 @@ def _co_owned(drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
         strange = writer is not None and writer.kind in CO_OWNERS
         if drift.only_live and in_list and strange and not is_written_by_reloader(drift):
             yield _hidden_difference(drift)
+
+
+def _added_by_others(drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+    """Fields outside of the metadata that a program added which is neither Argo CD nor known to own them.
+
+    No diff shows them: server-side apply keeps what another manager applied, and a three-way diff does not
+    compare what Git never declared.
+    """
+    for drift in drifts:
+        writer, root = drift.writer, pointers.split(drift.pointer)[0]
+        if writer is None or not drift.only_live or root in ("metadata", "status"):
+            continue
+        is_filled = (drift.ref.kind, drift.pointer) in _FILLED_FIELDS or is_written_by_reloader(drift)
+        is_default = is_builtin(drift.ref) and is_known_default(drift)
+        if _is_stranger(writer.kind, writer.operation, drift.ref) and not is_filled and not is_default:
+            yield _hidden_difference(drift)
+
+
+def _is_stranger(kind: WriterKind, operation: str, ref: Ref) -> bool:
+    """Other tools count, and whoever applies; who updates a custom resource is most likely its operator."""
+    if kind in OTHER_TOOLS:
+        return True
+    if operation == "Apply":
+        return kind in (WriterKind.OPERATOR, WriterKind.UNKNOWN)
+    return kind is WriterKind.UNKNOWN and is_builtin(ref)
+
+
+def _may_be_foreign(live: Manifest) -> bool:
+    return live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences")
 
 
 def _missed_by_diff(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
@@ -440,6 +474,15 @@ def _is_manual(entry: Object) -> bool:
     )
     applied = kind is WriterKind.KUBECTL_APPLY  # a leftover if the app uses server-side apply
     return (kind in BY_HAND or applied) and entry.get("subresource") != "status"
+
+
+def _is_foreign(entry: Object) -> bool:
+    manager, operation = text(entry.get("manager")), text(entry.get("operation"))
+    kind = kind_of(manager, operation=operation, subresource=text(entry.get("subresource")))
+    is_strange = kind in OTHER_TOOLS or kind is WriterKind.UNKNOWN
+    return (is_strange or (kind is WriterKind.OPERATOR and operation == "Apply")) and not entry.get(
+        "subresource"
+    )
 
 
 def _is_excluded(pointer: str) -> bool:

@@ -27,6 +27,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Fact, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.drift.field_heuristics import is_builtin
+from whysync.diagnosis.drift.mechanism import applies_server_side
 from whysync.diagnosis.drift.schemas import crd_of
 from whysync.diagnosis.symptom import APP_DIFFERS
 from whysync.json_tree import Missing, fields, text
@@ -102,10 +103,12 @@ def _origin(case: Case, hidden: HiddenDifference) -> str:
     if writer is not None and writer.kind is WriterKind.ARGOCD:
         return "still as an earlier sync wrote it, not as in Git"
     if writer is not None and writer.kind in CO_OWNERS:
-        return (
-            f"only in the cluster, where {writer.manager} owns it (it added it, or Git declared it before and"
-            " server-side apply keeps what another manager owns)"
+        kept = (
+            ", or Git declared it before and server-side apply keeps what another manager owns"
+            if applies_server_side(case, hidden.desired)
+            else ""
         )
+        return f"only in the cluster, where {writer.manager} owns it (it added it{kept})"
     if writer is not None:
         return f"written with {phrase(writer)}"
     if isinstance(hidden.difference.live_value, Missing):
