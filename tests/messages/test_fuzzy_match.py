@@ -18,10 +18,10 @@ from whysync.messages.patterns.apply import (
     QuotaExceeded,
     TooLarge,
 )
-from whysync.messages.patterns.cluster import ClusterNotRegistered, NamespaceNotManaged
+from whysync.messages.patterns.cluster import ApiServerFailing, ClusterNotRegistered, NamespaceNotManaged
 from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound, TlsUntrusted
 from whysync.messages.patterns.manifests import JsonnetFailed
-from whysync.messages.patterns.operations import DuplicateResource, SharedResource
+from whysync.messages.patterns.operations import AutosyncWipeRefused, DuplicateResource, SharedResource
 from whysync.messages.patterns.pods import DependencyMissing
 from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.patterns.rbac import Forbidden
@@ -94,7 +94,7 @@ def test_a_text_that_ends_in_the_middle_of_a_known_phrase(text: str, kind: type[
 @pytest.mark.parametrize(
     "text",
     [
-        "rpc error: code = Unknown desc = authen",
+        "rpc error: code = Unknown desc = auth",
         "rpc error: code = Unknown desc = unknown error: remote:",
         'Error: configmap "hub-stage-con',
         "environments/prod/plat",
@@ -151,3 +151,30 @@ def test_a_database_that_refuses_a_password_is_no_repository() -> None:
 def test_every_pattern_has_a_tolerant_form() -> None:
     for pattern in ALL.patterns:
         tolerant(pattern.regex)
+
+
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        ("rpc error: code = Unknown desc = authen", RepoAuthFailed),
+        ("Failed to sync cluster https://a:6443: the server was u", ApiServerFailing),
+        ("Skipping sync attempt to 82e7838f: auto-", AutosyncWipeRefused),
+    ],
+)
+def test_the_beginning_of_one_known_phrase_is_that_phrase(text: str, failure: type[Failure]) -> None:
+    assert understand(text).reading is Reading.CUT
+    assert isinstance(_only(text), failure)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the server",  # several phrases begin so
+        "rpc error: code = Unknown desc = fail",
+        "one or more objects failed to a",  # a wrapper without its end, not `failed to add helm repository`
+        "Unable to generate manifests in app: rpc error: code = Unknown desc =",
+        "authors are many",
+    ],
+)
+def test_the_beginning_of_several_phrases_is_none_of_them(text: str) -> None:
+    assert all(isinstance(failure, Unknown) for failure in understand(text).failures)

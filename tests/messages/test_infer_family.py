@@ -26,6 +26,9 @@ ROWS: list[tuple[str, Family]] = [
     (RPC + f"`git clean -ffdx` failed exit status 1: {NEW}", Family.REPO_COPY),
     (RPC + f"`git verify-commit 4f1c2a9e` failed exit status 1: {NEW}", Family.SIGNATURE),
     (RPC + "`git fetch origin` failed exit status 128:", Family.GIT),
+    (RPC + "`helm depe", Family.HELM_DEPENDENCY),
+    (RPC + "`kustomize build /tmp/x --ena", Family.KUSTOMIZE),
+    (RPC + f"unable to get changed files for repo git@github.com:acme/shop: {NEW}", Family.REVISION),
     (RPC + f"unable to find the revision v2 in the index: {NEW}", Family.REVISION),
     (RPC + f"failed to list refs: {NEW}", Family.REPOSITORY),
     (RPC + f"failed to list refs: {NEW}: HTTP 403", Family.REPOSITORY_ACCESS),
@@ -154,6 +157,13 @@ def test_failed_is_the_pull_of_an_image_if_a_request_failed(text: str, family: F
     (failure,) = understand(text, reason="Failed").failures
     assert isinstance(failure, FamilyFailure)
     assert failure.family is family
+
+
+@pytest.mark.parametrize("text", ['Error: configmap "shop-settings', 'secret "shop-d'])
+def test_the_kubelet_names_a_missing_object_in_the_singular(text: str) -> None:
+    (failure,) = understand(text, reason="Failed").failures
+    assert isinstance(failure, FamilyFailure)
+    assert failure.family is Family.DEPENDENCY
 
 
 def test_a_log_line_that_reports_a_failure_without_a_reason_is_not_lost() -> None:

@@ -157,6 +157,14 @@ def test_logs_without_a_failure(log: str) -> None:
     assert log_failure(log.split("\n")) is None
 
 
+def test_a_line_that_only_announces_the_reason_is_quoted_with_the_next() -> None:
+    failure = log_failure(
+        ["ready", "thread 'main' panicked at src/main.rs:4:5:", "no license left", "note: run"]
+    )
+    assert failure is not None
+    assert failure.text == "thread 'main' panicked at src/main.rs:4:5: no license left"
+
+
 @given(st.lists(st.text(max_size=200), max_size=30))
 def test_any_log_has_an_answer(lines: list[str]) -> None:
     failure = log_failure(lines)

@@ -945,3 +945,15 @@ def test_a_file_name_is_no_failed_decryption(detail: str, *, cannot_decrypt: boo
 def test_digits_of_a_name_are_no_status() -> None:
     assert RepoAuthFailed(text="", detail="unexpected status 403 Forbidden").is_forbidden
     assert not RepoAuthFailed(text="", detail="denied for team-4031/deploy").is_forbidden
+
+
+def test_a_registry_in_a_chart_source_is_named_without_its_scheme() -> None:
+    """`helm pull --repo` takes URLs of HTTP; the registry itself answers."""
+    text = (
+        "rpc error: code = Unknown desc = `helm pull --destination /tmp/x --version 1.0.1 --repo"
+        " oci://registry.example.com/charts shop` failed exit status 1: Error: looks like"
+        ' "oci://registry.example.com/charts" is not a valid chart repository or cannot be reached: object required'
+    )
+    (failure,) = understand(text).failures
+    assert isinstance(failure, SourceSpecInvalid)
+    assert "oci://registry.example.com/charts" in failure.detail

@@ -34,6 +34,18 @@ def test_a_cut_message_that_several_rows_match_names_none() -> None:
     assert awaited == Key("argoproj.io", "", "shop", "")
 
 
+def test_of_several_rows_a_cut_message_means_the_one_that_is_not_healthy() -> None:
+    waiting: Object = {**row("argoproj.io", "Rollout", "core-web"), "health": {"status": "Suspended"}}
+    done: Object = {**row("argoproj.io", "Rollout", "core-api"), "health": {"status": "Healthy"}}
+    awaited = _awaited("waiting for healthy state of argoproj.io/Rollout/core-", done, waiting)
+    assert awaited == Key("argoproj.io", "Rollout", "shop", "core-web")
+
+
+def test_a_message_about_several_resources_is_complete() -> None:
+    awaited = _awaited("waiting for healthy state of argoproj.io/Rollout/cor and 2 more resources")
+    assert awaited == Key("argoproj.io", "Rollout", "shop", "cor")
+
+
 def test_a_cluster_scoped_kind_has_no_namespace() -> None:
     assert _awaited("waiting for healthy state of /Namespace/core") == Key("", "Namespace", "", "core")
 

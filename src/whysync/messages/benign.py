@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 _BENIGN = (
-    r"successfully synced \((?:all tasks run|no more tasks)\)",
+    r"successfully synced(?: \((?:all tasks run|no more tasks)\))?",
     r"one or more tasks are running",
     r"[.…\s]+",
     # in the health of an app: the resources that decide it, whose own health is in their rows
@@ -19,7 +19,7 @@ _BENIGN = (
     r"http: TLS handshake error from .{1,300}",
     # the API server records the address or port of a Service that it did not know to be in use
     r"(?:the )?(?:Cluster ?IP|Port) .{1,600}(?:is not allocated|has a wrong reference); repairing",
-    r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} (?:created|configured|unchanged|serverside-applied|"
+    r"(?:[a-z0-9.-]{1,253}/[\w.:-]{1,253} )?(?:created|configured|unchanged|serverside-applied|"
     r"replaced|patched|deleted|reconciled)(?: \((?:server )?dry run\))?(?:\. Warning: "
     r".{0,2000}| reconciled.{0,300})?",
     r"(?:\w{1,63}/)?[\w.:-]{1,253} (?:created|updated)",
@@ -39,6 +39,16 @@ _IN_PROGRESS = (
     r"scaling|reconciling|configuring|pending|progressing)\b|\bin progress\b|\bis being (?:created|issued|"
     r"provisioned|installed|updated|deployed|reconciled|prepared)\b"
 )
+# Work that has begun, is awaited or counted, as the health checks of Argo CD report it.
+_PROGRESS = (
+    r"\b(?:waiting|creating|provisioning|initiali[sz]ing|installing|deploying|starting|updating|upgrading|"
+    r"scaling|reconciling|configuring|progressing|restoring|migrating|running|rolling|terminating|becoming|"
+    r"publishing|stopping|spawning|resolving|checking|finali[sz]ing)\b|"
+    r"\bin ?progress\b|\bpending\b|\bscheduled\b|\bis being \w+|\bstill\b|"
+    r"\bnot (?:all \w+ are |yet )?(?:ready|reconciled|completed|available|known|run)\b|"
+    r"\d+ ?(?:/|of) ?\d+\b|\bto be \w+|\bhas successfully progressed\b"
+)
+_FAILED = r"fail|error|denied|refused|invalid|forbidden|unauthorized|not found|cannot|unable|timed? ?out"
 # What health checks report of an object without a status.
 _NO_STATUS = (
     r"\b(?:has )?no status\b|\bto report (?:a )?status\b|waiting for (?:the )?status\b|"
@@ -72,6 +82,18 @@ def _in_progress() -> re.Pattern[str]:
 def is_in_progress(text: str) -> bool:
     """Does the message or reason of a condition report work in progress?"""
     return _in_progress().search(text) is not None
+
+
+@cache
+def _progress() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return re.compile(_PROGRESS, re.IGNORECASE), re.compile(_FAILED, re.IGNORECASE)
+
+
+def reports_progress(text: str) -> bool:
+    """Does a health message report only that work goes on, in whatever words?"""
+    progress, failed = _progress()
+    goes_on = progress.search(text) is not None or lacks_status(text)
+    return goes_on and failed.search(text) is None
 
 
 @cache

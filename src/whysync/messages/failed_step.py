@@ -79,6 +79,7 @@ class Family(StrEnum):
     VOLUME = "volume"
     IMAGE = "image"
     CONTAINER_START = "container-start"
+    DEPENDENCY = "dependency"
     CONTAINER_RESTARTS = "container-restarts"
     PROBE = "probe"
     MEMORY = "memory"

@@ -23,6 +23,8 @@ _FEWEST_FIXED = 10
 _LEAST_SHARE = 0.35
 _SHORTEST_WORDS = 3
 _LONGEST_SENTENCE = 20
+_SHORTEST_BEGINNING = 5
+_SEPARATORS = ":;,.([{-=>\n\"'`"
 _WITHOUT_QUOTES = str.maketrans("", "", QUOTES + "\\")
 
 
@@ -103,12 +105,41 @@ def match_truncated(pattern: str, text: str) -> tuple[regex.Match[str], int] | N
     if match is None or not match.partial:
         return None
     fixed = _fixed_characters(pattern, match[0])
+    if fixed < _LONGEST_SENTENCE and not _begins_clause(text, match.start()):
+        return None  # a few words in the middle of another sentence
     total = sum(map(len, _fixed_words(pattern)))
     if _ends_in_anything(pattern, match[0]):
         return None
     if pattern.endswith("*") and fixed >= total - 1:
         return None  # only the introduction matches, its content is missing
     return (match, fixed) if fixed >= max(_FEWEST_FIXED, _LEAST_SHARE * total) else None
+
+
+def match_beginning(pattern: str, text: str) -> regex.Match[str] | None:
+    """The match of a text that is the beginning of a known phrase, and ends in the middle of a word.
+
+    Few characters are enough: whether another phrase begins alike is for the caller to check.
+    """
+    match = _partial(pattern).match(text, partial=True)
+    if match is None or not match.partial or match.end() < len(text):
+        return None
+    fixed = _fixed_characters(pattern, match[0])
+    return match if fixed >= _SHORTEST_BEGINNING and _ends_inside(pattern, match[0]) else None
+
+
+def _ends_inside(pattern: str, matched: str) -> bool:
+    """Does it end between two characters of a literal piece, none of which is a space?"""
+    return any(
+        matched.endswith(words[:length]) and " " not in words[length - 1 : length + 1]
+        for words in _fixed_words(pattern)
+        for length in range(_SHORTEST_WORDS, len(words))
+    )
+
+
+def _begins_clause(text: str, position: int) -> bool:
+    """Some patterns leave out the first letter, which may be a capital."""
+    before = re.sub(r"\w+$", "", text[:position]).rstrip()
+    return not before or before[-1] in _SEPARATORS
 
 
 def _ends_in_anything(pattern: str, matched: str) -> bool:

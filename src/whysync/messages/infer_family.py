@@ -18,7 +18,7 @@ from whysync.messages.failure import Unknown
 from whysync.messages.network import is_to_argocd
 from whysync.messages.pattern import SEARCHED, Context
 from whysync.messages.patterns.git import from_source
-from whysync.messages.scope import Scope
+from whysync.messages.scope import Scope, commands_in_shell
 from whysync.messages.wrappers import LayerKind
 
 
@@ -195,8 +195,9 @@ _TOOLS = {
 def _command(context: Context) -> _Sign | None:
     layer = next((layer for layer in reversed(context.layers) if layer.command), None)
     if layer is None:
-        return None
-    tool, _, rest = layer.command.partition(" ")
+        return _cut_command(context)
+    inside = commands_in_shell(layer.command)
+    tool, _, rest = (inside[0] if len(inside) == 1 else layer.command).partition(" ")
     code = "" if layer.exit_code is None else f"exit status {layer.exit_code}"
     if tool == "git":
         step = next((word for word in rest.split() if not word.startswith("-")), "")
@@ -211,6 +212,22 @@ def _command(context: Context) -> _Sign | None:
     if tool == "kubectl":
         return None  # what the API server answered decides
     return _Sign(_TOOLS.get(tool, Family.PLUGIN), code)
+
+
+def _cut_command(context: Context) -> _Sign | None:
+    """The command of a text that ends inside it: "`helm depe"."""
+    match = _CUT_COMMAND.fullmatch(context.text)
+    if match is None:
+        return None
+    steps = {"git": _GIT_STEPS, "helm": _HELM_STEPS}.get(match["tool"], {})
+    started = {family for step, family in steps.items() if match["step"] and step.startswith(match["step"])}
+    if len(started) == 1:
+        return _Sign(next(iter(started)))
+    whole = {"git": Family.GIT, "kustomize": Family.KUSTOMIZE}.get(match["tool"])
+    return _Sign(whole) if whole is not None else None
+
+
+_CUT_COMMAND = lazy_pattern(r"`(?P<tool>git|helm|kustomize) (?P<step>[a-z-]*)[^`]*")
 
 
 # --- classes of errors, by their words
@@ -286,6 +303,8 @@ _OF_POSTGRESQL = (
     r"remaining connection slots|terminating connection"
 )
 _CLASSES: tuple[_Class, ...] = (
+    # the cluster answers, but this replica of the controller leaves it to another one
+    _Class(Family.SHARDS, r"configured to ignore cluster|cluster sharding is not configured"),
     # the end of a watch, without a reason
     _Class(
         Family.WATCH,
@@ -621,6 +640,8 @@ def _status_reason(context: Context) -> _Sign | None:
     return _Sign(family, reason) if family is not None else None
 
 
+# The kubelet writes a kind in the singular only if the object does not exist.
+_DEPENDENCY = lazy_pattern(r"(?i:error: )?(?:configmap|secret) \"")
 _PULLING = _Class(
     Family.IMAGE,
     r"\bhttps?\b|\btls\b|x509: |\bregistry\b|manifest unknown|\bpull|dial tcp|no such host|i/o timeout|"
@@ -633,6 +654,8 @@ def _event_reason(context: Context) -> _Sign | None:
     family = EVENT_FAMILIES.get(context.reason)
     if context.reason == "Failed" and _first_class((_PULLING,), context) is not None:
         family = Family.IMAGE
+    if context.reason == "Failed" and _DEPENDENCY.match(context.text):
+        family = Family.DEPENDENCY
     return _Sign(family, context.reason) if family is not None else None
 
 
@@ -712,6 +735,7 @@ _VOCABULARY: tuple[_Class, ...] = (
         _of_repo_server,
     ),
     _Class(Family.HYDRATOR, r"\bpush|hydrat|\bnotes?\b|orphan", _of_repo_server),
+    _Class(Family.REVISION, r"changed files (?:for|in) repo"),
     _Class(Family.REVISION, r"revision|commit sha|semver|constraint|nable to resolve", _of_repo_server),
     _Class(
         Family.REPOSITORY,

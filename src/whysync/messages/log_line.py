@@ -45,7 +45,7 @@ _LOUD_PHRASES = (
         "prevented",
         "x509: ",
     ),
-    *("is missing", "malformed", "noauth ", "wrongpass "),
+    *("host key", "is missing", "malformed", "noauth ", "wrongpass "),
     *(
         "invalid",
         "not found",

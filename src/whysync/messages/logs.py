@@ -34,7 +34,10 @@ _LONGEST_LINE = 2000
 
 
 class LogFailure(msgspec.Struct, frozen=True, kw_only=True):
-    """`line` counts from 1; `text` is the whole line; `subject` is a host, user, file or name in it."""
+    """`line` counts from 1; `text` is the whole line, with the next one if the line only announces that.
+
+    `subject` is a host, user, file or name in it.
+    """
 
     line: int
     text: str
@@ -112,8 +115,16 @@ def log_failure(lines: Sequence[str]) -> LogFailure | None:
         reason, weight, subject = weighed
         deeper = lower.lstrip().startswith("caused by:") and weight >= best_weight
         if weight > best_weight or deeper:
-            best, best_weight = LogFailure(line=number, text=line, reason=reason, subject=subject), weight
+            whole = _with_announced(lines, number)
+            best, best_weight = LogFailure(line=number, text=whole, reason=reason, subject=subject), weight
     return best
+
+
+def _with_announced(lines: Sequence[str], number: int) -> str:
+    """The line, with the next one if it only announces that: a panic of Rust has its message there."""
+    line = lines[number - 1]
+    following = lines[number].strip() if number < len(lines) and line.rstrip().endswith(":") else ""
+    return f"{line.rstrip()} {following}" if following else line
 
 
 def refused_requests(line: str) -> tuple[Failure, ...]:

@@ -9,7 +9,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from whysync.lazy_pattern import lazy_pattern
 from whysync.messages.benign import is_benign
+from whysync.messages.failed_step import EVENT_FAMILIES
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.infer_family import FamilyFailure, family_of
 from whysync.messages.log_line import LogLine, parse_log, parse_log_line
@@ -19,7 +21,7 @@ from whysync.messages.patterns.admission import AdmissionDenied
 from whysync.messages.patterns.argocd import RepoServerDown
 from whysync.messages.patterns.diffs import DiffSchemaError
 from whysync.messages.patterns.manifests import GenerationTimeout, PluginFailed
-from whysync.messages.scope import is_own_command
+from whysync.messages.scope import commands_in_shell, is_only_command, is_own_command
 from whysync.messages.wrappers import Layer, LayerKind, peel_back, peel_front
 
 _BEGINNINGS = (
@@ -43,6 +45,11 @@ _CONDITION = re.compile(r";(?=(?:Comparison|InvalidSpec|Unknown|Sync|Deletion)Er
 # The type of a condition in front of a log line that is its message.
 _TYPE_OF_LOGGED = re.compile(
     r"(?:Comparison|InvalidSpec|Unknown|Sync|Deletion)Error: (?=\{|time=|level=|ts=)"
+)
+
+# A line of `kubectl get events` or `kubectl describe`: type, reason, the object or the component.
+_EVENT = lazy_pattern(
+    r"(?:\S{1,20}\s+)?Warning\s+(?P<reason>[A-Z]\w{2,60})\s+(?:\S{0,300}(?:/|kubelet|scheduler|controller)\S{0,300}\s+)?"
 )
 
 _F = TypeVar("_F", bound=Failure)
@@ -139,6 +146,9 @@ def understand(text: str, *, reason: str = "", of_argocd_log: bool = False) -> M
     if logged is None and of_argocd_log:
         logged = parse_log_line(plain)  # klog, or the `argocd` command
         plain = logged.text
+    event = _EVENT.match(plain)
+    if event is not None and not reason and event["reason"] in EVENT_FAMILIES:
+        plain, reason = plain[event.end() :], event["reason"]
     log_layers = _layers_of_log(logged) if logged else ()
     message = _understand(plain, _Frame(log_layers, Reading.EXACT, reason, last=False))
     for reading, last in ((Reading.FOLDED, False), (Reading.EXACT, True), (Reading.CUT, False)):
@@ -241,19 +251,30 @@ def _failures(rest: str, frame: _Frame) -> tuple[Failure, ...]:
         return (family,) if family is not None and family.text else ()
     if is_benign(rest):
         return ()
+    opened = _with_shells_opened(layers)
+    answer = answer_of_truncated_text if reading is Reading.CUT else first_answer
     for part in (rest[:SEARCHED], rest[-SEARCHED:])[: 1 + (len(rest) > SEARCHED)]:
-        context = Context(
-            text=part,
-            layers=layers,
-            read=_inner,
-            folded=reading is Reading.FOLDED,
-            last=frame.last,
-        )
-        answer = answer_of_truncated_text if reading is Reading.CUT else first_answer
-        if failures := answer(TABLES[context.scope], context):
-            return failures
+        for known in opened:
+            context = Context(
+                text=part,
+                layers=known,
+                read=_inner,
+                folded=reading is Reading.FOLDED,
+                last=frame.last and known is opened[-1],
+            )
+            if failures := answer(TABLES[context.scope], context):
+                return failures
     family = family_of(Context(text=rest, layers=layers, reason=frame.reason))
     return (Unknown(text=rest) if family is None else family,)
+
+
+def _with_shells_opened(layers: tuple[Layer, ...]) -> tuple[tuple[Layer, ...], ...]:
+    """The wrappers with each command of a shell in its place, and as they are if it ran others as well."""
+    if not layers or layers[-1].kind is not LayerKind.COMMAND_FAILED:
+        return (layers,)
+    commands = commands_in_shell(layers[-1].command)
+    opened = tuple((*layers[:-1], msgspec.structs.replace(layers[-1], command=one)) for one in commands)
+    return opened if is_only_command(layers[-1].command) else (*opened, layers)
 
 
 def _inner(text: str) -> Failure | None:

@@ -16,11 +16,19 @@ from typing import TypeAlias, cast
 import msgspec
 
 from whysync.messages.failure import Failure
-from whysync.messages.fuzzy_match import ends_in_phrase, ends_in_word, fold, match_truncated, tolerant
+from whysync.messages.fuzzy_match import (
+    ends_in_phrase,
+    ends_in_word,
+    fold,
+    match_beginning,
+    match_truncated,
+    tolerant,
+)
 from whysync.messages.scope import Scope, scope_of
 from whysync.messages.wrappers import Layer, LayerKind
 
 SEARCHED = 8192
+_SHORT = 200
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,7 +138,19 @@ def answer_of_truncated_text(table: Table, context: Context) -> tuple[Failure, .
             best, most = answers, fixed
         elif [type(failure) for failure in answers] != [type(failure) for failure in best]:
             best = ()
-    return best
+    return best or _answer_of_beginning(table, context)
+
+
+def _answer_of_beginning(table: Table, context: Context) -> tuple[Failure, ...]:
+    """The failures of the patterns that a short text is the beginning of; empty if they mean several."""
+    known: dict[tuple[type[Failure], ...], tuple[Failure, ...]] = {}
+    for pattern in table.patterns if len(context.text) < _SHORT else ():
+        match = match_beginning(pattern.regex, context.text) if pattern.hint else None
+        answer = pattern.build(cast("re.Match[str]", match), context) if match is not None else None
+        if answer is not None:
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            known.setdefault(tuple(map(type, answers)), answers)
+    return next(iter(known.values())) if len(known) == 1 else ()
 
 
 def fill(kind: type[Failure], *, whole: str = "", **fields: Field) -> Builder:

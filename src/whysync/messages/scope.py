@@ -6,9 +6,11 @@ a file in a text of the repo-server, and a refusal of Vault in the output of a p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 
+from whysync.lazy_pattern import lazy_pattern
 from whysync.messages.wrappers import Layer, LayerKind
 
 
@@ -25,6 +27,9 @@ class Scope(StrEnum):
     APPLICATION_SET = "application-set"  # the controller that generates Applications
 
 
+_SHELL = lazy_pattern(r"(?:\S*/)?(?:ba|da|z)?sh (?:-[a-z]+ )*-[a-z]*c (?P<script>.+)", re.DOTALL)
+_BETWEEN = lazy_pattern(r"&&|\|\||[;\n|]")
+_TOOL = lazy_pattern(r"(?:git|helm|kustomize) \S")
 _HELM_DOWNLOADS = ("dep", "pull", "fetch", "repo", "registry", "show", "inspect", "login")
 _KINDS = {
     LayerKind.PLUGIN: Scope.PLUGIN,
@@ -83,6 +88,24 @@ def scope_of(layers: Sequence[Layer]) -> Scope:
 def is_own_command(command: str) -> bool:
     """Does the repo-server run it by itself? Plugins run theirs in a container of their own."""
     return _scope_of_command(command) not in (None, Scope.PLUGIN)
+
+
+def commands_in_shell(command: str) -> tuple[str, ...]:
+    """`helm dependency build` and `helm template .` in `sh -c "helm dependency build && helm template ."`.
+
+    Only those of the tools that Argo CD runs too: their errors are known.
+    """
+    script = _SHELL.match(command)
+    parts = _BETWEEN.split(script["script"]) if script is not None else ()
+    return tuple(part for part in (part.strip(" \"'") for part in parts) if _TOOL.match(part))
+
+
+def is_only_command(command: str) -> bool:
+    """Does the shell run one command of a known tool, and nothing else?"""
+    script = _SHELL.match(command)
+    return (
+        script is not None and _BETWEEN.search(script["script"]) is None and bool(commands_in_shell(command))
+    )
 
 
 def _scope_of_command(command: str) -> Scope | None:

@@ -217,7 +217,17 @@ def _health_of(case: Case, ref: Ref) -> Iterator[SymptomId]:
     yield from (id for id in candidates if id in case.symptom_ids)
 
 
-_OF_PODS = frozenset({Family.CONTAINER_START, Family.CONTAINER_RESTARTS, Family.PROBE, Family.IMAGE})
+# Kinds of Kubernetes whose controllers do not use these reasons themselves.
+_WITH_PODS = frozenset({"Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"})
+_OF_PODS = frozenset(
+    {
+        Family.CONTAINER_START,
+        Family.CONTAINER_RESTARTS,
+        Family.DEPENDENCY,
+        Family.PROBE,
+        Family.IMAGE,
+    }
+)
 
 
 # Only a pull leaves the node: containers are created and started through a socket on it.
@@ -230,7 +240,7 @@ def _family(group: Group) -> Family:
     The kubelet reports a pull and the start of a container under the same reason, `Failed`.
     """
     family, ref, message = group.failure.family, group.ref, group.message.text
-    if family in _OF_PODS and ref is not None and ref.kind != "Pod":
+    if family in _OF_PODS and ref is not None and ref.kind not in _WITH_PODS:
         return Family.OPERATOR
     is_pull = group.failure.code == "Failed" and reason_of(message) in _OF_REGISTRIES
     return Family.IMAGE if family is Family.CONTAINER_START and is_pull and "unix" not in message else family
@@ -714,6 +724,9 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.IMAGE: Explanation("image-pull", "an image of {object} cannot be pulled", _describe, _DESCRIBE),
     Family.CONTAINER_START: Explanation(
         "config-error", "a container of {object} cannot be started", _describe, _DESCRIBE
+    ),
+    Family.DEPENDENCY: Explanation(
+        "dependency-missing", "{object} needs a ConfigMap or Secret that does not exist", _describe, _DESCRIBE
     ),
     Family.CONTAINER_RESTARTS: Explanation(
         "crashloop", "a container of {object} fails repeatedly", _describe, _DESCRIBE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from whysync.argocd.api.application import HealthCode, ResourceResult, SyncCode
+from whysync.argocd.api.application import HealthCode, ResourceResult, ResourceRow, SyncCode
 from whysync.argocd.hooks import SyncPhase
 from whysync.argocd.sync.messages import TASKS_RUNNING
 from whysync.diagnosis.symptom import OPERATION
@@ -149,6 +149,29 @@ def is_hook_result(case: Case, result: ResourceResult) -> bool:
     return bool(result.hook_type) and (row is None or not row.status)
 
 
+def _begun(case: Case, failure: Waiting) -> Ref | None:
+    """The only resource that a message which ends inside its group, kind or name can mean.
+
+    Of several, the one that a sync waits for now: a hook that runs, or a resource that is not healthy.
+    """
+    given = "/".join((failure.group, failure.kind, failure.name)).rstrip("/").lower()
+    named = {
+        candidate.key: candidate.ref
+        for candidate in (*case.results, *case.app.status.resources)
+        if f"{candidate.group}/{candidate.kind}/{candidate.name}".lower().startswith(given)
+    }
+    if failure.what is Awaited.HOOK:
+        open = {r.key for r in case.results if r.hook_phase == "Running" and is_hook_result(case, r)}
+    else:
+        open = {row.key for row in case.app.status.resources if _is_not_healthy(row)}
+    awaited = [ref for key, ref in named.items() if key in open] or list(named.values())
+    return awaited[0] if len(awaited) == 1 else None
+
+
+def _is_not_healthy(row: ResourceRow) -> bool:
+    return row.health is not None and row.health.status not in ("", HealthCode.HEALTHY)
+
+
 def _completed(case: Case, failure: Waiting) -> Ref:
     """The message gives group, kind and name; the namespace is in the results, the rows, or the spec.
 
@@ -164,5 +187,7 @@ def _completed(case: Case, failure: Waiting) -> Ref:
             similar[candidate.key] = candidate.ref
     if len(similar) == 1:
         return next(iter(similar.values()))
+    if not failure.more and (begun := _begun(case, failure)) is not None:
+        return begun
     namespace = case.destination_namespace if is_namespaced(case, failure.kind) else ""
     return Ref(group=failure.group, version="v1", kind=failure.kind, namespace=namespace, name=failure.name)

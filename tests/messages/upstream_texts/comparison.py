@@ -165,7 +165,7 @@ GROUPS: tuple[Group, ...] = (
                 "object(nil) with key 'phase'",
             ),
             (
-                "cluster-unreachable controller-stale",
+                "controller-stale",
                 "controller is configured to ignore cluster https://10.4.0.1:6443",
             ),
         ),

@@ -88,6 +88,9 @@ class SsaConflict(Failure, frozen=True, kw_only=True):
     fields: tuple[str, ...] = ()
 
 
+_INVALID_VERSION = "metadata.resourceVersion: Invalid value:"
+
+
 class ConflictModified(Failure, frozen=True, kw_only=True):
     resource: ObjectName = NO_OBJECT_NAME
     detail: str = ""
@@ -95,7 +98,8 @@ class ConflictModified(Failure, frozen=True, kw_only=True):
     @property
     def removes_version(self) -> bool:
         """Would the update remove the resourceVersion? Then it is not a race."""
-        return "must be specified for an update" in self.text
+        """The API server has no other reason for an invalid `resourceVersion`, which may be cut off."""
+        return "must be specified for an update" in self.text or self.text.rstrip().endswith(_INVALID_VERSION)
 
 
 class AlreadyExists(Failure, frozen=True, kw_only=True):

@@ -307,16 +307,6 @@ CONNECTION: tuple[Pattern, ...] = (
         api_server,
     ),
     Pattern(
-        "configured to ignore cluster",
-        r"controller is configured to ignore cluster (?P<server>\S{1,300})",
-        unreachable,
-    ),
-    Pattern(
-        "sharding is not configured",
-        r"unable to handle cluster (?P<server>\S{1,300}): cluster sharding is not configured",
-        unreachable,
-    ),
-    Pattern(
         "version info from the target cluster",
         r"failed to get version info from the target cluster \"(?P<server>[^\"]{1,300})\"",
         unreachable,

@@ -15,7 +15,7 @@ from whysync.messages.patterns.git import (
     from_source,
     unresolved_revision,
 )
-from whysync.messages.patterns.manifests import InvalidYaml, line_in
+from whysync.messages.patterns.manifests import InvalidYaml, SourceSpecInvalid, line_in
 from whysync.messages.scope import Scope
 from whysync.messages.wrappers import LayerKind
 
@@ -285,6 +285,9 @@ def chart_repository(match: re.Match[str], context: Context) -> Answer:
     if of_dependencies(context):
         return dependency(match, context)
     url = group_text(match, "repo")
+    if url.startswith("oci://") and "object required" in match[0]:
+        # `helm pull --repo` is for repositories over HTTP: a registry is named without the scheme
+        return SourceSpecInvalid(text=context.text, detail=f"repoURL {url} must not have oci:// with a chart")
     if compiled(r" : 40[13] ").search(match[0]):
         return RepoAuthFailed(text=context.text, url=url, helm=True, detail=match[0].strip())
     reason = Network.NOT_FOUND if "404" in match[0] else reason_of(match[0])

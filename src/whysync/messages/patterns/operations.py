@@ -136,6 +136,10 @@ def shared(match: re.Match[str], context: Context) -> Failure:
     )
 
 
+# Also the beginnings of the messages, which may be cut off.
+_TRIED = ("already", "most recent sync", "previous sync attempt")
+
+
 def autosync(match: re.Match[str], context: Context) -> Failure:
     detail = group_text(match, "detail")
     revision = compiled(r"(?:to|for) \[?([0-9a-f]{7,64})\b").search(detail)
@@ -143,7 +147,7 @@ def autosync(match: re.Match[str], context: Context) -> Failure:
         text=context.text,
         detail=detail,
         revision=revision[1] if revision else "",
-        already_tried="already" in detail or "previous sync attempt" in detail,
+        already_tried=any(words in detail for words in _TRIED),
     )
 
 

@@ -58,7 +58,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the path {path or 'of the source'} does not exist{where}"
+            verdict=f"the path {path or 'of the source'} {_what(failure)}{where}"
             + (f": {one_line(failure.detail)}" if failure.has_reason else ""),
             evidence=(
                 *group.cited(says="Argo CD cannot find the folder"),
@@ -72,6 +72,11 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
                 when=corrected,
             ),
         )
+
+
+def _what(failure: PathNotFound) -> str:
+    left = "outside repository root" in failure.detail
+    return "or a symlink in it leads out of the repository" if left else "does not exist"
 
 
 def _outside_repository(case: Case, group: FailureGroup[PathNotFound], path: str) -> Finding:

@@ -36,7 +36,7 @@ from whysync.json_tree import Json, Missing, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
 from whysync.queries.commands import comment, on_object, sync
-from whysync.queries.waiting_on import SILENT
+from whysync.queries.waiting_on import SILENT, wait_of
 
 PAUSES = "/status/pauseConditions"
 SWITCHES = ("/spec/paused", "/spec/suspend", PAUSES, "/status/phase")
@@ -115,7 +115,7 @@ def suspended(case: Case) -> Iterator[Finding]:
         writer = writer_of(live.body, pointer) if live is not None and pointer else None
         by_argocd = writer is not None and writer.kind is WriterKind.ARGOCD
         removed_from_git = by_argocd and declared is not None and not declared_pointer
-        blocked = (OPERATION,) if _blocks_sync(case, row.name) else ()
+        blocked = (OPERATION,) if _blocks_sync(case, row) else ()
         not_rolled_out = _not_rolled_out(live) if live is not None else None
         yield Finding(
             about=case.application.ref if removed_from_git else row.ref,
@@ -284,11 +284,13 @@ def _not_rolled_out(live: Manifest) -> Evidence | None:
     return cite(live, "/status", says="its Pods run an older version than was synced")
 
 
-def _blocks_sync(case: Case, name: str) -> bool:
+def _blocks_sync(case: Case, row: ResourceRow) -> bool:
     operation = case.operation
     if operation is None or operation.phase != "Running":
         return False
-    return name in operation.message or operation.message in SILENT
+    wait = wait_of(case)
+    is_awaited = wait is not None and wait.ref.key == row.key
+    return is_awaited or row.name in operation.message or operation.message in SILENT
 
 
 def _switches(live: Manifest | None) -> Iterator[Evidence]:
