@@ -248,7 +248,11 @@ def test_a_result_without_a_status_is_read() -> None:
 
 def test_a_result_without_a_status_that_is_not_understood_is_quoted() -> None:
     assert SymptomKind.RESULT in {s.kind for s in synced_with("never seen").symptoms if s.unread}
-    assert not any(s.unread for s in synced_with("never seen", status="Synced").symptoms)
+    assert SymptomKind.RESULT in {
+        s.kind for s in synced_with("never seen", status="Synced").symptoms if s.unread
+    }
+    healthy = synced_with("never seen", status="Synced", hookPhase="Succeeded")  # a health message
+    assert not any(s.unread for s in healthy.symptoms)
 
 
 def test_the_message_of_a_missing_row_is_read() -> None:

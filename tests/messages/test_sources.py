@@ -952,7 +952,8 @@ def test_a_registry_in_a_chart_source_is_named_without_its_scheme() -> None:
     text = (
         "rpc error: code = Unknown desc = `helm pull --destination /tmp/x --version 1.0.1 --repo"
         " oci://registry.example.com/charts shop` failed exit status 1: Error: looks like"
-        ' "oci://registry.example.com/charts" is not a valid chart repository or cannot be reached: object required'
+        ' "oci://registry.example.com/charts" is not a valid chart repository or cannot be reached:'
+        " object required"
     )
     (failure,) = understand(text).failures
     assert isinstance(failure, SourceSpecInvalid)

@@ -37,7 +37,7 @@ def exit_of(report: Report, *, fail_on: str) -> Exit:
     from whysync.diagnosis.finding import Severity
 
     weight = Severity(fail_on).weight
-    if any(app.unexplained for app in report.apps):
+    if any(app.unexplained or app.not_understood for app in report.apps):
         return Exit.FOUND
     if any(f.severity.weight >= weight for app in report.apps for f in app.findings):
         return Exit.FOUND

@@ -369,11 +369,18 @@ class Case:
     def owned_by(self, ref: Ref) -> tuple[Manifest, ...]:
         return tuple(self.index.children_by_owner.get((ref.namespace, ref.kind, ref.name), ()))
 
+    def is_application(self, ref: Ref) -> bool:
+        """Is it the Application itself? Events may omit the API group."""
+        own = self.application.ref
+        return (ref.kind, ref.namespace, ref.name) == (own.kind, own.namespace, own.name)
+
     def concerns(self, ref: Ref) -> bool:
-        """Is this object a resource of the app, owned by one, or named after one?
+        """Is this object the app, a resource of it, owned by one, or named after one?
 
         If the facts have only one Application, unknown objects in its namespace also count.
         """
+        if self.is_application(ref):
+            return True
         live = self.live_named(ref.kind, ref.namespace, ref.name)
         if live is not None and owning_row(self, live) is not None:
             return True
@@ -511,6 +518,9 @@ class Case:
         Argo CD 3 keeps the health of resources outside the Application, unless it is set to keep it there.
         """
         live = self.live_of(row.key)
+        if row.health is not None and row.health.message:
+            pointer = f"/status/resources/{self.app.status.resources.index(row)}/health/message"
+            return cite(self.application, pointer, says=f"Argo CD reports it as {code}")
         if row.health is not None or live is None:
             return self.cited_row(row, says=f"Argo CD reports it as {code}")
         return cite(live, "/status", says=f"its status, in which Argo CD's check sees {code}")

@@ -20,6 +20,7 @@ from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
+from whysync.messages.benign import reports_progress
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -39,6 +40,7 @@ _BAD_IF_TRUE = frozenset(
         *("NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"),
         *("NamespaceDeletionGroupVersionParsingFailure", "NamespaceContentRemaining"),
         *("NamespaceFinalizersRemaining", "ModifyVolumeError", "ControllerResizeError", "NodeResizeError"),
+        *("FileSystemResizePending", "FailureTarget"),
     }
 )
 # Reasons of conditions that are not met although nothing is wrong, or that only repeat the condition.
@@ -77,6 +79,15 @@ class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
     quoted: bool = False
 
 
+# Conditions that Argo CD's health checks of built-in kinds do not read.
+_BEHIND_HEALTHY = frozenset(
+    {
+        *("ControllerResizeError", "FileSystemResizePending", "ModifyVolumeError", "NodeResizeError"),
+        *("NonStructuralSchema", "ReplicaFailure"),
+    }
+)
+
+
 def object_states_of(case: Case) -> Iterator[ObjectState]:
     seen: set[Key] = set()
     for named in (*case.app.status.resources, *case.results):
@@ -84,15 +95,16 @@ def object_states_of(case: Case) -> Iterator[ObjectState]:
         if live is None or live.key in seen:
             continue
         if not _is_healthy(case, live):
-            yield from _below(case, live, seen)
-        elif not is_builtin(live.ref):
+            yield from _below(case, live, seen, is_unhealthy=is_reported_unhealthy(case, live))
+        else:
             yield from _behind_healthy(live)
 
 
 def _behind_healthy(live: Manifest) -> Iterator[ObjectState]:
     """Failures of its last change: a health check that finds `Ready` first does not read them."""
-    for state in _conditions(live):
-        if state.reason.endswith(FAILED_REASONS):
+    for state in _conditions(live, is_unhealthy=False):
+        of_kind = state.symptom.detail in _BEHIND_HEALTHY
+        if of_kind or (state.reason.endswith(FAILED_REASONS) and not is_builtin(live.ref)):
             yield state
 
 
@@ -104,27 +116,42 @@ def _is_healthy(case: Case, live: Manifest) -> bool:
     return verdict is not None and verdict.code == "Healthy"
 
 
-def _below(case: Case, manifest: Manifest, seen: set[Key], depth: int = 0) -> Iterator[ObjectState]:
+def _below(
+    case: Case, manifest: Manifest, seen: set[Key], depth: int = 0, *, is_unhealthy: bool
+) -> Iterator[ObjectState]:
     if manifest.key in seen:
         return
     seen.add(manifest.key)
     if manifest.status:
-        known = (*_conditions(manifest), *_phase(manifest))
+        known = (*_conditions(manifest, is_unhealthy=is_unhealthy), *_phase(manifest))
         yield from known
         yield from _reported(manifest, {state.pointer for state in known})
         yield from _containers(manifest)
     if depth < _MAX_DEPTH:
         for child in case.owned_by(manifest.ref):
-            yield from _below(case, child, seen, depth + 1)
+            yield from _below(case, child, seen, depth + 1, is_unhealthy=is_unhealthy)
 
 
-def _conditions(manifest: Manifest) -> Iterator[ObjectState]:
+def _conditions(manifest: Manifest, *, is_unhealthy: bool) -> Iterator[ObjectState]:
     for index, raw in enumerate(items(manifest.status.get("conditions"))):
         condition = fields(raw)
         type, status = text(condition.get("type")), text(condition.get("status"))
         bad = (type in _BAD_IF_FALSE and status == "False") or (type in _BAD_IF_TRUE and status == "True")
+        bad = bad or _is_unmet(condition, is_unhealthy=is_unhealthy)
         if bad and text(condition.get("reason")) not in _EXPECTED:
             yield from _state(manifest, condition, type, f"/status/conditions/{index}")
+
+
+def _is_unmet(condition: Object, *, is_unhealthy: bool) -> bool:
+    """Does a condition whose type or status does not say so have a message about why it is not met?
+
+    A type that is not known may name a good or a bad state, so it counts only for an unhealthy object.
+    """
+    type, status = text(condition.get("type")), text(condition.get("status"))
+    message = text(condition.get("message"))
+    if type in _BAD_IF_TRUE or not message or reports_progress(message):
+        return False
+    return (status == "False" and is_unhealthy) or (status == "Unknown" and type in _BAD_IF_FALSE)
 
 
 def _phase(manifest: Manifest) -> Iterator[ObjectState]:
@@ -166,7 +193,7 @@ def _is_problem(state_name: str, state: Object, *, is_up: bool) -> bool:
         return False  # it was restarted and is ready
     if state_name == "waiting":
         return text(state.get("reason")) not in STARTING
-    return state_name == "terminated" and integer(state.get("exitCode")) != 0
+    return state_name == "terminated" and bool(integer(state.get("exitCode")) or state.get("message"))
 
 
 def _with_exit_code(state: Object, name: str) -> Object:

@@ -10,7 +10,7 @@ import msgspec
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import EvidenceKey, Finding
 from whysync.diagnosis.fix import Fix
-from whysync.diagnosis.symptom import Side, Symptom
+from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
 from whysync.facts.snapshot import Gap
 from whysync.json_tree import Json
 from whysync.kubernetes.api.ref import Ref
@@ -104,6 +104,19 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
+# Symptoms that are a state of the app or of a resource, with words next to it.
+_STATES = frozenset(
+    {
+        SymptomKind.DIFFERS,
+        SymptomKind.EXTRA,
+        SymptomKind.MISSING,
+        SymptomKind.OPERATION,
+        SymptomKind.RESULT,
+        SymptomKind.UNHEALTHY,
+    }
+)
+
+
 class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     case: Case
     side: Side
@@ -124,9 +137,16 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def not_understood(self) -> tuple[Symptom, ...]:
-        """Texts that whysync does not recognize and that no finding explains or quotes."""
+        """Texts that whysync does not recognize and that no finding explains or quotes.
+
+        A finding that explains a state, such as Missing, does not thereby explain the words next to it.
+        """
         explained = {id for finding in self.findings for id in finding.explains}
-        unread = [s for s in self.case.symptoms if s.unread and s.id not in explained]
+        unread = [
+            symptom
+            for symptom in self.case.symptoms
+            if symptom.unread and (symptom.id not in explained or symptom.kind in _STATES)
+        ]
         quoted = (
             "\n".join(words for finding in self.findings for words in _words_of(finding)) if unread else ""
         )
@@ -146,7 +166,13 @@ def _words_of(finding: Finding) -> Iterator[str]:
     yield finding.verdict
     yield finding.root or ""
     for evidence in finding.evidence:
-        yield from _strings(evidence.value)
+        if not _is_object(evidence.value):
+            yield from _strings(evidence.value)
+
+
+def _is_object(value: Json) -> bool:
+    """A whole row or manifest, of which reports show only where it is."""
+    return isinstance(value, dict) and "kind" in value
 
 
 def _strings(value: Json) -> Iterator[str]:

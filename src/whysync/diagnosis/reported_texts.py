@@ -15,7 +15,14 @@ import msgspec
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.pods import log_root_cause, logs_below
-from whysync.diagnosis.symptom import APP_UNHEALTHY, HYDRATION, OPERATION, SymptomId, SymptomKind
+from whysync.diagnosis.symptom import (
+    APP_UNHEALTHY,
+    HYDRATION,
+    MESSAGE_OF_SUCCESS,
+    OPERATION,
+    SymptomId,
+    SymptomKind,
+)
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
@@ -56,7 +63,9 @@ _OF_ANY_OBJECT = frozenset(
     }
 )
 _OF_SYNC_RESULTS = frozenset(module.__name__ for module in (apply, operations))
-_FAMILIES_OF_OBJECTS = frozenset({*EVENT_FAMILIES.values(), Family.ADMISSION, Family.HEALTH_CONVERSION})
+_FAMILIES_OF_OBJECTS = frozenset(
+    {*EVENT_FAMILIES.values(), Family.ADMISSION, Family.DEPENDENCY, Family.HEALTH_CONVERSION}
+)
 _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Pod"})
 # The condition of an ApplicationSet, in facts that were copied together.
 _ERROR_OF_APPLICATION_SET = "ErrorOccurred"
@@ -208,10 +217,11 @@ def _hydration(case: Case) -> Iterator[ReportedText]:
 
 def _operation(case: Case) -> Iterator[ReportedText]:
     operation = case.operation
-    if operation is not None and operation.message and operation.phase != "Succeeded":
+    if operation is not None and operation.message:
+        succeeded = operation.phase == "Succeeded"
         yield ReportedText(
             text=operation.message,
-            symptom=OPERATION,
+            symptom=MESSAGE_OF_SUCCESS if succeeded else OPERATION,
             manifest=case.application,
             pointer="/status/operationState/message",
         )
@@ -247,6 +257,7 @@ def _events(case: Case) -> Iterator[ReportedText]:
     namespaces = {case.destination_namespace, *(row.namespace for row in case.app.status.resources)}
     if "" in namespaces:
         namespaces.add(_EVENTS_OF_CLUSTER_OBJECTS)
+    namespaces.add(case.application.ref.namespace)  # events about the Application itself
     by_namespace = case.index.trouble_events_by_namespace
     seen: set[tuple[Ref, str, str]] = set()
     for manifest, event in (pair for name in sorted(namespaces) for pair in by_namespace.get(name, ())):

@@ -15,6 +15,7 @@ from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding, KeyKind,
 from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
+from whysync.messages.benign import reports_progress
 
 log = logging.getLogger(__name__)
 
@@ -163,11 +164,11 @@ def _is_about_the_same(symptom: Symptom, finding: Finding, case: Case) -> bool:
     """Is the symptom about the finding's object, an object whose symptoms it explains, or one owned by these?
 
     A finding about single fields does not cover other fields. A resource that is starting may report its
-    progress in an unrecognized text.
+    progress in any words.
     """
     if symptom.kind is SymptomKind.DIFFERS and any(_is_field(id) for id in finding.explains):
         return False
-    if symptom.kind is SymptomKind.UNHEALTHY and symptom.id in finding.explains:
+    if symptom.kind is SymptomKind.UNHEALTHY and (not symptom.raw or reports_progress(symptom.raw)):
         return False
     if symptom.ref is None:
         return finding.about == case.application.ref or symptom.id in finding.explains

@@ -124,6 +124,7 @@ def _restored(text: str, kind: SymptomKind, key: Key | None, detail: str, number
 
 # Symptoms of the app as a whole.
 OPERATION: Final = SymptomId(SymptomKind.OPERATION)
+MESSAGE_OF_SUCCESS: Final = SymptomId(SymptomKind.LOG, name="operation", detail="message")
 DELETION: Final = SymptomId(SymptomKind.OPERATION, name="deletion")
 NO_CONDITION: Final = SymptomId(SymptomKind.CONDITION, detail="none")
 HYDRATION: Final = SymptomId(SymptomKind.CONDITION, name="hydration")

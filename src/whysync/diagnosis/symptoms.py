@@ -7,7 +7,7 @@ explaining the other one explains it too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,6 +29,7 @@ from whysync.diagnosis.symptom import (
     APPLICATION_SET_FAILED,
     DELETION,
     HYDRATION,
+    MESSAGE_OF_SUCCESS,
     NEVER_RECONCILED,
     NO_CONDITION,
     OPERATION,
@@ -41,7 +42,7 @@ from whysync.diagnosis.symptom import (
     SymptomId,
     SymptomKind,
 )
-from whysync.json_tree import fields, items, text
+from whysync.json_tree import Json, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_line import parse_log_line
@@ -70,6 +71,7 @@ _KEPT_DELETION = timedelta(minutes=5)
 _BEFORE_CONTAINER_START = frozenset(
     {"FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "FailedMapVolume"}
 )
+_GOOD_CONDITIONS = frozenset({"Available", "Complete", "ContainersReady", "Progressing", "Ready"})
 _NO_HEALTH_SYMPTOM = frozenset({"", "Healthy", "Missing"})
 
 
@@ -82,7 +84,9 @@ def symptoms_of(case: Case) -> tuple[Symptom, ...]:
     for reported in case.reported_texts:
         symptom = symptoms.get(reported.symptom)
         if symptom is not None and reported.is_unread and symptom.id not in understood:
-            symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=reported.text.strip(), unread=True)
+            raw = reported.text.strip()
+            words = symptom.text if raw in symptom.text else f"{symptom.text}: {raw}"
+            symptoms[symptom.id] = msgspec.structs.replace(symptom, text=words, raw=raw, unread=True)
     return tuple(symptoms.values())
 
 
@@ -365,8 +369,8 @@ def _side(reported: ReportedText, *, is_denied: bool) -> Side | None:
 def _counts_unread(case: Case, reported: ReportedText) -> bool:
     """Does an unrecognized text count? A log line without an Application counts if there is only one app."""
     if reported.symptom.kind is SymptomKind.RESULT:
-        return _result_failed(case, reported)
-    if reported.symptom.kind is SymptomKind.LOG and reported.ref is None:
+        return not _is_applied(case, reported)
+    if reported.log is not None and reported.ref is None:
         return _is_of_only_app(case, reported)
     return True
 
@@ -376,10 +380,13 @@ def _is_of_only_app(case: Case, reported: ReportedText) -> bool:
     return parse_log_line(reported.text).application == case.app.name or len(case.index.decoded) == 1
 
 
-def _result_failed(case: Case, reported: ReportedText) -> bool:
-    """Does the entry have neither status nor phase? With one, the resource was applied."""
+def _is_applied(case: Case, reported: ReportedText) -> bool:
+    """Has the task succeeded? Its message is then the health message of an object that is Healthy."""
     return any(
-        result.key == reported.symptom.key and not result.status and not result.hook_phase
+        result.key == reported.symptom.key
+        and result.message == reported.text
+        and result.hook_phase == "Succeeded"
+        and result.status != "SyncFailed"
         for result in case.results
     )
 
@@ -389,11 +396,13 @@ def is_history(case: Case, reported: ReportedText) -> bool:
     match reported.symptom.kind:
         case SymptomKind.EVENT:
             return _event_is_over(case, reported)
-        case SymptomKind.RESULT:
+        case SymptomKind.RESULT if reported.is_understood:
             row = case.rows.get(reported.ref.key) if reported.ref is not None else None
             return row is None or (
                 row.status == "Synced" and health_of_row(case, row)[0] in _NO_HEALTH_SYMPTOM
             )
+        case SymptomKind.LOG:
+            return reported.symptom == MESSAGE_OF_SUCCESS and reported.is_understood
         case _:
             return False
 
@@ -402,6 +411,8 @@ def _event_is_over(case: Case, reported: ReportedText) -> bool:
     ref = reported.ref
     if ref is None:
         return True
+    if case.is_application(ref):
+        return _was_synced_since(case, reported)
     live = case.live_named(ref.kind, ref.namespace, ref.name)
     if live is not None and live.ref.kind == "Pod" and _is_outdated(live, reported):
         return True
@@ -409,8 +420,13 @@ def _event_is_over(case: Case, reported: ReportedText) -> bool:
         owner = owning_row(case, live)
         row = case.rows.get(owner.key) if owner is not None else None
         if row is not None:  # a ReplicaSet without Pods is healthy itself: the owning resource decides
-            return _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
-        return _is_ready(live) or _is_healthy(case, live)
+            is_healthy = _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
+        else:
+            is_healthy = _is_ready(live) or _is_healthy(case, live)
+        if not is_healthy or reported.is_understood:
+            return is_healthy  # what an object that works now reported before is over
+        objects = (live, case.live_of(row.key) if row is not None else None)
+        return not _is_recent(case, reported) or any(_is_good_since(o, case, reported) for o in objects if o)
     if ref.kind == "Pod" and any(pod.ref.namespace == ref.namespace for pod in case.live_of_kind("Pod")):
         return True  # the Pods are available, and this one no longer exists
     return _is_fine(case) and not _is_recent(case, reported)
@@ -431,6 +447,38 @@ def _is_outdated(pod: Manifest, reported: ReportedText) -> bool:
     return False
 
 
+def _was_synced_since(case: Case, reported: ReportedText) -> bool:
+    """Has the app been synced since the event about it? Its own status also repeats the errors of a sync."""
+    operation, seen = case.operation, _seen_at(case, reported)
+    if operation is None:
+        return not _is_recent(case, reported)
+    if operation.message and operation.message in reported.text:
+        return True
+    is_older = seen is not None and operation.finished_at is not None and seen <= operation.finished_at
+    return (operation.phase == "Succeeded" and is_older) or not _is_recent(case, reported)
+
+
+def _is_good_since(live: Manifest, case: Case, reported: ReportedText) -> bool:
+    """Has a good condition been confirmed since the event?"""
+    seen = _seen_at(case, reported)
+    conditions = [fields(raw) for raw in items(live.status.get("conditions"))]
+    times = (
+        _instant(condition.get(name))
+        for condition in conditions
+        if condition.get("status") == "True" and condition.get("type") in _GOOD_CONDITIONS
+        for name in ("lastTransitionTime", "lastUpdateTime")
+    )
+    return seen is not None and any(time is not None and time >= seen for time in times)
+
+
+def _instant(value: Json) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text(value))
+    except ValueError:
+        return None
+    return time if time.tzinfo is not None else None
+
+
 def _is_ready(live: Manifest) -> bool:
     conditions = [fields(condition) for condition in items(live.status.get("conditions"))]
     relevant = [
@@ -449,6 +497,10 @@ def _is_fine(case: Case) -> bool:
 
 
 def _is_recent(case: Case, reported: ReportedText) -> bool:
-    seen = [event.seen_at for manifest, event in case.index.events if manifest is reported.manifest]
-    age = case.age(seen[0]) if seen else None
+    age = case.age(_seen_at(case, reported))
     return age is None or age < _RECENT_EVENT
+
+
+def _seen_at(case: Case, reported: ReportedText) -> datetime | None:
+    seen = (event.seen_at for manifest, event in case.index.events if manifest is reported.manifest)
+    return next(seen, None)

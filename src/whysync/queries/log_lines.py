@@ -8,6 +8,7 @@ from functools import cache
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import Evidence, cite_line
 from whysync.diagnosis.pods import logs_below
+from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.logs import LogFailure
@@ -74,7 +75,11 @@ def last_log_line(case: Case, ref: Ref, *, killed: bool = False) -> Evidence | N
     """
     logs = logs_below(case, ref)
     for log in sorted(logs, key=lambda log: not log.previous) if killed else logs:
-        for number in range(len(log.lines), 0, -1):
-            if log.lines[number - 1].strip():
-                return cite_line(log, number, says="the last line of its log")
+        if number := last_line(log):
+            return cite_line(log, number, says="the last line of its log")
     return None
+
+
+def last_line(log: Log) -> int:
+    """The number of the last line that is not empty; 0 if there is none."""
+    return next((number for number in range(len(log.lines), 0, -1) if log.lines[number - 1].strip()), 0)

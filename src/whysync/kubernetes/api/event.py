@@ -30,6 +30,10 @@ class EventSource(Wire, frozen=True):
     component: str = ""
 
 
+class EventSeries(Wire, frozen=True):
+    last_observed_time: datetime | None = None
+
+
 class Event(Wire, frozen=True):
     """`regarding` and `note` are the newer API's words for `involvedObject` and `message`."""
 
@@ -44,6 +48,8 @@ class Event(Wire, frozen=True):
     first_timestamp: datetime | None = None
     last_timestamp: datetime | None = None
     event_time: datetime | None = None
+    deprecated_last_timestamp: datetime | None = None
+    series: EventSeries | None = None
 
     @property
     def about(self) -> Ref:
@@ -55,4 +61,12 @@ class Event(Wire, frozen=True):
 
     @property
     def seen_at(self) -> datetime | None:
-        return self.last_timestamp or self.event_time or self.first_timestamp
+        """When it was last seen: an event of the newer API that recurs is a series."""
+        repeated = self.series.last_observed_time if self.series is not None else None
+        return (
+            self.last_timestamp
+            or repeated
+            or self.deprecated_last_timestamp
+            or self.event_time
+            or self.first_timestamp
+        )

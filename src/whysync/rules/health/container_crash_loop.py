@@ -35,13 +35,14 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.pods import ContainerHistory, LogRootCause, PodHistory, log_root_cause, logs_below
 from whysync.diagnosis.symptom import SymptomId
+from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.log_patterns import LogReason
 from whysync.messages.patterns.pods import CrashLoop
 from whysync.queries.commands import kubectl, with_comment
 from whysync.queries.group_failures import pod_symptoms
-from whysync.queries.log_lines import root_cause_text
+from whysync.queries.log_lines import last_line, root_cause_text
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import killed_by_probe
 
@@ -115,7 +116,7 @@ def _from_pod(
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
             cite(history.pod, container.pointer, says=f"restarted {container.restarts} times"),
-            *_cited(root_cause),
+            *(_cited(root_cause) or _last_words(log)),
         ),
         fixes=(
             _inspect(
@@ -150,6 +151,12 @@ def _cited(root_cause: LogRootCause | None) -> tuple[Evidence, ...]:
         if root_cause
         else ()
     )
+
+
+def _last_words(log: Log | None) -> tuple[Evidence, ...]:
+    """The end of a log in which no line reports a failure."""
+    number = last_line(log) if log is not None else 0
+    return (cite_line(log, number, says="the last line of its log"),) if log is not None and number else ()
 
 
 def _title(root_cause: LogRootCause | None, exit_code: int | None) -> str:
