@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.json_tree import dig, items, text
+from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.queries.reasons import is_ready
 
@@ -34,6 +35,10 @@ _TARGETS = {
     ("ricoberger.de", "VaultSecret"): ("Secret", ("metadata", "name")),
     ("trust.cert-manager.io", "Bundle"): ("ConfigMap", ("metadata", "name")),
 }
+# Fields of custom resources of any kind that name the Secret which their controller writes.
+_WRITTEN = re.compile(
+    r"^write\w*Secret\w*$|^publishConnectionDetailsTo$|^(?:target|output|destination|generated)Secret(?:Name|Ref)?$"
+)
 _CLUSTER_WIDE = frozenset({"ClusterExternalSecret", "Bundle"})
 # Annotations of programs that copy an object of the same name into other namespaces.
 _COPIERS = (
@@ -55,7 +60,7 @@ class Producer(msgspec.Struct, frozen=True, kw_only=True):
 
 def producer_of(case: Case, kind: str, namespace: str, name: str) -> Producer | None:
     """The object from which another program creates the missing one: live, else as Git declares it."""
-    for search in (_by_target, _by_list, _copied, _by_name):
+    for search in (_by_target, _by_field, _by_list, _copied, _by_name):
         for producer in search(case, kind, namespace, name):
             return producer
     return None
@@ -78,6 +83,18 @@ def _by_target(case: Case, kind: str, namespace: str, name: str) -> Iterator[Pro
     for manifest in _custom(case):
         if creates_object(manifest, kind, name) and _is_near(case, manifest, namespace):
             yield Producer(manifest=manifest)
+
+
+def _by_field(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:
+    """`writeConnectionSecretToRef` of Crossplane, and fields like it."""
+    for manifest in _custom(case) if kind == "Secret" else ():
+        if not _is_near(case, manifest, namespace) and manifest.ref.namespace:
+            continue
+        for field, value in manifest.spec.items():
+            named = text(value) or text(fields(value).get("name"))
+            elsewhere = text(fields(value).get("namespace")) not in ("", namespace)
+            if named == name and not elsewhere and _WRITTEN.match(field):
+                yield Producer(manifest=manifest)
 
 
 def _by_list(case: Case, kind: str, namespace: str, name: str) -> Iterator[Producer]:

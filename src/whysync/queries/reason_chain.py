@@ -16,12 +16,13 @@ from whysync.argocd.api.application import Application
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import Json, Object, dig, fields, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.benign import reports_progress
 from whysync.queries.producers import producer_of
-from whysync.queries.reasons import Reason, is_ready, reason_of
+from whysync.queries.reasons import Reason, is_ready, reason_of, warning_of
 from whysync.queries.references import is_absent, references_of
 from whysync.queries.service_backends import pods_behind
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _LONGEST = 7
 _MOST_CHILDREN = 20
 _DEEPEST_FIELD = 5
+_CLAIM = "PersistentVolumeClaim"
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,8 +53,20 @@ def reason_chain(case: Case, ref: Ref) -> tuple[Link, ...]:
     return _chain(case, ref, _live(case, ref), how="", seen=set())
 
 
+def chain_of_producer(case: Case, ref: Ref) -> tuple[Link, ...]:
+    """Of an object that has not created another one, whatever its own status reports."""
+    warning = warning_of(case, ref)
+    return reason_chain(case, ref) or ((Link(ref=ref, reason=warning),) if warning is not None else ())
+
+
 def last_reason(chain: tuple[Link, ...]) -> Reason | None:
     return chain[-1].reason if chain else None
+
+
+def fails_below(chain: tuple[Link, ...]) -> bool:
+    """Does the chain end with the failure of another object, and not with work that goes on?"""
+    reason = last_reason(chain)
+    return reason is not None and len(chain) > 1 and reason.rank > 1 and not reports_progress(reason.text)
 
 
 def chain_evidence(chain: tuple[Link, ...]) -> tuple[Evidence, ...]:
@@ -118,6 +132,7 @@ def _next(case: Case, manifest: Manifest) -> Iterator[_Step]:
         *_of_pods(case, manifest),
         *_storage(case, manifest),
         *_behind_services(case, manifest),
+        *_metrics(case, manifest),
         *_of_application(case, manifest),
     ):
         if step.manifest.ref.kind == "Application" or not is_ready(case, step.manifest):
@@ -171,14 +186,24 @@ def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
 def _storage(case: Case, manifest: Manifest) -> Iterator[_Step]:
     """From a claim to its volume, and from a volume to its attachments."""
     ref = manifest.ref
-    if ref.kind == "PersistentVolumeClaim":
+    if ref.kind == _CLAIM:
         volume = case.live_named("PersistentVolume", "", text(manifest.spec.get("volumeName")))
         if volume is not None:
             yield _Step(manifest=volume, how=f"volume of {ref}")
     if ref.kind == "PersistentVolume":
-        for attachment in case.live_of_kind("VolumeAttachment"):
-            if dig(attachment.spec, "source", "persistentVolumeName") == ref.name:
-                yield _Step(manifest=attachment, how=f"attachment of {ref}")
+        yield from _attachments(case, ref.name)
+    if ref.kind == "Pod":  # a bound claim is ready, but its volume may not be attached to the node
+        claims = (reference.name for reference in references_of(manifest) if reference.kind == _CLAIM)
+        for name in claims:
+            claim = case.live_named(_CLAIM, ref.namespace, name)
+            if claim is not None:
+                yield from _attachments(case, text(claim.spec.get("volumeName")))
+
+
+def _attachments(case: Case, volume: str) -> Iterator[_Step]:
+    for attachment in case.live_of_kind("VolumeAttachment"):
+        if volume and dig(attachment.spec, "source", "persistentVolumeName") == volume:
+            yield _Step(manifest=attachment, how=f"attachment of PersistentVolume {volume}")
 
 
 def _behind_services(case: Case, manifest: Manifest) -> Iterator[_Step]:
@@ -189,6 +214,28 @@ def _behind_services(case: Case, manifest: Manifest) -> Iterator[_Step]:
         if target is not None:
             for pod in pods_behind(case, target):
                 yield _Step(manifest=pod, how=f"Pod behind {target.ref}, which serves {manifest.ref.name}")
+
+
+# The APIs from which an autoscaler reads each type of metric.
+_METRICS_APIS = {
+    "Resource": "metrics.k8s.io",
+    "ContainerResource": "metrics.k8s.io",
+    "Pods": "custom.metrics.k8s.io",
+    "Object": "custom.metrics.k8s.io",
+    "External": "external.metrics.k8s.io",
+}
+
+
+def _metrics(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """From an autoscaler to the APIs that serve its metrics; one without metrics scales by CPU."""
+    if manifest.ref.kind != "HorizontalPodAutoscaler":
+        return
+    types = {text(fields(metric).get("type")) for metric in items(manifest.spec.get("metrics"))}
+    groups = {_METRICS_APIS.get(type, "") for type in types or {"Resource"}}
+    for service in case.live_of_kind("APIService"):
+        group = text(service.spec.get("group")) or service.ref.name.partition(".")[2]
+        if group in groups:
+            yield _Step(manifest=service, how=f"serves metrics of {manifest.ref}")
 
 
 # --- child Applications --------------------------------------------------------------------------

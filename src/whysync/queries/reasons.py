@@ -140,7 +140,7 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
     """The most specific reason that an object reports; `None` for one that is ready or reports nothing."""
     if manifest is None:
-        return max(_warnings(case, ref), key=_weight, default=None)
+        return warning_of(case, ref)
     if is_ready(case, manifest):
         return None
     candidates = [
@@ -153,6 +153,11 @@ def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
         *_deletion(manifest),
     ]
     return max(candidates, key=_weight, default=None)
+
+
+def warning_of(case: Case, ref: Ref) -> Reason | None:
+    """The most specific Warning about an object, also if nothing shows that it is not ready."""
+    return max(_warnings(case, ref), key=_weight, default=None)
 
 
 def _weight(reason: Reason) -> tuple[int, int]:
@@ -225,6 +230,10 @@ def _status(manifest: Manifest) -> Iterator[Reason]:
     for name in _ERRORS:
         if text(status.get(name)):
             yield Reason(text=text(status.get(name)), evidence=cite(manifest, f"/status/{name}", says=name))
+    for name, value in status.items():
+        inner = text(fields(value).get("message")) if name.endswith("Error") else ""
+        if inner:  # `attachError` of a VolumeAttachment, and fields like it
+            yield Reason(text=inner, evidence=cite(manifest, f"/status/{name}/message", says=name))
     phase = _phase(status)
     if phase is None or _is_good(text(status.get(phase))):
         return

@@ -23,7 +23,7 @@ it (hook-failed, crashloop).
 
 from collections.abc import Iterator
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import both_ends
 from whysync.queries.commands import on_object, with_comment
 from whysync.queries.missing_objects import (
@@ -38,7 +38,7 @@ from whysync.queries.missing_objects import (
 )
 from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.producers import Producer
-from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
+from whysync.queries.reason_chain import chain_evidence, chain_of_producer, last_reason, symptoms_on
 
 
 @rule(cause="dependency-missing", since="0.1")
@@ -65,10 +65,11 @@ def referenced_object_missing(case: Case) -> Iterator[Finding]:
 def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding:
     """Another program creates the object: the reason is what its source reports, or what that depends on."""
     source = producer.manifest.ref
-    chain = reason_chain(case, source)
+    chain = chain_of_producer(case, source)
     reason, last_ref = last_reason(chain), chain[-1].ref if chain else source
     subject = f"{need.needed_by} needs " if need.needed_by else ""
     reporter = f"{last_ref}: " if last_ref != source else ""
+    is_copy = source.kind == need.kind
     created = with_comment(on_object("get", source), "it creates the object once that is fixed")
     return Finding(
         about=need.needed_by or source,
@@ -77,7 +78,9 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
         confidence=Confidence.HIGH if producer.certain and reason is not None else Confidence.MEDIUM,
         verdict=f"{subject}{need.what}, which "
         + (
-            f"{source} has not created"
+            f"is not copied from {source}"
+            if is_copy
+            else f"{source} has not created"
             if producer.certain
             else f"does not exist; by its name it is created from {source}, which is not ready"
         )
@@ -85,7 +88,7 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
         root=both_ends(reason.text) if reason is not None else f"{need.what} does not exist",
         evidence=(
             *need.evidence,
-            *(chain_evidence(chain) or (cite(producer.manifest, "/spec", says="it is created from this"),)),
+            *(chain_evidence(chain) or (_cited_source(producer, is_copy=is_copy),)),
         ),
         fixes=(
             remedy(case, last_ref, reason.text, created, title_end="; do not create the object manually")
@@ -93,7 +96,15 @@ def _not_created(case: Case, need: MissingObject, producer: Producer) -> Finding
             else Fix.run(
                 on_object("describe", last_ref),
                 created,
-                title=f"Find out why {source} has not created it; do not create it manually",
+                title=f"Find out why it is not copied from {source}: its annotations name the namespaces"
+                if is_copy
+                else f"Find out why {source} has not created it; do not create it manually",
             ),
         ),
     )
+
+
+def _cited_source(producer: Producer, *, is_copy: bool) -> Evidence:
+    if is_copy:
+        return cite(producer.manifest, "/metadata/annotations", says="it is copied from this")
+    return cite(producer.manifest, "/spec", says="it is created from this")

@@ -29,7 +29,7 @@ from whysync.messages.patterns.cluster import ClusterUnreachable
 from whysync.messages.patterns.diffs import OpenApiError
 from whysync.queries.commands import comment, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
-from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain
+from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain
 
 
 @rule(cause="openapi-error", since="0.1")
@@ -39,6 +39,8 @@ def openapi_schema_unavailable(case: Case) -> Iterator[Finding]:
         failure = group.failure
         unavailable = tuple(_unavailable(case))
         which = failure.group_version or ", ".join(service.ref.name for service, _ in unavailable)
+        chain = _chain_of(case, failure, unavailable)
+        reason = last_reason(chain)
         yield Finding(
             about=unavailable[0][0].ref if unavailable else case.application.ref,
             explains=group.explains,
@@ -46,11 +48,31 @@ def openapi_schema_unavailable(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict="the cluster's API discovery fails"
             + (f": {which} is not available" if which else "")
-            + ", so nothing of this cluster can be compared",
-            root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="error of the API discovery"), *_cited(unavailable)),
+            + ", so nothing of this cluster can be compared"
+            + _via(chain),
+            root=both_ends(reason.text) if reason is not None else one_line(failure.detail) or None,
+            evidence=(
+                *group.cited(says="error of the API discovery"),
+                *_cited(unavailable),
+                *chain_evidence(chain[1:]),
+            ),
             fixes=tuple(_fixes(case, failure, unavailable)),
         )
+
+
+def _via(chain: tuple[Link, ...]) -> str:
+    """What the last object reports: the APIService, or a Pod behind its Service."""
+    return "".join(f": {link.ref}: {both_ends(link.reason.text)}" for link in chain[-1:] if link.reason)
+
+
+def _chain_of(
+    case: Case, failure: OpenApiError, unavailable: tuple[tuple[Manifest, int], ...]
+) -> tuple[Link, ...]:
+    """From the APIService that the error names, or the only one that is not available."""
+    group, _, version = failure.group_version.rpartition("/")
+    named = [service for service, _ in unavailable if service.ref.name == f"{version}.{group}"]
+    services = named or ([service for service, _ in unavailable] if not failure.group_version else [])
+    return reason_chain(case, services[0].ref) if len(services) == 1 else ()
 
 
 def _not_listed(case: Case) -> Iterator[Finding]:
@@ -64,7 +86,6 @@ def _not_listed(case: Case) -> Iterator[Finding]:
         service = next(services, None)
         chain = reason_chain(case, service.ref) if service is not None else ()
         reason = last_reason(chain)
-        via = "".join(f": {link.ref}: {both_ends(link.reason.text)}" for link in chain[-1:] if link.reason)
         service_label = service.ref if service is not None else f"the APIService of {api_group}"
         yield Finding(
             about=service.ref if service is not None else case.application.ref,
@@ -72,7 +93,7 @@ def _not_listed(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{kind} cannot be listed: {service_label} is not available, so nothing of this"
-            f" cluster can be compared{via}",
+            f" cluster can be compared{_via(chain)}",
             root=both_ends(reason.text) if reason is not None else None,
             evidence=(*group.cited(says="the kind that cannot be listed"), *chain_evidence(chain)),
             fixes=(

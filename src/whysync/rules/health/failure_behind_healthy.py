@@ -28,9 +28,10 @@ from whysync.diagnosis.object_states import FAILED_REASONS, ObjectState
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key
+from whysync.messages.benign import reports_progress
 from whysync.queries.commands import comment, on_object
 from whysync.queries.operator_remedies import in_short
-from whysync.queries.reason_chain import chain_evidence, last_reason, reason_chain, symptoms_on
+from whysync.queries.reason_chain import chain_evidence, fails_below, last_reason, reason_chain, symptoms_on
 
 
 @rule(cause="degraded-workload", since="0.1", last_resort=True)
@@ -40,7 +41,10 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
         row = case.rows.get(state.manifest.key)
         if row is None or row.key in seen or state.symptom not in case.symptom_ids:
             continue
-        unchecked = _is_unchecked(case, row, state.manifest)
+        chain = reason_chain(case, row.ref)
+        unchecked = _is_unchecked(case, row, state.manifest) and (
+            not case.synced_recently or fails_below(chain) or not reports_progress(state.text)
+        )
         hidden = state.reason.endswith(FAILED_REASONS) and _is_healthy(case, row, state.manifest)
         if not hidden and not unchecked:
             continue
@@ -51,7 +55,7 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
             if symptom.kind is state.symptom.kind and symptom.ref == state.manifest.ref
         )
         ref = row.ref
-        chain = reason_chain(case, ref) if unchecked else ()
+        chain = chain if unchecked else ()
         reason = last_reason(chain)
         text = reason.text if reason is not None else state.text
         yield Finding(
@@ -64,6 +68,7 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
                 if unchecked
                 else f"{ref} is Healthy for Argo CD, but its last change failed: "
             )
+            + (f"{chain[-1].ref}: " if len(chain) > 1 else "")
             + in_short(text),
             root=text,
             evidence=(
@@ -97,11 +102,11 @@ def _is_healthy(case: Case, row: ResourceRow, live: Manifest) -> bool:
 
 
 def _is_unchecked(case: Case, row: ResourceRow, live: Manifest) -> bool:
-    """A custom resource that Argo CD has no health for, in a Healthy app, after it had time to become ready.
+    """A custom resource that Argo CD has no health for, in a Healthy app.
 
     If the check that Argo CD ships now reports it as Degraded, the app was compared without that check.
     """
-    if is_builtin(row.ref) or case.synced_recently or health_of_row(case, row)[0]:
+    if is_builtin(row.ref) or health_of_row(case, row)[0]:
         return False
     verdict = case.health_of(live)
     of_app = case.app.status.health.status

@@ -32,7 +32,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ImagePull, PullProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import comment, kubectl, with_comment
+from whysync.queries.commands import comment, kubectl, on_object, with_comment
 from whysync.queries.group_failures import pod_symptoms
 from whysync.queries.images import (
     ImageRefusal,
@@ -44,7 +44,10 @@ from whysync.queries.images import (
     registry_reason,
     running_tag,
 )
+from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
+from whysync.queries.producers import producer_of
+from whysync.queries.reason_chain import Link, chain_evidence, chain_of_producer, last_reason, symptoms_on
 from whysync.queries.waiting_on import awaited_hook
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
@@ -64,18 +67,26 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             explained.add(symptom.id)
             rows.add(symptom.ref)
             refusal = image_refusal(case, history.pod, waiting)
+            unmade = _unmade_secret(case, history.pod, refusal)
             finding = Finding(
                 about=symptom.ref,
-                explains=(symptom.id, *pod_symptoms(case, symptom.ref, ImagePull)),
+                explains=(
+                    symptom.id,
+                    *pod_symptoms(case, symptom.ref, ImagePull),
+                    *symptoms_on(case, unmade),
+                ),
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
-                verdict=f"{history.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}",
-                root=refusal.root or waiting.waiting_message or None,
+                verdict=f"{history.pod.ref} cannot pull {waiting.image or 'its image'}{refusal.reason_text}"
+                + _not_written(unmade),
+                root=_last_text(unmade) or refusal.root or waiting.waiting_message or None,
                 evidence=(
                     cite(history.pod, waiting.pointer, says=f"container {waiting.name} waits"),
                     *refusal.evidence,
+                    *chain_evidence(unmade),
                 ),
-                fixes=tuple(_credentials(history.pod, refusal))
+                fixes=tuple(_source_of_secret(case, unmade))
+                or tuple(_credentials(history.pod, refusal))
                 or _fixes(history.pod.ref, waiting.image, refusal.reason),
                 key=image_key(case, waiting.image, refusal.reason, refusal.secrets),
             )
@@ -128,6 +139,36 @@ def _with_running_tag(case: Case, finding: Finding, image: str, refusal: ImageRe
         risk="another version may be intended: check the tags in the registry",
     )
     return replace(finding, evidence=(*finding.evidence, running[1]), fixes=(use_running_tag, *finding.fixes))
+
+
+def _unmade_secret(case: Case, pod: Manifest, refusal: ImageRefusal) -> tuple[Link, ...]:
+    """From what creates a missing imagePullSecret to the last object that reports why it did not."""
+    for name in refusal.secrets if refusal.reason is PullProblem.UNAUTHORIZED else ():
+        if case.live_named("Secret", pod.ref.namespace, name) is None:
+            producer = producer_of(case, "Secret", pod.ref.namespace, name)
+            chain = chain_of_producer(case, producer.manifest.ref) if producer and producer.certain else ()
+            if last_reason(chain) is not None:
+                return chain
+    return ()
+
+
+def _not_written(chain: tuple[Link, ...]) -> str:
+    source = next(iter(chain), None)
+    if source is None:
+        return ""
+    reporter = f"{chain[-1].ref}: " if len(chain) > 1 else ""
+    return f", which {source.ref} has not created: {reporter}{in_short(_last_text(chain))}"
+
+
+def _last_text(chain: tuple[Link, ...]) -> str:
+    reason = last_reason(chain)
+    return reason.text if reason is not None else ""
+
+
+def _source_of_secret(case: Case, chain: tuple[Link, ...]) -> Iterator[Fix]:
+    if chain:
+        created = with_comment(on_object("get", chain[0].ref), "it creates the Secret once that is fixed")
+        yield remedy(case, chain[-1].ref, _last_text(chain), created)
 
 
 def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:

@@ -108,6 +108,14 @@ def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> 
         )
     elif _missing_class(case, claim):
         yield from _other_class(case, claim)
+    elif volume := text(claim.manifest.spec.get("volumeName")) if claim.manifest is not None else "":
+        yield Fix.run(
+            kubectl("get", "persistentvolume", volume, "-o", "yaml"),
+            comment("a Released volume: remove its spec.claimRef, after a look at the data; it is then free"),
+            on_object("get", claim.ref),
+            title=f"Make PersistentVolume {volume} available for this claim, or name another one in Git",
+            risk="the claim gets the data that is on the volume",
+        )
     else:
         yield Fix.run(
             on_object("describe", claim.ref),
@@ -235,8 +243,38 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
     if class_name in classes and classes[class_name].body.get("volumeBindingMode") == "WaitForFirstConsumer":
         evidence = (cite(classes[class_name], "/volumeBindingMode", says="binds on first use"),)
         return "its class waits for the first Pod that uses it", evidence, True
+    if volume := text(claim.manifest.spec.get("volumeName")):
+        return *_of_volume(case, claim.manifest, volume), False
     if missing:
         names = ", ".join(sorted(classes))
         evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {names})"),)
         return f"StorageClass {missing} does not exist", evidence, False
     return "", (), False
+
+
+def _of_volume(case: Case, claim: Manifest, name: str) -> tuple[str, tuple[Evidence, ...]]:
+    """Why the volume that the claim names does not become its own."""
+    named = cite(claim, "/spec/volumeName", says="the volume that it asks for")
+    volume = case.live_named("PersistentVolume", "", name)
+    if volume is None:
+        if any(case.live_of_kind("PersistentVolume")):
+            return f"PersistentVolume {name}, which it names, does not exist", (named,)
+        return "", ()
+    holder = fields(volume.spec.get("claimRef"))
+    place = f"{text(holder.get('namespace'))}/{text(holder.get('name'))}"
+    is_own = place == claim.ref.place and text(holder.get("uid")) in ("", text(claim.meta.get("uid")))
+    phase = text(volume.status.get("phase"))
+    if holder and not is_own:
+        same = " of the same name" if place == claim.ref.place else f" {place}"
+        state = f"is {phase} and " if phase else ""
+        evidence = (named, cite(volume, "/spec/claimRef", says="the claim that it belongs to"))
+        return f"PersistentVolume {name} {state}still belongs to {_which(phase)} claim{same}", evidence
+    if phase and phase not in ("Available", "Bound"):
+        message = text(volume.status.get("message"))
+        evidence = (named, cite(volume, "/status", says="its phase"))
+        return f"PersistentVolume {name} is {phase}" + (f": {one_line(message)}" if message else ""), evidence
+    return "", ()
+
+
+def _which(phase: str) -> str:
+    return "a deleted" if phase == "Released" else "another"

@@ -39,7 +39,14 @@ from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.finalizers import finalizers_of
 from whysync.queries.operator_remedies import in_short, remedy
 from whysync.queries.previous_revision import with_revert
-from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain, symptoms_on
+from whysync.queries.reason_chain import (
+    Link,
+    chain_evidence,
+    fails_below,
+    last_reason,
+    reason_chain,
+    symptoms_on,
+)
 
 _FAILED = frozenset({"Failed", "Error"})
 _REPORTS = frozenset({SymptomKind.EVENT, SymptomKind.STATE, SymptomKind.LOG})
@@ -64,7 +71,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         if case.live_of(row.key) is None and is_unobserved(message):
             continue  # stale_health
         chain = reason_chain(case, row.ref)
-        if code == "Progressing" and (case.synced_recently or not (chain or (message and is_silent))):
+        if code == "Progressing" and not _is_stuck(case, chain, message if is_silent else ""):
             continue
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
         reason = _reason(chain, message)
@@ -94,6 +101,11 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
             fixes=tuple(_fixes(case, row.ref, chain, reason, has_reason=has_reason)),
         )
         yield with_revert(case, replace(finding, cause=_cause(case, row)))
+
+
+def _is_stuck(case: Case, chain: tuple[Link, ...], message: str) -> bool:
+    """Does anything report why it does not become ready? Right after a sync, only what fails below it."""
+    return fails_below(chain) if case.synced_recently else bool(chain or message)
 
 
 def _verb(case: Case, code: str) -> str:
