@@ -7,8 +7,12 @@ refresh an Application that is not in the cache; `is_cached` predicts this, so t
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime, timedelta
+from typing import cast
 from urllib.parse import quote
+
+import msgspec
 
 from whysync.errors import UsageError
 from whysync.facts.argocd_api.responses import AppId, ContainerLog, Node, parse_log_stream
@@ -24,6 +28,7 @@ _KEPT = timedelta(hours=1)
 # After this many failed requests in a row no more are sent. A timeout counts more: each takes a minute.
 _MAX_FAILURES = 9
 _SILENCE = 3
+_LONGEST_TOKEN = 16 << 10
 
 
 class Api:
@@ -182,6 +187,7 @@ def client_for(server: ArgoServer) -> Client:
         tls=server.tls,
         limits=server.limits,
         setting=server.setting,
+        login=login_hint(server),
     )
 
 
@@ -206,6 +212,35 @@ def _check_token(token: str) -> None:
             why="a line break or a blank, perhaps from copying",
             next="copy it again, or give it as a file: --auth-token-file PATH",
         )
+
+
+def login_hint(server: ArgoServer, *, now: datetime | None = None) -> str:
+    """How to log in again: the command for this server, and when its token expired."""
+    claims = _claims(server.token) if not server.token_file else {}
+    of_context = f" of context {server.context}" if server.context else ""
+    expires = claims.get("exp")
+    state = "this one is wrong or has expired"
+    if isinstance(expires, int | float) and 0 < expires < (now or datetime.now(UTC)).timestamp():
+        state = f"the token{of_context} expired at {datetime.fromtimestamp(expires, UTC):%Y-%m-%d %H:%M} UTC"
+    if server.token_file:
+        return f"write a new token to {server.token_file}: {state}"
+    sso = " --sso" if claims and claims.get("iss") != "argocd" else ""
+    root = f" --grpc-web-root-path {quote(server.root_path)}" if server.root_path else ""
+    host = server.base_url.partition("://")[2].partition("/")[0]
+    where = "argocd login" if server.forward is not None else f"argocd login {host}{sso}{root}"
+    return f"log in again ({where}), or give another token: {state}"
+
+
+def _claims(token: str) -> Object:
+    """The content of a JSON web token, which is not verified; empty if it is none."""
+    parts = token.split(".")
+    if len(parts) != 3 or len(token) > _LONGEST_TOKEN:
+        return {}
+    try:
+        decoded = msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, msgspec.DecodeError):
+        return {}
+    return cast("Object", decoded) if isinstance(decoded, dict) else {}
 
 
 def _name(server: ArgoServer) -> str:

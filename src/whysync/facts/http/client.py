@@ -69,7 +69,9 @@ class Count(msgspec.Struct):
 
 
 class Client:
-    """`name` is how messages call the server, `setting` is where its address was configured."""
+    """`name` is how messages call the server, `setting` is where its address was configured, and `login` what
+    a user does if it rejects the credentials.
+    """
 
     def __init__(
         self,
@@ -81,9 +83,11 @@ class Client:
         limits: HttpLimits | None = None,
         proxy: str = "",
         setting: str = "the server's address",
+        login: str = "",
     ) -> None:
         self.url = without_password(url).rstrip("/")
         self._setting = setting
+        self._login = login
         self.name = name or self.url
         self.limits = limits or HttpLimits()
         self.count = Count()
@@ -181,7 +185,7 @@ class Client:
             )
             try:
                 if response.status_code >= 300:
-                    error = error_of(await self._read_response(response, path), self.name)
+                    error = error_of(await self._read_response(response, path), self.name, self._login)
                     if response.status_code == 401:
                         await self._renew(self._renewals)
                     raise error
@@ -235,7 +239,7 @@ class Client:
                     renewed = True
                     if await self._renew(renewals):
                         continue
-                problem: HttpError = error_of(response, self.name)
+                problem: HttpError = error_of(response, self.name, self._login)
             except HttpError as error:
                 problem = error
             await asyncio.sleep(retries.pause(problem, response))

@@ -15,9 +15,11 @@ from whysync.facts.http.errors import (
 from whysync.facts.http.response import Response
 from whysync.facts.masking import Masker
 
+_LOGIN = "log in again, or give another token: this one is wrong or has expired"
 
-def error_of(response: Response, name: str) -> HttpError:
-    """`name` is how messages call the server. Secrets are removed from its message."""
+
+def error_of(response: Response, name: str, login: str = "") -> HttpError:
+    """`name` is how messages call the server, `login` how to log in. Secrets are removed from its message."""
     status, path = response.status, response.path
     message = Masker().masked_text(response.server_message)
     why = f"HTTP {status}: {message}" if message else f"HTTP {status}"
@@ -25,7 +27,7 @@ def error_of(response: Response, name: str) -> HttpError:
         return NotAuthenticated(
             what=f"{name} rejects these credentials",
             why=why,
-            next="log in again, or give another token: this one is wrong or has expired",
+            next=login or _LOGIN,
             status=status,
             server_message=message,
             path=path,
