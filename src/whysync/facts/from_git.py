@@ -23,7 +23,6 @@ from whysync.argocd.repo_server.git import (
     GitFailed,
     Repo,
     RevisionUnknown,
-    cached_repo,
     open_repo,
     without_credentials,
     work_tree,
@@ -231,9 +230,6 @@ class _Files:
         public = without_credentials(url)
         if self._git:
             return _Place(repo=self._remote(url), words=f"{public}, fetched", location=url)
-        cached = cached_repo(url)
-        if cached is not None and cached.has(commit):
-            return _Place(repo=cached, words=f"{public}, fetched earlier with --git", location=url)
         if lacking:
             raise NotRendered(
                 f"the checkout {lacking[0]} does not have commit {commit[:_SHORT]}, which Argo CD compared",
