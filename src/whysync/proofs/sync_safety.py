@@ -37,6 +37,7 @@ _PASSING: Final = frozenset({"api_server_failing", "object_modified_conflict"})
 """Rules about failures that often end by themselves: their fix is to try again."""
 _REPEATED: Final = _REPLACED | {ReasonKind.FACTS_MISSING}
 _WINDOW: Final = "sync-window"
+_EMPTY_SOURCE: Final = "autosync-empty-refused"
 _NO_CONTROLLER: Final = "controller-stale"
 _ARGOCD_RBAC: Final = "argocd-rbac"
 _NONDETERMINISTIC: Final = "nondeterministic"
@@ -315,6 +316,8 @@ def _fails(safety: Safety) -> bool:
 
 def _explains_failed_sync(finding: Finding, case: Case) -> bool:
     """Does the finding explain why a sync failed?"""
+    if finding.cause == _EMPTY_SOURCE:
+        return False  # auto-sync did not start one
     kinds = {symptom.kind for symptom in finding.explains}
     skipped = case.operation is not None and case.operation.phase == "Succeeded"
     by_condition = finding.side is Side.APPLY and SymptomKind.CONDITION in kinds and not skipped

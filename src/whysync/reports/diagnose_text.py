@@ -73,6 +73,8 @@ _STEPS = {
     LayerKind.COMPARE_STATES: "comparing the states",
     LayerKind.DIFF: "computing the difference",
 }
+_NOT_STARTED = {"autosync-empty-refused": "not synced", "argocd-rbac": "request denied"}
+"""Causes with which no sync has run, so that none has failed."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
 _OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision"
 _LONGEST_HEADLINE = 220
@@ -383,8 +385,12 @@ def _state_word(report: AppReport) -> str:
         retry = pending_retry(report.case)
         return f"sync failed, {retry} follows" if retry else "sync hangs"
     failed = operation is not None and operation.phase in ("Failed", "Error")
+    if report.first is not None and report.first.cause in _NOT_STARTED:
+        return _NOT_STARTED[report.first.cause]
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
         return "deletion hangs"
+    if report.side is Side.APPLY and not failed and _is_deletion_error(report):
+        return "deletion failed"
     if _is_only_logged(report) and (report.side is Side.COMPARE or _is_of_container(report)):
         return "error in the log"
     status = report.case.app.status
@@ -395,6 +401,13 @@ def _state_word(report: AppReport) -> str:
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
         return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]
+
+
+def _is_deletion_error(report: AppReport) -> bool:
+    """Does the first finding only explain that the resources of the app could not be deleted?"""
+    explained = report.first.explains if report.first is not None else ()
+    conditions = [id for id in explained if id.kind is SymptomKind.CONDITION]
+    return bool(conditions) and all(id.detail == "DeletionError" for id in conditions)
 
 
 def _is_of_container(report: AppReport) -> bool:

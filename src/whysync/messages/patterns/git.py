@@ -88,13 +88,17 @@ class TlsUntrusted(Failure, frozen=True, kw_only=True):
 
 
 class RevisionNotFound(Failure, frozen=True, kw_only=True):
-    """`revision` is the requested revision; `chart` and `constraint` are set if a chart was requested."""
+    """`revision` is the requested revision; `chart` and `constraint` are set if a chart was requested.
+
+    `abbreviated`: it exists, but Argo CD looks up changed files only by the whole SHA of a commit.
+    """
 
     revision: str = ""
     constraint: str = ""
     chart: str = ""
     repo: str = ""
     ambiguous: bool = False
+    abbreviated: bool = False
 
 
 class RepoCopyBroken(Failure, frozen=True, kw_only=True):
@@ -507,6 +511,13 @@ TABLE: tuple[Pattern, ...] = (
         status_code,
     ),
     # Revisions.
+    # Argo CD's own git client, if annotation manifest-generate-paths is set: `ChangedFiles`.
+    Pattern(
+        "must be SHA",
+        r"get changed files for repo (?P<repo>\S{1,300}) with revision (?P<revision>[0-9a-f]{4,39}): "
+        r"invalid revision provided, must be SHA",
+        fill(RevisionNotFound, abbreviated=True),
+    ),
     Pattern(
         "OCI revision",
         r"resolve OCI revision:? \"?(?P<repo>[\w.-]{1,253}(?::\d{1,5})?/[\w./-]{1,253})"

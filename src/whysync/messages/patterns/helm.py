@@ -34,6 +34,13 @@ class HelmRender(Failure, frozen=True, kw_only=True):
     function: str = ""
     chart: str = ""
     detail: str = ""
+    helm_version: str = ""
+
+    @property
+    def not_in_schema(self) -> str:
+        """The key of `value_path` that the chart's schema does not permit; empty if it is another error."""
+        match = _NOT_IN_SCHEMA.search(self.detail)
+        return (match["key"] or match["first"]) if match is not None else ""
 
     @property
     def is_foreign(self) -> bool:
@@ -70,6 +77,11 @@ class HelmRender(Failure, frozen=True, kw_only=True):
 _UNREADABLE = compiled(
     r"nil pointer evaluating \S{1,60} ?\{?\}?\.(?P<nil>[\w-]{1,100})"
     r"|can't evaluate field (?P<field>[\w-]{1,100}) in type"
+)
+# Two JSON schema libraries: Helm 3.18 replaced the first.
+_NOT_IN_SCHEMA = compiled(
+    r"Additional property (?P<key>[\w.-]{1,100}) is not allowed"
+    r"|additional properties '(?P<first>[\w.-]{1,100})'(?:, '[^']{1,100}'){0,50} not allowed"
 )
 _ELLIPSIS = "..."
 
@@ -510,7 +522,12 @@ _CHARTS: tuple[Pattern, ...] = (
     ),
     Pattern('failed to download "', r"failed to download \"(?P<repo>[^\"]{1,300})\".*", chart_repository),
     Pattern("directory charts/", r"directory (?P<repo>charts/\S{1,300}) not found", dependency),
-    Pattern("is not supported", r"helm (?:chart )?version '[^']{0,60}' is not supported", invalid_chart),
+    # Argo CD itself refuses `helm.version` of the Application: it has one version of Helm.
+    Pattern(
+        "is not supported",
+        r"helm (?:chart )?version '(?P<version>[^']{0,60})' is not supported",
+        fill(HelmRender, whole="detail", helm_version=lambda match, _: group_text(match, "version")),
+    ),
     Pattern("could not parse kubernetes version", r"could not parse kubernetes version .*", invalid_chart),
     Pattern("is not valid. The value must be", r"apiVersion '[^']{0,60}' is not valid\..*", invalid_chart),
     Pattern("cannot load Chart.yaml", r"cannot load Chart\.yaml: .*", invalid_chart),

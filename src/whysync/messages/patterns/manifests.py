@@ -64,11 +64,15 @@ class KustomizeBuild(Failure, frozen=True, kw_only=True):
 
 
 class PluginFailed(Failure, frozen=True, kw_only=True):
-    """`killed` is the command that a signal ended: its container ran out of memory."""
+    """`killed` is the command that a signal ended: its container ran out of memory.
+
+    `unknown`: the repo-server has no plugin of that name, or none that supports the source.
+    """
 
     plugin: str = ""
     killed: str = ""
     detail: str = ""
+    unknown: bool = False
 
     @property
     def vault(self) -> VaultRefusal | None:
@@ -208,6 +212,11 @@ def _built(context: Context) -> str:
 def plugin(match: re.Match[str], context: Context) -> Failure:
     name = group_text(match, "plugin") or _program(context)
     return PluginFailed(text=context.text, plugin=name, detail=_last_line(match[0]))
+
+
+def unknown_plugin(match: re.Match[str], context: Context) -> Failure:
+    name = group_text(match, "plugin") or _program(context)
+    return PluginFailed(text=context.text, plugin=name, detail=_last_line(match[0]), unknown=True)
 
 
 def _last_line(text: str) -> str:
@@ -397,7 +406,7 @@ PLUGINS: tuple[Pattern, ...] = (
     Pattern(
         "cmp-server plugin with name",
         r"find cmp-server plugin with name \"(?P<plugin>[^\"]{1,200})\".*",
-        plugin,
+        unknown_plugin,
     ),
     Pattern(
         "error dialing to cmp-server",
@@ -408,17 +417,17 @@ PLUGINS: tuple[Pattern, ...] = (
         "plugin",
         r"could ?n[o']t find (?:any |cmp-server )?plugin"
         r"(?: supporting (?:the given )?repository|: \S{1,200}).*",
-        plugin,
+        unknown_plugin,
     ),
     Pattern(
         "plugin not supported. plugin name",
         r"plugin not supported\. plugin name (?P<plugin>[\w.-]{1,200})",
-        plugin,
+        unknown_plugin,
     ),
     Pattern(
         "onfig management plugin",
         r"[Cc]onfig management plugin with name '?(?P<plugin>[\w.-]{1,200}).{0,20}not supported.*",
-        plugin,
+        unknown_plugin,
     ),
     Pattern("cmp-server", r"error calling cmp-server .*", plugin),
     Pattern("cmp-server/config", r"(?:open|read|stat) \S{0,200}cmp-server/config\S{0,200}: .*", plugin),

@@ -6,7 +6,7 @@ import re
 
 from whysync.messages.failure import Failure
 from whysync.messages.network import api_server_in
-from whysync.messages.pattern import Context, Pattern, compiled, fill, group_text
+from whysync.messages.pattern import Answer, Context, Pattern, compiled, fill, group_text
 from whysync.messages.wrappers import LayerKind
 
 
@@ -37,8 +37,11 @@ class Forbidden(Failure, frozen=True, kw_only=True):
 
 
 class ClusterAuth(Failure, frozen=True, kw_only=True):
+    """`anonymous`: the request has no credentials, so the API server refuses it as `system:anonymous`."""
+
     server: str = ""
     detail: str = ""
+    anonymous: bool = False
 
     @property
     def uses_exec_plugin(self) -> bool:
@@ -54,7 +57,15 @@ _NAME = (
 )
 
 
-forbidden = fill(Forbidden, cluster_scope=lambda match, _: bool(group_text(match, "cluster")))
+_ANONYMOUS = "system:anonymous"
+_forbidden = fill(Forbidden, cluster_scope=lambda match, _: bool(group_text(match, "cluster")))
+
+
+def forbidden(match: re.Match[str], context: Context) -> Answer:
+    """No Role may be bound to `system:anonymous`: a request without credentials is a failed login."""
+    if group_text(match, "user") == _ANONYMOUS:
+        return ClusterAuth(text=context.text, server=_server(match, context), anonymous=True)
+    return _forbidden(match, context)
 
 
 _REGISTRY_API = re.compile(r"https?://[^/\s\"]{1,253}/v2/")

@@ -26,7 +26,7 @@ from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.parse import understand
-from whysync.messages.patterns.operations import AutosyncSkipped
+from whysync.messages.patterns.operations import AutosyncSkipped, AutosyncWipeRefused
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.already_fixed import fixed_since_autosync_gave_up
 from whysync.queries.commands import sync
@@ -56,6 +56,8 @@ def _failed(case: Case) -> Iterator[Finding]:
         message = understand(condition.message)
         if condition.type != "SyncError" or message.layer(LayerKind.SYNC_ATTEMPT) is None:
             continue
+        if any(isinstance(failure, AutosyncWipeRefused) for failure in message.failures):
+            continue  # no sync ran: auto-sync looks at the source again at each reconciliation
         symptom = SymptomId.condition(condition.type, index)
         failed = (OPERATION, *(s.id for s in case.symptoms if s.kind is SymptomKind.RESULT))
         fixed = fixed_since_autosync_gave_up(case)

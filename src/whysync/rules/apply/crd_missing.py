@@ -23,6 +23,7 @@ The kind is served in another version: that is deprecated-api.
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.diagnosis import Add, Case, Confidence, Evidence, Finding, Fix, Set, Severity, cite, rule
 from whysync.diagnosis.owning_resource import symptoms_about
 from whysync.diagnosis.sentences import listed
@@ -31,8 +32,9 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.apply import KindNotServed
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import comment, sync, with_comment
+from whysync.queries.commands import app_argument, comment, sync, with_comment
 from whysync.queries.crds import SKIP_DRY_RUN, CrdDefinition, crd_definition, is_applied_first
+from whysync.queries.gone_cluster import OWN_NAME
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref
 from whysync.queries.removed_apis import is_kind_of_kubernetes
@@ -40,6 +42,7 @@ from whysync.queries.sync_position import comes_before, phase_and_wave, wave_of
 
 _WORKLOADS = ("DaemonSet", "Deployment", "StatefulSet")
 WAVE = "/metadata/annotations/argocd.argoproj.io~1sync-wave"
+_OF_ARGOCD = ("Application", "ApplicationSet", "AppProject")
 
 
 @rule(cause="missing-crd", since="0.1")
@@ -98,11 +101,7 @@ def _of_logging_workload(case: Case, group: FailureGroup[KindNotServed]) -> tupl
 
 
 def _kind_text(kind: str, api_group: str) -> str:
-    return (
-        f"{kind} ({api_group})"
-        if api_group
-        else kind or "the kind of an object that the message does not name"
-    )
+    return f"{kind} ({api_group})" if api_group else kind or "the kind of an object of this app"
 
 
 def _verdict(called: str, definition: CrdDefinition) -> str:
@@ -169,15 +168,37 @@ def _fixes(case: Case, ref: Ref, kind: str, api_group: str, definition: CrdDefin
     if definition.creator_ref is not None:
         yield from _after_creator(case, definition.creator_ref, definition.creator)
         return
+    if api_group == "argoproj.io" and kind in _OF_ARGOCD:
+        yield _to_own_cluster(case)
+        return
     yield from _operator_in_this_app(case, ref)
+    if not kind:
+        yield Fix.run(
+            with_comment(f"argocd app get {app_argument(case)}", "the row with SyncFailed shows the kind"),
+            comment("install the operator or chart that contains this kind, then"),
+            sync_command,
+            title="Find the kind, and install its CRD before this app",
+        )
+        return
     yield Fix.run(
         with_comment(
-            f"kubectl get crd | grep -i {quote(kind.lower() or 'KIND')}",
-            "is it installed under another name?",
+            f"kubectl get crd | grep -i {quote(kind.lower())}", "is it installed under another name?"
         ),
         comment(f"install the operator or chart that contains {_kind_text(kind, api_group)}, then"),
         sync_command,
         title="Install the CRD first: in its own Application, or in an earlier sync wave",
+    )
+
+
+def _to_own_cluster(case: Case) -> Fix:
+    """Argo CD reads its own kinds only in the cluster that it runs in."""
+    by_name = bool(case.app.spec.destination.name)
+    flag = f"--dest-name {OWN_NAME}" if by_name else f"--dest-server {IN_CLUSTER}"
+    return Fix.run(
+        f"argocd app set {app_argument(case)} {flag}",
+        sync(case),
+        title="Deploy it to the cluster that Argo CD runs in: only there it reads its own kinds",
+        risk="correct the destination also where the Application is declared",
     )
 
 

@@ -37,6 +37,7 @@ from whysync.queries.commands import (
     argocd_namespace,
     comment,
     kubectl,
+    refresh,
     restart,
     with_comment,
 )
@@ -109,6 +110,9 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
             title=f"Permit Applications in {namespace} to use project {name}",
             risk="users who can create Applications there can then deploy with this project's permissions",
         )
+    if name and not known and case.project is None and NEVER_RECONCILED not in case.symptom_ids:
+        yield _permit_unseen(case, namespace, name)
+        return
     params = case.settings("argocd-cmd-params-cm")
     if params is not None and is_served(case) is False:
         yield _enable(case, namespace, text(params.at(NAMESPACES)))
@@ -119,6 +123,23 @@ def _fixes(case: Case, namespace: str, name: str, *, known: bool) -> Iterator[Fi
         restart(case, CONTROLLER, API_SERVER) + "   # after a change",
         title=f"Add {namespace} to application.namespaces in argocd-cmd-params-cm, if it is not there",
         risk="Argo CD restarts: nothing is reconciled for a minute or two",
+    )
+
+
+def _permit_unseen(case: Case, namespace: str, name: str) -> Fix:
+    """Only the project refuses with these words: Argo CD itself serves the namespace."""
+    title = f"permit Applications in {namespace} to use project {name} (sourceNamespaces)"
+    if name == "default":
+        return Fix.run(
+            *_own_project(case, namespace),
+            title=f"Create a project of its own for {namespace}: default permits every destination",
+        )
+    return Fix.run(
+        with_comment(f"argocd proj get {quote(name)}", "what it permits: its destinations and sources"),
+        f"argocd proj add-source-namespace {quote(name)} {quote(namespace)}",
+        refresh(case),
+        title=f"With its owner's consent: {title}",
+        risk="users who can create Applications there can then deploy with this project's permissions",
     )
 
 

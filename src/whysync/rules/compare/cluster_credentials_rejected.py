@@ -6,8 +6,9 @@ deleted, or the exec plugin that gets a token from the cloud (`argocd-k8s-auth`,
 cannot read the live state for any Application of that cluster.
 
 ## How whysync knows
-`Unauthorized`, `the server has asked for the client to provide credentials`, or `getting
-credentials: exec: …`.
+`Unauthorized`, `the server has asked for the client to provide credentials`, `getting
+credentials: exec: …`, or a refusal of `system:anonymous`: a request without credentials. Never bind a role
+to that user.
 
 ## Fix
 Register the cluster again under the same name, with the labels, annotations, namespaces, project and shard
@@ -66,6 +67,8 @@ def _verdict(failure: ClusterAuth, server: str) -> str:
     reason = f": {one_line(failure.detail)}" if failure.detail else ""
     if failure.uses_exec_plugin:
         return f"Argo CD cannot obtain credentials for {server}{reason}"
+    if failure.anonymous:
+        return f"Argo CD has no credentials for {server}: its requests arrive there as system:anonymous"
     return f"{server} rejects Argo CD's credentials{reason}"
 
 

@@ -21,12 +21,13 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from shlex import quote
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.argocd.projects.cluster_secrets import known_clusters
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Finding, Fix, Remove, Set, Severity, cite, rule
 from whysync.messages.patterns.cluster import ClusterNotRegistered
 from whysync.queries.already_fixed import refresh_again
 from whysync.queries.commands import app_argument, refresh
-from whysync.queries.gone_cluster import delete_without_resources
+from whysync.queries.gone_cluster import OWN_NAME, delete_without_resources, is_in_deletion
 from whysync.queries.group_failures import grouped
 
 _SIMILARITY = 0.9
@@ -66,14 +67,20 @@ def cluster_not_registered(case: Case) -> Iterator[Finding]:
 
 def _has_another_destination(case: Case, failure: ClusterNotRegistered) -> bool:
     destination = case.app.spec.destination
+    if failure.name == OWN_NAME and destination.server.rstrip("/") == IN_CLUSTER and not destination.name:
+        return True
     pairs = ((failure.name, destination.name), (failure.server, destination.server))
     return any(requested and now and requested.rstrip("/") != now.rstrip("/") for requested, now in pairs)
 
 
 def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
     list_clusters = "argocd cluster list   # the registered clusters"
+    if failure.name == OWN_NAME and not failure.disabled:
+        yield _own_cluster(case)
+        return
+    deleting = is_in_deletion(case)
     similar = "" if failure.ambiguous or failure.disabled else _nearest(case, failure)
-    if similar:
+    if similar and not deleting:
         yield Fix.application(
             case.application.ref,
             Set(pointer=f"/spec/destination/{'name' if failure.name else 'server'}", value=similar),
@@ -87,10 +94,10 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             list_clusters,
             f"argocd cluster add CONTEXT{name}",
             refresh(case),
-            title="Register the cluster",
+            title="If the cluster still exists: register it again" if deleting else "Register the cluster",
             risk="creates the service account argocd-manager with permissions on that cluster",
         )
-    if not similar:
+    if not similar and not deleting:  # a deletion would delete the objects of the other cluster
         yield Fix.run(
             list_clusters,
             f"argocd app set {app_argument(case)} {flag}",
@@ -98,6 +105,20 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             + (": use the URL, as the name is not unique" if failure.ambiguous else ""),
         )
     yield from delete_without_resources(case)
+
+
+def _own_cluster(case: Case) -> Fix:
+    """A cluster Secret for the address of the own cluster gives it another name.
+
+    Mirrors `GetClusterServersByName`, Argo CD 3.6.
+    """
+    return Fix.application(
+        case.application.ref,
+        Remove(pointer="/spec/destination/name"),
+        Set(pointer="/spec/destination/server", value=IN_CLUSTER),
+        title="Use the address of Argo CD's own cluster: it is registered under another name, or disabled",
+        risk='with cluster.inClusterEnabled: "false" in argocd-cm, Argo CD must not deploy to its own cluster',
+    )
 
 
 def _nearest(case: Case, failure: ClusterNotRegistered) -> str:

@@ -9,7 +9,8 @@ running, or no plugin's discovery rule matches the source. Nothing can be compar
 command that ended with `signal: killed` most likely exceeded the memory of its container.
 
 ## Fix
-Read the sidecar's log, check the plugin's name and its discovery rules, and run its command in the sidecar.
+Correct what the plugin reports; its sidecar's log shows what it printed before. If Argo CD finds no plugin,
+compare the name in the Application with the sidecars, and the discovery rules with the source.
 
 ## When it is something else
 If the error of the tool inside the plugin is recognized (a missing Helm repository, a rejected token), that
@@ -22,7 +23,7 @@ from shlex import quote
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.messages.patterns.manifests import PluginFailed, VaultRefusal
-from whysync.queries.commands import argocd_namespace, hard_refresh, with_comment
+from whysync.queries.commands import argocd_namespace, comment, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 
 
@@ -31,7 +32,6 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
     for group in grouped(case, PluginFailed, by=lambda failure: (failure.plugin, failure.detail)):
         failure = group.failure
         name = f"plugin {failure.plugin}" if failure.plugin else "the config management plugin"
-        namespace = argocd_namespace(case)
         yield Finding(
             about=case.application.ref,
             explains=group.explains,
@@ -40,23 +40,55 @@ def config_management_plugin_failed(case: Case) -> Iterator[Finding]:
             verdict=_verdict(name, failure),
             root=one_line(failure.text),
             evidence=group.cited(says="error of the plugin or the repo-server"),
-            fixes=(_more_memory(case),)
-            if failure.killed
-            else (
-                Fix.run(
-                    f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server",
-                    f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
-                    hard_refresh(case),
-                    title=f"Find the failing step of {name} in its sidecar's log, fix it, then hard refresh",
-                ),
-            )
-            if failure.vault is None
-            else tuple(_vault(case, failure.vault)),
+            fixes=tuple(_fixes(case, failure, name)),
         )
+
+
+def _fixes(case: Case, failure: PluginFailed, name: str) -> Iterator[Fix]:
+    namespace = argocd_namespace(case)
+    if failure.killed:
+        yield _more_memory(case)
+    elif failure.unknown:
+        yield _install(case, failure.plugin)
+    elif failure.vault is not None:
+        yield from _vault(case, failure.vault)
+    else:
+        yield Fix.run(
+            with_comment(
+                f"kubectl -n {namespace} logs deploy/argocd-repo-server --all-containers --tail=100",
+                "what the plugin printed before the error",
+            ),
+            hard_refresh(case),
+            title=f"Correct what {name} reports, then hard refresh",
+        )
+
+
+def _install(case: Case, plugin: str) -> Fix:
+    """A plugin is a sidecar with a socket of its name: `metadata.name` of plugin.yaml, and `spec.version`."""
+    namespace = argocd_namespace(case)
+    containers = (
+        f"kubectl -n {namespace} get pods -l app.kubernetes.io/name=argocd-repo-server"
+        " -o 'jsonpath={range .items[*]}{.spec.containers[*].name}{\"\\n\"}{end}'"
+    )
+    return Fix.run(
+        with_comment(containers, "is there a sidecar for the plugin?"),
+        comment(
+            "its name is metadata.name in the sidecar's plugin.yaml, with -VERSION if spec.version is set;"
+        ),
+        comment("if it has rules in spec.discover, they must match the source"),
+        hard_refresh(case),
+        title="Install the plugin as a sidecar of the repo-server, or correct plugin.name in the Application"
+        if plugin
+        else "Install a plugin whose discovery rules match the source, or correct these rules",
+    )
 
 
 def _verdict(name: str, failure: PluginFailed) -> str:
     vault = failure.vault
+    if failure.unknown:
+        return (
+            f"the repo-server has no plugin{f' {failure.plugin}' if failure.plugin else ''} for this source"
+        )
     if failure.killed:
         return f"{name} failed: `{failure.killed}` was killed: most likely its container ran out of memory"
     if vault is None:

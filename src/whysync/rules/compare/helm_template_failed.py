@@ -24,12 +24,13 @@ from collections.abc import Iterator
 from shlex import quote
 
 from whysync.argocd.api.application import Source
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Remove, Severity, cite, rule
 from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import fields, items, text
 from whysync.messages.parse import Message
 from whysync.messages.patterns.helm import HelmRender
-from whysync.queries.commands import comment, hard_refresh, with_comment
+from whysync.queries.already_fixed import render_again
+from whysync.queries.commands import app_argument, comment, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.local_rendering import folder_of, helm_template, values_path
 from whysync.queries.revert import revert_commit
@@ -51,9 +52,22 @@ def helm_template_failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=_verdict(failure),
             root=one_line(failure.detail) or None,
-            evidence=(*group.cited(says="Helm's error"), *_values(case, source)),
+            evidence=(
+                *group.cited(says="Argo CD's error" if failure.helm_version else "Helm's error"),
+                *_values(case, source),
+            ),
             fixes=tuple(_fixes(case, group.message, failure, source)),
+            already_fixed=render_again(
+                case,
+                "the Application already has another version",
+                "Hard refresh: helm.version has been corrected",
+                when=bool(failure.helm_version) and _helm_version(case, source) != failure.helm_version,
+            ),
         )
+
+
+def _helm_version(case: Case, source: Source | None) -> str:
+    return text(case.application.at(f"{source_pointer(case, source)}/helm/version")) if source else ""
 
 
 def place_of(failure: HelmRender) -> str:
@@ -64,6 +78,13 @@ def place_of(failure: HelmRender) -> str:
 
 
 def _verdict(failure: HelmRender) -> str:
+    if failure.helm_version:
+        return f"Argo CD does not know helm.version '{failure.helm_version}' of the Application, only v3"
+    if failure.not_in_schema:
+        return (
+            f"Helm cannot render {place_of(failure)}: its schema does not permit the value"
+            f" {_unwanted(failure)}"
+        )
     if failure.values_file:
         return f"Helm cannot render {place_of(failure)}: the values file {failure.values_file} does not exist"
     if failure.value_path and failure.function == "required":
@@ -87,6 +108,11 @@ def _verdict(failure: HelmRender) -> str:
     )
 
 
+def _unwanted(failure: HelmRender) -> str:
+    """`networkPolicy.egress`."""
+    return f"{failure.value_path}.{failure.not_in_schema}".removeprefix(".Values").removeprefix(".")
+
+
 def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
     """The Helm values in the Application: where the value could be set."""
     if source is None:
@@ -105,7 +131,19 @@ def _values(case: Case, source: Source | None) -> Iterator[Evidence]:
 def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | None) -> Iterator[Fix]:
     folder = folder_of(message, source)
     path = failure.nil_map or failure.not_a_map or failure.value_path
-    if failure.values_file:
+    if failure.helm_version:
+        yield from _without_version(case, source)
+        return
+    if failure.not_in_schema:
+        where, _file = _values_place(case, source, folder, _unwanted(failure))
+        yield Fix.run(
+            *commits_since_last_sync(case, source),
+            *helm_template(case, source, folder),
+            hard_refresh(case),
+            title=f"Remove {_unwanted(failure)} from {where}, or write it as this version of the chart names"
+            " it (values.schema.json); commit, then hard refresh",
+        )
+    elif failure.values_file:
         yield Fix.run(
             *commits_since_last_sync(case, source),
             f"git ls-files | grep {quote(failure.values_file.rpartition('/')[2])}   # was it moved?",
@@ -134,10 +172,29 @@ def _fixes(case: Case, message: Message, failure: HelmRender, source: Source | N
             title=f"If {failure.value_path} is for another program (Argo CD's notifications): escape it",
         )
     yield from revert_commit(case, source)
+    if failure.not_in_schema:
+        return
     yield Fix.run(
         *(() if failure.function == "fail" else _template_line(failure, source, folder)),
         *helm_template(case, source, folder, "--debug"),
         title="Render it on your machine to see the whole error; fix the chart or its values, commit",
+    )
+
+
+def _without_version(case: Case, source: Source | None) -> Iterator[Fix]:
+    """Argo CD 3.6: `v3` and no version are the same."""
+    pointer = f"{source_pointer(case, source)}/helm/version" if source is not None else ""
+    if pointer and case.application.at(pointer):
+        yield Fix.application(
+            case.application.ref,
+            Remove(pointer=pointer),
+            title="Remove helm.version from the source: Argo CD then uses its own Helm",
+        )
+        return
+    yield Fix.run(
+        f"argocd app edit {app_argument(case)}",
+        hard_refresh(case),
+        title="Remove helm.version from the source: Argo CD then uses its own Helm",
     )
 
 
@@ -161,7 +218,8 @@ def _set_value(case: Case, failure: HelmRender, source: Source | None, folder: s
     history = (with_comment(removed, "what the values file lost since the last sync"),) if removed else ()
     edit = (comment(f"in {where}:"), *_as_yaml(name))
     if not parent:
-        title = f"Set {name} in {where}, commit, then hard refresh"
+        verb = "Correct" if failure.chart and failure.detail else "Set"
+        title = f"{verb} {name} in {where}, commit, then hard refresh"
         return Fix.run(*history, *edit, hard_refresh(case), title=title)
     templates = quote(f"{folder}/templates" if folder else "templates")
     reads = f"grep -rnF {quote(map_path)} {templates}"

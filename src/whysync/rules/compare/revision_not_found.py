@@ -6,7 +6,8 @@ commit removed by a force-push, or a version range that matches nothing. The syn
 
 ## How whysync knows
 `unable to resolve '…' to a commit SHA`, `version matching constraint not found`, a chart version
-that is not in the index.
+that is not in the index. `invalid revision provided, must be SHA`: the commit exists, but its SHA is
+abbreviated.
 
 ## Fix
 Set an existing target revision, or push the missing one. The command shown lists the existing ones. Until
@@ -24,7 +25,7 @@ from whysync.argocd.api.application import Source
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, cite_if, rule
 from whysync.messages.patterns.git import RevisionNotFound
 from whysync.queries.already_fixed import render_again
-from whysync.queries.commands import app_argument, hard_refresh, with_comment
+from whysync.queries.commands import app_argument, comment, hard_refresh, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.revert import is_fixed_revision
 from whysync.queries.sources import (
@@ -49,6 +50,9 @@ _LASTING = frozenset({"", "HEAD", "main", "master", "trunk", "develop"})
 def revision_not_found(case: Case) -> Iterator[Finding]:
     for group in grouped(case, RevisionNotFound, by=lambda f: (f.revision or f.constraint, f.chart)):
         failure = group.failure
+        if failure.abbreviated:
+            yield _abbreviated(case, group)
+            continue
         failing = failing_source(case, group.message, url=failure.repo)
         if failing is not None and not is_of_source(failure.repo, failing):
             yield _of_another_repository(case, group, failing)
@@ -74,6 +78,37 @@ def revision_not_found(case: Case) -> Iterator[Finding]:
                 when=_tracks_another(failure, source) and changed_since_comparison(case, source),
             ),
         )
+
+
+def _abbreviated(case: Case, group: FailureGroup[RevisionNotFound]) -> Finding:
+    """The commit exists: rendering works with a part of its SHA, the comparison of files does not."""
+    revision, repo = group.failure.revision, group.failure.repo
+    source = next((s for s in case.app.sources if s.target_revision == revision), None)
+    pointer = f"{source_pointer(case, source)}/targetRevision" if source else None
+    where = f" in {pointer[1:].replace('/', '.')}" if pointer else ""
+    return Finding(
+        about=case.application.ref,
+        field=pointer,
+        explains=group.explains,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        verdict=f"{revision} is an abbreviated commit SHA, but Argo CD needs all 40 characters to find the"
+        f" files that changed in {repo} (annotation manifest-generate-paths)",
+        evidence=(
+            *group.cited(says="Argo CD refuses it"),
+            *cite_if(case.application, pointer, says="target revision"),
+        ),
+        fixes=(
+            Fix.run(
+                with_comment(f"git rev-parse {quote(revision)}", f"in a clone of {repo}: all 40 characters"),
+                f"argocd app set {app_argument(case)}{source_flag(case, source)} --revision COMMIT"
+                if source
+                else comment(f"set them as targetRevision of the source that names {revision}"),
+                hard_refresh(case),
+                title=f"Write the whole SHA{where}",
+            ),
+        ),
+    )
 
 
 def _of_another_repository(case: Case, group: FailureGroup[RevisionNotFound], source: Source) -> Finding:
@@ -163,7 +198,8 @@ def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
     revision = failure.constraint or failure.revision or (source.target_revision if source else "") or "HEAD"
     chart = failure.chart or (source.chart if source else "")
     if chart:
-        return f"chart {chart} has no version {revision} in {repo}"
+        name = chart.removeprefix(f"{repo.removeprefix('oci://').rstrip('/')}/")
+        return f"chart {name} has no version {revision} in {repo}"
     if failure.ambiguous:
         return f"{revision} is ambiguous in {repo}: a branch and a tag have this name"
     if is_oci(repo):

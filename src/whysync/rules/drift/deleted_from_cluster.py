@@ -23,6 +23,7 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.drift.mechanism import has_unsynced_revision
+from whysync.diagnosis.symptom import SymptomId
 from whysync.kubernetes.api.ref import Key
 from whysync.queries.commands import refresh, sync
 from whysync.queries.drift import ttl_pointer
@@ -42,6 +43,8 @@ def deleted_from_cluster(case: Case) -> Iterator[Finding]:
         key: Key = symptom.ref.key
         if case.live_of(key) is not None:
             continue  # it exists, but Argo CD does not see it
+        if SymptomId.result(key) in case.symptom_ids:
+            continue  # the sync failed to create it
         desired = case.desired_of(key)
         if desired is None and removal_of_row(case.app.status.resources[rows[key]]) is not None:
             continue  # the cluster does not serve its API version, so that Argo CD cannot see it
