@@ -100,3 +100,66 @@ def test_request_that_was_denied_is_no_failed_sync(tmp_path: Path) -> None:
     text = render(reports, Terminal(width=100), wide=False)
     assert "error in the log: Argo CD's RBAC does not allow" in " ".join(text.split())
     assert "sync failed" not in text
+
+
+def test_nothing_ran_where_auto_sync_refused_to_delete_everything(tmp_path: Path) -> None:
+    (tmp_path / "applications").mkdir()
+    skipped = "Skipping sync attempt to [4f1c2a9]: auto-sync will wipe out all resources"
+    app_object = application(status={"conditions": [{"type": "SyncError", "message": skipped}]})
+    (tmp_path / "applications" / "shop.json").write_text(json.dumps(app_object))
+    (tmp_path / "bundle.yaml").write_text("{apiVersion: whysync.dev/v1, kind: Bundle}\n")
+
+    reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
+
+    text = render(reports, Terminal(width=100), wide=False)
+    assert "not synced: the source renders no manifests" in " ".join(text.split())
+    assert "sync failed" not in text
+    assert "will not try this commit again" not in text
+
+
+def test_what_the_first_fix_does_is_not_repeated(tmp_path: Path) -> None:
+    """A cached error needs a hard refresh, which the fix of the rendering error includes."""
+    cached = (
+        "rpc error: code = Unknown desc = Manifest generation error (cached): `helm dependency build`"
+        " failed signal: killed"
+    )
+    (tmp_path / "applications").mkdir()
+    app_object = application(
+        sync="Unknown", status={"conditions": [{"type": "ComparisonError", "message": cached}]}
+    )
+    (tmp_path / "applications" / "shop.json").write_text(json.dumps(app_object))
+    (tmp_path / "bundle.yaml").write_text("{apiVersion: whysync.dev/v1, kind: Bundle}\n")
+
+    reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
+
+    assert [finding.cause for finding in reports.apps[0].findings] == ["repo-server-down", "cached-error"]
+    text = render(reports, Terminal(width=100), wide=False)
+    assert "--hard-refresh" in text
+    assert "repeats a cached error" not in text
+    assert "repeats a cached error" in render(reports, Terminal(width=100), wide=True)
+
+
+def test_the_state_of_the_object_that_a_sync_waits_for_is_not_unexplained(tmp_path: Path) -> None:
+    operation = {
+        "phase": "Running",
+        "message": "waiting for healthy state of apps/StatefulSet/db",
+        "startedAt": "2026-03-01T09:00:00Z",
+        "operation": {"sync": {}},
+    }
+    row = {"group": "apps", "version": "v1", "kind": "StatefulSet", "namespace": "shop", "name": "db"}
+    other = {**row, "kind": "Deployment", "name": "web", "status": "Synced", "health": {"status": "Degraded"}}
+    row |= {"status": "Synced", "health": {"status": "Progressing"}}
+    (tmp_path / "applications").mkdir()
+    app_object = application(
+        health="Degraded", status={"operationState": operation, "resources": [row, other]}
+    )
+    (tmp_path / "applications" / "shop.json").write_text(json.dumps(app_object))
+    (tmp_path / "bundle.yaml").write_text(
+        "{apiVersion: whysync.dev/v1, kind: Bundle, collectedAt: '2026-03-01T10:00:00Z'}\n"
+    )
+
+    reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
+
+    text = render(reports, Terminal(width=100), wide=False)
+    assert "waiting for 60 min for StatefulSet shop/db to become healthy" in " ".join(text.split())
+    assert "unexplained  StatefulSet" not in text

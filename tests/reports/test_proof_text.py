@@ -98,7 +98,7 @@ def test_a_doubtful_finding_has_checks_before_anything_is_changed() -> None:
     document = Report(apps=(replace(document.apps[0], findings=(doubtful,)),), groups=())
     lines = shown(document)
     assert "check        kubectl -n shop get hpa" in lines
-    assert "candidate 2  Delete the Pod" in lines
+    assert "candidate    Delete the Pod" in lines
     assert not any("Look for" in line or "delete pod" in line for line in lines)
     assert diagnose_short.render(document, fleet=False).splitlines()[2] == "check: kubectl -n shop get hpa"
     page = diagnose_markdown.render(document)

@@ -11,6 +11,9 @@ from whysync.fixes.while_deleting import is_being_deleted
 from whysync.fixes.while_syncing import end_running_sync, is_running
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.ref import Ref, ref_of
+from whysync.messages.parse import understand
+from whysync.messages.patterns.operations import AutosyncWipeRefused
+from whysync.messages.wrappers import LayerKind
 from whysync.queries.commands import (
     CONTROLLER,
     app_argument,
@@ -115,7 +118,20 @@ def _adds_objects(fix: Fix, case: Case) -> bool:
 def _has_failed(case: Case) -> bool:
     operation = case.operation
     failed = operation is not None and operation.phase in ("Failed", "Error")
-    return failed and case.app.status.sync.status == "OutOfSync"
+    return (failed and case.app.status.sync.status == "OutOfSync") or (operation is None and _gave_up(case))
+
+
+def _gave_up(case: Case) -> bool:
+    """Does a condition report a failed sync of which the status has no operation?"""
+    return any(
+        message.layer(LayerKind.SYNC_ATTEMPT) is not None
+        and not any(isinstance(failure, AutosyncWipeRefused) for failure in message.failures)
+        for message in (
+            understand(condition.message)
+            for condition in case.app.status.conditions
+            if condition.type == "SyncError"
+        )
+    )
 
 
 def is_in_git(fix: Fix) -> bool:

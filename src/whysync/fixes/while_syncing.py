@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
+from whysync.queries.attempts import pending_retry
 from whysync.queries.commands import app_argument, terminate, with_comment, words_of
 
 _HANGING: Final = timedelta(minutes=10)
@@ -30,7 +31,7 @@ def end_running_sync(case: Case) -> str:
     """A sync that hangs, or that failed and waits for a retry, is terminated; another one is waited for."""
     operation = case.operation
     age = case.age(operation.started_at) if operation is not None else None
-    if operation is not None and operation.retry_count:
+    if pending_retry(case) or (operation is not None and operation.retry_count):
         return with_comment(terminate(case), "it retries the failed sync and blocks a new one")
     if age is not None and age >= _HANGING:
         return with_comment(terminate(case), "it hangs and blocks a new sync")

@@ -56,11 +56,13 @@ def simulated_safety(case: Case, findings: Sequence[Finding]) -> Safety:
 
 
 def _lost_by_pruning(case: Case) -> str:
-    """What holds data and would be deleted by a prune; Argo CD reports that also without the manifests."""
+    """What would be deleted by a prune, data first; Argo CD reports that also without the manifests."""
     rows = [row.ref for row in case.app.status.resources if needs_pruning(case, row)]
     holding = [ref for ref in rows if ref.kind in LOST_WITH]
-    if not holding or case.has_sync_option("Prune=false"):
+    if not rows or case.has_sync_option("Prune=false"):
         return ""
+    if not holding:
+        return f"; with --prune it deletes {listed(rows)}"
     lost = dict.fromkeys(deletion_cost(case, ref) or LOST_WITH[ref.kind] for ref in holding)
     return f"; with --prune it deletes {listed(holding)}: {', '.join(lost)}"
 

@@ -138,8 +138,7 @@ def outcome(world: SimulatedCase, findings: Sequence[Finding], *, ended: bool) -
     else:
         yield RankedReason(
             kind=ReasonKind.MODEL_DIFFERS,
-            text="a simulated sync fails where the last one succeeded, probably because objects in the facts"
-            " are not complete",
+            text="the objects in the facts are not complete enough to simulate it",
             weight=65,
             unknown=True,
             refs=_failed_refs(world),

@@ -226,9 +226,17 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
             kind=ReasonKind.DOES_NOT_LAST, text="it does not last: the next rendering differs again"
         )
         return replace(safety, reasons=(again, *safety.reasons))
+    if [reason.text for reason in safety.reasons] == [_NOTHING_DIFFERS] and _is_hidden(findings):
+        nothing = replace(safety.reasons[0], text="Argo CD sees no difference, so it changes nothing")
+        return replace(safety, reasons=(nothing,))
     if roots and [reason.kind for reason in safety.reasons][:1] == [ReasonKind.CHANGES_NOTHING]:
         return replace(safety, reasons=(_does_not_help(safety.reasons[0].text), *safety.reasons[1:]))
     return safety
+
+
+def _is_hidden(findings: Sequence[Finding]) -> bool:
+    """Is the first finding a difference that Argo CD does not show?"""
+    return bool(findings) and findings[0].side is Side.DRIFT
 
 
 def _closed_window(case: Case) -> str:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.queries.commands import app_argument
 from whysync.queries.sources import is_commit
 from whysync.queries.timestamps import instant
 
@@ -103,22 +102,16 @@ def revision_introduced_by(case: Case, new: Manifest) -> Evidence | None:
         if not entry.revision or entry.revision == before.revision:
             continue
         if created is not None and _is_within(created, entry.deploy_started_at, entry.deployed_at):
-            says = "; ".join((*_commits_text(before.revision, entry.revision), _rollback(case, before.id)))
+            says = _commits_text(before.revision, entry.revision)
             return cite(case.application, f"/status/history/{index}/revision", says=says)
     return None
 
 
-def _commits_text(before: str, after: str) -> tuple[str, ...]:
+def _commits_text(before: str, after: str) -> str:
     """One sync may contain several commits; a chart version is not a commit."""
     if is_commit(before) and is_commit(after):
-        return (f"its commits: git log {before[:7]}..{after[:7]}", "git revert undoes them")
-    return (f"introduced by {after}" + (f", after {before}" if before else ""),)
-
-
-def _rollback(case: Case, id: int) -> str:
-    if case.is_automated:
-        return "argocd app rollback is refused while auto-sync is on"
-    return f"argocd app rollback {app_argument(case)} {id} lasts until the next sync"
+        return f"the sync that brought it (git log {before[:7]}..{after[:7]})"
+    return "the sync that brought it" + (f" (before: {before})" if before else "")
 
 
 def _is_within(time: datetime, began: datetime | None, ended: datetime | None) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.owning_resource import owning_row_of
+from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.kubernetes.api.ref import Key, Ref
 from whysync.kubernetes.apiserver.builtin_kinds import built_in
 from whysync.messages.failure import ObjectName
@@ -54,9 +55,18 @@ def named_ref(case: Case, named: ObjectName, reported_on: Ref | None = None) -> 
 
 def _only_of_kind(case: Case, kind: str) -> Ref | None:
     """The app's object of a kind that a message names without a name: its only one, or its only OutOfSync."""
+    if not kind:
+        return _only_out_of_sync(case)
     rows = [row for row in case.app.status.resources if row.kind == kind]
     candidates = rows if len(rows) == 1 else [row for row in rows if row.status != "Synced"]
     return candidates[0].ref if len(candidates) == 1 else None
+
+
+def _only_out_of_sync(case: Case) -> Ref | None:
+    """What a failed sync did not apply, if it is one object: the others are Synced."""
+    failed = case.operation is not None and case.operation.phase in FAILED_PHASES
+    rows = [row for row in case.app.status.resources if row.status != "Synced" and not row.hook]
+    return rows[0].ref if failed and len(rows) == 1 else None
 
 
 def _kind_of(resource: str) -> str:
@@ -77,7 +87,7 @@ def object_text(case: Case, ref: Ref, kind: str = "") -> str:
     if not is_unnamed(case, ref):
         return str(ref)
     article = "an" if kind[:1] in "AEIOU" else "a"
-    return f"{f'{article} {kind}' if kind else 'an object'} of this app that the message does not name"
+    return f"{f'{article} {kind}' if kind else 'an object'} of this app (the message does not name it)"
 
 
 def find_object(case: Case, ref: Ref) -> tuple[str, ...]:

@@ -152,7 +152,7 @@ def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, O
     introduced_by = (commit,) if commit is not None else ()
     running = [manifest for manifest in sets if integer(manifest.status.get("readyReplicas"))]
     for manifest in running:
-        evidence = cite(manifest, "/status/readyReplicas", says="the previous version still runs")
+        evidence = cite(manifest, "/status/readyReplicas", says="ready Pods of the previous version")
         yield manifest, plain_template(manifest.at(_TEMPLATE)), (evidence, *introduced_by)
     if len(sets) > 1 and present and not running:
         available = available_until(live, sets[0])
@@ -169,7 +169,7 @@ def _previous_versions(case: Case, live: Manifest) -> Iterator[tuple[Manifest, O
                     and not history.failing
                 )
                 if ready and _is_ready(history.pod):
-                    evidence = cite(history.pod, "/status/phase", says="the previous version still runs")
+                    evidence = cite(history.pod, "/status/phase", says="a Pod of the previous version")
                     yield (
                         manifest,
                         plain_template(dig(manifest.body, "data", "spec", "template")),

@@ -50,7 +50,7 @@ _WITHOUT_TTL = "Remove ttlSecondsAfterFinished from the hook in Git"
 class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """`reason` completes "waits for X: …"; `certain` if objects prove it, not only the elapsed time."""
 
-    reason: str
+    reason: str = ""
     evidence: tuple[Evidence, ...] = ()
     certain: bool = True
     succeeded: bool = False
@@ -67,6 +67,11 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     """The sidecar that keeps the Job from completing."""
     first_consumer: bool = False
     """It is a claim that is bound only when a Pod uses it (`WaitForFirstConsumer`)."""
+
+    @property
+    def because(self) -> str:
+        """The reason at the end of a sentence; empty if none is known."""
+        return f": {self.reason}" if self.reason else ""
 
 
 def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
@@ -90,7 +95,7 @@ def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
     if wait.is_long and code and message:
         return StuckWait(reason=f"it is still {code}: {message}", certain=False)
     if wait.is_long:
-        return StuckWait(reason="it has taken longer than expected", certain=False)
+        return StuckWait(certain=False)
     return None
 
 

@@ -19,7 +19,7 @@ from whysync.diagnosis.fix import Fix, FixKind
 from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.sentences import both_ends, counted
-from whysync.diagnosis.symptom import Side, SymptomKind
+from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
 from whysync.fixes.patches import patch_text
@@ -76,7 +76,13 @@ _STEPS = {
 _NOT_STARTED = {"autosync-empty-refused": "not synced", "argocd-rbac": "request denied"}
 """Causes with which no sync has run, so that none has failed."""
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"
-_OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision"
+_OF_VERSIONS = r"/status/readyReplicas|/status/history/\d+/revision|/status/containerStatuses/\d+/image"
+_SHOWN_SETTINGS = frozenset({"destination", "source"})
+_MOST_NAMES = 5
+_MOST_LINES = 3
+_CANDIDATE = "candidate"
+_GIVEN_UP = "autosync-given-up"
+_DEGRADED = "degraded-workload"
 _LONGEST_HEADLINE = 220
 _SENTENCE_END = re.compile(r"[\w)'\"`]\. ")
 _LONGEST_VALUE = 300
@@ -366,7 +372,7 @@ def headline_of(finding: Finding) -> str:
     while rest and len(first) + sum(len(line) + 2 for line in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
         end.insert(0, rest.pop())
     if not end or len(first) > _LONGEST_HEADLINE // 2:
-        return one_line(verdict, _LONGEST_HEADLINE)
+        return f"{verdict[:_LONGEST_HEADLINE].rpartition(' ')[0].rstrip(',;:')} …"
     return ": ".join([first, *(["…"] if rest else []), *end])
 
 
@@ -385,8 +391,6 @@ def _state_word(report: AppReport) -> str:
         retry = pending_retry(report.case)
         return f"sync failed, {retry} follows" if retry else "sync hangs"
     failed = operation is not None and operation.phase in ("Failed", "Error")
-    if report.first is not None and report.first.cause in _NOT_STARTED:
-        return _NOT_STARTED[report.first.cause]
     if report.side is Side.APPLY and not failed and report.case.app.metadata.deletion_timestamp is not None:
         return "deletion hangs"
     if report.side is Side.APPLY and not failed and _is_deletion_error(report):
@@ -398,6 +402,8 @@ def _state_word(report: AppReport) -> str:
         return "health unknown"  # the comparison worked, but a health check failed
     if report.side is Side.APPLY and operation is None and _is_only_logged(report):
         return "error in the log"  # no sync ran
+    if report.first is not None and report.first.cause in _NOT_STARTED:
+        return _NOT_STARTED[report.first.cause]
     if report.side is Side.DRIFT and report.case.app.status.sync.status == "Synced":
         return "hidden difference" if report.first is not None and report.first.field else "warning"
     return SIDE_WORDS[report.side]
@@ -583,18 +589,38 @@ def evidence_text(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     """The statement, its value if that is short or `wide`, and the location."""
     value = _brief(evidence.value, 2_000)
     if not wide and isinstance(evidence.value, dict):
-        value = _summary(evidence.value, evidence.says)
+        message = evidence.value.get("message")
+        repeats = bool(finding.root) and isinstance(message, str) and finding.root in message
+        shown = {**evidence.value, "message": ""} if repeats else evidence.value
+        value = _summary(shown, evidence.says) or _settings(evidence)
+    if not wide and evidence.source == "settings" and isinstance(evidence.value, str):
+        value = value if evidence.value.strip().count("\n") < _MOST_LINES else ""  # a script, a list of rules
+    if not wide and isinstance(evidence.value, list):
+        value = _names(evidence.value)
     root = one_line(finding.root or "")
     is_repeated = len(root) >= _LONG_REASON and root in value  # a short one needs its context
     if not wide and len(value) > _LONGEST_VALUE:
         value = both_ends(value)
-    if (
-        evidence.value is None
-        or not value
-        or (not wide and (is_repeated or isinstance(evidence.value, list)))
-    ):
+    if evidence.value is None or not value or (not wide and is_repeated):
         return f"{evidence.says}: {_location(evidence)}"
     return f"{evidence.says}: {value} ({_location(evidence)})"
+
+
+def _settings(evidence: Evidence) -> str:
+    """Source or destination of an Application on one line: `path apps/shop, targetRevision main`."""
+    values = evidence.value if isinstance(evidence.value, dict) else {}
+    if evidence.source != "application" or evidence.pointer.rpartition("/")[2] not in _SHOWN_SETTINGS:
+        return ""
+    pairs = (
+        f"{name} {one_line(value)}" for name, value in values.items() if isinstance(value, str) and value
+    )
+    return ", ".join(pairs)
+
+
+def _names(values: list[Json]) -> str:
+    """A short list of names, such as values files; empty if it is another list."""
+    names = [one_line(value) for value in values if isinstance(value, str)]
+    return ", ".join(names) if len(names) == len(values) <= _MOST_NAMES else ""
 
 
 def _location(evidence: Evidence) -> str:
@@ -606,7 +632,8 @@ def _location(evidence: Evidence) -> str:
         name, dot, _ = container.partition(".previous")
         previous = " (previous)" if dot else ""
         return f"log of {evidence.ref}, container {name}{previous}, line {line}"
-    return f"{evidence.source} {evidence.ref} {evidence.pointer}"
+    source = "" if evidence.source in ("event", "project") else f"{evidence.source} "
+    return f"{source}{evidence.ref} {evidence.pointer}"
 
 
 def _summary(value: dict[str, Json], says: str) -> str:
@@ -641,7 +668,7 @@ def _fixes(
     in_full = numbered if wide or proofs else numbered[: 1 if first else 0]
     word = "fix"
     if is_doubtful(finding) and not (wide or proofs):
-        word, in_full = "candidate", []
+        word, in_full = _CANDIDATE, []
         numbered = [(number, fix) for number, fix in numbered if not _only_reads(fix)]
     if is_doubtful(finding):
         for index, command in enumerate(checks_for(finding, report.case)):
@@ -664,7 +691,7 @@ def _fixes(
 
 
 def _label(word: str, number: int, finding: Finding) -> str:
-    return word if len(finding.fixes) == 1 else f"{word} {number}"
+    return word if len(finding.fixes) == 1 or word == _CANDIDATE else f"{word} {number}"
 
 
 def is_doubtful(finding: Finding) -> bool:
@@ -754,7 +781,7 @@ def _patch(fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool) -> It
 
 def _consequences(report: AppReport, terminal: Terminal) -> Iterator[str]:
     """Findings that follow from another one; informational ones show how to prevent it next time."""
-    consequences = [finding for finding in report.findings if finding.caused_by]
+    consequences = [f for f in report.findings if f.caused_by and not _adds_nothing(f, report)]
     if consequences:
         yield ""
     for finding in consequences:
@@ -764,6 +791,25 @@ def _consequences(report: AppReport, terminal: Terminal) -> Iterator[str]:
             text += f" {terminal.mark('arrow')} {one_line(finding.fixes[0].title)} (-o wide)"
         lines = terminal.wrap(text, indent=LABEL_WIDTH, first="    also" if is_info else "    consequences")
         yield from (terminal.paint(line, "dim") for line in lines)
+
+
+def _adds_nothing(consequence: Finding, report: AppReport) -> bool:
+    """Does the first finding say it already, or does its first fix do what this one asks for?"""
+    first = report.first
+    if first is None or consequence is first:
+        return False
+    if consequence.severity is not Severity.INFO:  # the health of the object, of which the cause is known
+        one, other = first.about, consequence.about
+        same = (one.kind, one.namespace, one.name) == (other.kind, other.namespace, other.name)
+        return same and consequence.cause == _DEGRADED
+    fix = next(iter(first.fixes), None)
+    if fix is None or is_doubtful(first):
+        return False
+    if consequence.cause == _GIVEN_UP and not consequence.fixes:
+        steps = (*fix.commands, *noteworthy_commands(fix, report.case))
+        return is_in_git(fix) or any(map(is_sync, steps))
+    asked = consequence.fixes[0].commands if consequence.fixes else ()
+    return bool(asked) and {*asked} <= {*fix.commands}
 
 
 def _is_discouraged(report: AppReport) -> bool:
@@ -813,7 +859,7 @@ def _sentence(verdict: SyncVerdict, reasons: str) -> str:
 
 def _remainder(report: AppReport, terminal: Terminal, *, wide: bool) -> Iterator[str]:
     """Unexplained symptoms, facts that could not be read, and rules that failed: never dropped."""
-    unexplained = [symptom for symptom in report.unexplained if not symptom.unread]
+    unexplained = [s for s in report.unexplained if not s.unread and not _is_of_finding(s, report)]
     for symptom in unexplained[:_MOST_UNEXPLAINED]:
         yield from terminal.labeled("unexplained", one_line(symptom.text), "yellow")
     more = len(unexplained) - _MOST_UNEXPLAINED
@@ -853,6 +899,17 @@ def _rendering(report: AppReport, terminal: Terminal) -> Iterator[str]:
     rendering = report.case.rendering
     if rendering is not None and rendering.is_desired:
         yield from terminal.labeled("manifests", f"rendered from {one_line(rendering.words)}")
+
+
+def _is_of_finding(symptom: Symptom, report: AppReport) -> bool:
+    """Is it the state of an object that a finding is about, or of the app that waits for it?"""
+    if symptom.kind is SymptomKind.OPERATION:
+        return any(id.kind is SymptomKind.RESULT for finding in report.findings for id in finding.explains)
+    if symptom.side is not Side.HEALTH:
+        return False
+    if symptom.ref is None:
+        return bool(report.findings)
+    return any(finding.about.key == symptom.ref.key for finding in report.findings)
 
 
 def _checks_of_unexplained(report: AppReport) -> Iterator[str]:

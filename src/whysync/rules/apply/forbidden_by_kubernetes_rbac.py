@@ -24,7 +24,6 @@ policies also report forbidden: they are quota and admission-denied.
 """
 
 from collections.abc import Iterator
-from shlex import quote
 
 from whysync.diagnosis import Add, Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.finding import AlreadyFixed
@@ -157,11 +156,28 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     if failure.user.startswith(_NODE):
         yield _own_identity(case)
         return
+    managed = tuple(_by_operator(case, failure))
+    yield from managed
     yield Fix.new(
         role_and_binding(case, group),
-        title=f"Permit {_user(failure)} to {_grants(group)}",
-        risk=f"{_reach(group)}the next kind may be refused too; apply it in the destination cluster, with an"
-        f" account that may grant permissions{_namespace_first(case, failure)}",
+        title=f"{'Or permit' if managed else 'Permit'} {_user(failure)} to {_grants(group)}",
+        risk=f"{_reach(group)}the next kind may be refused too; apply it in the destination cluster"
+        f"{_namespace_first(case, failure)}",
+    )
+
+
+def _by_operator(case: Case, failure: Forbidden) -> Iterator[Fix]:
+    """The operator of Argo CD names the account after its instance, and binds it in labeled namespaces."""
+    account = service_account(failure.user)
+    if account is None or not failure.namespace or not account[1].endswith(f"-{CONTROLLERS[0]}"):
+        return
+    label = f"argocd.argoproj.io/managed-by={account[0]}"
+    yield Fix.run(
+        kubectl("label", "namespace", failure.namespace, label),
+        *sync_or_retry(case),
+        title=f"Label namespace {failure.namespace}: the operator of Argo CD then grants its account what it"
+        " needs there",
+        risk="Argo CD can then change every object in that namespace",
     )
 
 
@@ -171,10 +187,7 @@ def _namespace_first(case: Case, failure: Forbidden) -> str:
     may_be_missing = case.has_sync_option("CreateNamespace=true") and not is_cluster_wide(failure)
     if not may_be_missing or case.live_named("Namespace", "", name) is not None:
         return ""
-    return (
-        f"; if namespace {name} does not exist yet (kubectl get namespace {quote(name)}), create it first:"
-        " the Role is in it, and a tenant controller may bind the account when it appears"
-    )
+    return f"; if namespace {name} does not exist yet, create it first"
 
 
 def _denied_by_other(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
@@ -234,8 +247,7 @@ def _reach(group: FailureGroup[Forbidden]) -> str:
     refused = {report.failure.verb for report in group.reports}
     if "delete" in granted:
         return (
-            "a sync needs these verbs, but they apply to all objects of the kind: the account can also change"
-            f" and delete those of other apps{_whole(group.failure)}; "
+            f"the account can then also change and delete such objects of other apps{_whole(group.failure)}; "
         )
     more = listed(sorted(granted - refused), 7)
     return f"it also grants {more}, which Argo CD's cache needs too; " if more else ""

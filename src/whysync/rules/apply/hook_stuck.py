@@ -76,8 +76,8 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         ),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH if stuck.certain else Confidence.MEDIUM,
-        verdict=f"{waiting_text(case, wait)} hook {wait.ref}{others}:"
-        f" {stuck.reason if last_line is None else f'its last log line is {last_line.value!r}'}",
+        verdict=f"{waiting_text(case, wait)} hook {wait.ref}{others}"
+        + (f": its last log line is {last_line.value!r}" if last_line is not None else stuck.because),
         root=stuck.reason if stuck.certain else None,
         evidence=(*_evidence(case, stuck), *((last_line,) if last_line is not None else ())),
         fixes=tuple(hook_fixes(case, wait, stuck)),

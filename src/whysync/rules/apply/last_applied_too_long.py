@@ -24,6 +24,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.messages.patterns.apply import AnnotationTooLong
 from whysync.queries.already_fixed import sync_again
+from whysync.queries.commands import comment, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text
 from whysync.queries.sync_options import has_option, with_options
@@ -64,13 +65,21 @@ def _applied_server_side(case: Case, ref: Ref) -> bool:
 
 def _fixes(case: Case, refs: tuple[Ref, ...]) -> Iterator[Fix]:
     desired = case.desired_of(refs[0].key)
+    alone = len(refs) == 1 and not is_unnamed(case, refs[0]) and not all(s.chart for s in case.app.sources)
     if desired is not None and len(refs) == 1:
         yield Fix.change(
             refs[0], with_options(desired, SERVER_SIDE), title="Use server-side apply for this object"
         )
+    elif alone:
+        yield Fix.run(
+            comment(f"on {refs[0]} in Git, as an annotation:"),
+            comment(f"argocd.argoproj.io/sync-options: {SERVER_SIDE}; commit and push, then"),
+            sync(case),
+            title=f"Use server-side apply for {refs[0]}",
+        )
     yield Fix.application(
         case.application.ref,
         Add(pointer="/spec/syncPolicy/syncOptions", value=SERVER_SIDE),
-        title="Use server-side apply for the whole Application",
+        title=f"{'Or use' if alone else 'Use'} server-side apply for the whole Application",
         risk="Argo CD takes ownership of every field it declares; the comparison becomes stricter",
     )

@@ -29,7 +29,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
-from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.commands import app_argument, comment, kubectl, on_object, sync, with_comment
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.misspelt_fields import similar_field
 from whysync.queries.named_objects import find_object, is_unnamed, named_ref, object_text
@@ -45,21 +45,25 @@ from whysync.queries.schema_errors import (
 
 _STORED = "/status/storedVersions"
 WORDS = {
-    SchemaProblem.UNKNOWN_FIELD: "it is not in the schema",
-    SchemaProblem.DUPLICATE_FIELD: "it is set twice",
-    SchemaProblem.TYPE: "its value has the wrong type",
-    SchemaProblem.REQUIRED: "it is required and missing",
-    SchemaProblem.UNSUPPORTED: "its value is not one of the allowed values",
-    SchemaProblem.INVALID: "its value is invalid",
-    SchemaProblem.FORBIDDEN: "it must not be set here",
-    SchemaProblem.DUPLICATE: "the same value appears twice",
-    SchemaProblem.TOO_LONG: "it is too long",
-    SchemaProblem.TOO_MANY: "it has too many entries",
-    SchemaProblem.NAME: "it is not a valid name",
-    SchemaProblem.NOT_FOUND: "what it refers to does not exist",
-    SchemaProblem.OPTIONS: "the sync options contradict each other",
-    SchemaProblem.OTHER: "it is invalid",
+    SchemaProblem.UNKNOWN_FIELD: "is not in the schema",
+    SchemaProblem.DUPLICATE_FIELD: "is set twice",
+    SchemaProblem.TYPE: "has the wrong type",
+    SchemaProblem.REQUIRED: "is required and missing",
+    SchemaProblem.UNSUPPORTED: "is not one of the allowed values",
+    SchemaProblem.INVALID: "is invalid",
+    SchemaProblem.FORBIDDEN: "must not be set here",
+    SchemaProblem.DUPLICATE: "contains the same value twice",
+    SchemaProblem.TOO_LONG: "is too long",
+    SchemaProblem.TOO_MANY: "has too many entries",
+    SchemaProblem.NAME: "is not a valid name",
+    SchemaProblem.NOT_FOUND: "refers to something that does not exist",
+    SchemaProblem.OPTIONS: "contradicts another sync option",
+    SchemaProblem.OTHER: "is invalid",
 }
+# The API server says what is wrong with the value: the schema adds nothing.
+_SAID = frozenset({SchemaProblem.INVALID, SchemaProblem.FORBIDDEN, SchemaProblem.OTHER})
+_SHORT = 80
+_MERGED = "does Git declare it so? Fields that only the live object has are merged with Git's"
 # Problems for which the API server gives a reason; for the others, the text above is the reason.
 REASONED = frozenset(
     {
@@ -116,17 +120,19 @@ def manifest_invalid(case: Case) -> Iterator[Finding]:
 def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest | None) -> str:
     failure = group.failure
     what = object_text(case, ref, failure.resource.kind)
-    value = f" ({failure.value})" if failure.value and len(failure.value) < 80 else ""
+    is_plain = bool(failure.value) and len(failure.value) < 80 and failure.value[0] not in "{["
+    value = f" ({failure.value})" if is_plain else ""
     if failure.pointer.startswith(_STORED):
         return f"{what}: Git removes version {failure.value}, in which objects are or were stored"
     merged = merged_with_live(failure, desired, case.live_of(ref.key))
     if merged:
         return f"{what}{group.others}: {failure.field}{value}: {merged}"
-    reason = other_release_text(failure, desired)
+    release = other_release_text(failure, desired)
+    reason = f": {release}" if release else ""
     if not reason and failure.problem is SchemaProblem.UNKNOWN_FIELD and failure.pointer:
         similar = similar_field(case, ref, failure.pointer)
-        reason = f"{WORDS[failure.problem]}, probably {similar} is meant" if similar else ""
-    reason = reason or WORDS[failure.problem]
+        reason = f" {WORDS[failure.problem]}, probably {similar} is meant" if similar else ""
+    reason = reason or f" {WORDS[failure.problem]}"
     if failure.problem is SchemaProblem.TYPE and failure.want and failure.value:
         quoted = ": quote it" if failure.want == "string" and failure.value in ("number", "bool") else ""
         return (
@@ -135,7 +141,9 @@ def _verdict(case: Case, ref: Ref, group: FailureGroup[SchemaInvalid], desired: 
         )
     if failure.detail and (failure.problem in REASONED or not failure.field):
         reason = f"{reason}: {one_line(failure.detail)}"
-    return f"{what}{group.others}: {failure.field or 'a field'}{value}: {reason}"
+    if is_unnamed(case, ref):
+        return f"{failure.field or 'a field'}{value}{reason}, in {what}"
+    return f"{what}{group.others}: {failure.field or 'a field'}{value}{reason}"
 
 
 def _of_type(ref: Ref, group: FailureGroup[SchemaInvalid], desired: Manifest, mistyped: Mistyped) -> str:
@@ -325,12 +333,19 @@ def _by_hand(
     kind = failure.resource.kind if is_unnamed(case, ref) else ref.kind
     path = ".".join((kind.lower(), *parent))
     version = f"--api-version={desired.ref.api_version}" if desired is not None else ""
+    reasoned = bool(failure.detail) and failure.problem in _SAID
+    because = f" ({one_line(failure.detail)})" if reasoned and len(failure.detail) < _SHORT else ""
     return Fix.run(
         *find_object(case, ref),
-        *((_explain(path, version),) if kind else ()),
+        *((_explain(path, version),) if kind and not reasoned else ()),
+        *(
+            (with_comment(f"argocd app diff {app_argument(case)}", _MERGED),)
+            if reasoned and desired is None and not is_unnamed(case, ref)
+            else ()
+        ),
         *_quote_it(failure),
         sync(case),
         title=f"Find the object, and correct {field or 'the field'} in Git, then sync"
         if is_unnamed(case, ref)
-        else f"Correct {field or 'the field'} of {ref} in Git, then sync",
+        else f"Correct {field or 'the field'} of {ref} in Git{because}, then sync",
     )

@@ -24,10 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.symptom import OPERATION, SymptomId
-from whysync.json_tree import Json, Missing
+from whysync.json_tree import Json, Missing, integer
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import OperationTerminated
 from whysync.queries.already_fixed import sync_again
@@ -50,6 +52,7 @@ PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"
 DEFAULT_TIMEOUT = 3600
 _TERMINATION = timedelta(minutes=5)
+DEADLINE_SLACK = 600  # what a sync needs besides its longest hook
 SLACK = 60  # an operation is terminated some seconds late
 
 
@@ -96,7 +99,7 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
                 ),
                 *cite_if(settings, LIMIT, says="the sync timeout in seconds", when=isinstance(limit, str)),
             ),
-            fixes=(_fix_cause(case, hooks[0][1].ref if hooks else None), _raise(case, limit)),
+            fixes=tuple(_fixes(case, hooks[0][1].ref if hooks else None, limit)),
             already_fixed=sync_again(
                 case,
                 f"the sync timeout is {_seconds(limit)} s now",
@@ -138,6 +141,22 @@ def _terminating(case: Case) -> Iterator[Finding]:
         )
 
 
+def _fixes(case: Case, hook: Ref | None, limit: Json | Missing) -> Iterator[Fix]:
+    """A hook that may take longer than the sync is terminated each time, whatever its log shows."""
+    manifest = (case.desired_of(hook.key) or case.live_of(hook.key)) if hook is not None else None
+    deadline = integer(manifest.at("/spec/activeDeadlineSeconds")) if manifest is not None else 0
+    if deadline > (_seconds(limit) or DEFAULT_TIMEOUT):
+        raised = _raise(case, limit, at_least=deadline + DEADLINE_SLACK)
+        yield replace(
+            raised,
+            title=f"Raise the sync timeout: {hook} may take {deadline} s (activeDeadlineSeconds)",
+        )
+        yield _fix_cause(case, hook)
+        return
+    yield _fix_cause(case, hook)
+    yield _raise(case, limit)
+
+
 def _fix_cause(case: Case, hook: Ref | None) -> Fix:
     if hook is not None and hook.kind in ("Job", "Pod"):
         logs = kubectl("logs", "-f", f"{hook.kind.lower()}/{hook.name}", namespace=hook.namespace)
@@ -145,6 +164,7 @@ def _fix_cause(case: Case, hook: Ref | None) -> Fix:
             sync(case, "--async"),
             with_comment(logs, "while it runs"),
             title=f"Find out why {hook} takes so long: run it again and follow its log",
+            risk="it starts again from the beginning, and is terminated again at the timeout",
         )
     return Fix.run(
         with_comment(f"argocd app resources {app_argument(case)}", "which object is not healthy?"),
@@ -153,13 +173,13 @@ def _fix_cause(case: Case, hook: Ref | None) -> Fix:
     )
 
 
-def _raise(case: Case, limit: Json | Missing) -> Fix:
-    """Raises the sync timeout to three times its value."""
+def _raise(case: Case, limit: Json | Missing, at_least: int = 0) -> Fix:
+    """Raises the sync timeout to three times its value, or to what a hook needs."""
     return Fix(
         title="Or raise the sync timeout, if the sync legitimately takes that long",
         kind=FixKind.SETTINGS,
         target=Ref(version="v1", kind="ConfigMap", namespace=argocd_namespace(case), name=PARAMETERS),
-        edits=(Set(pointer=LIMIT, value=str(3 * _seconds(limit) or DEFAULT_TIMEOUT)),),
+        edits=(Set(pointer=LIMIT, value=str(max(3 * _seconds(limit) or DEFAULT_TIMEOUT, at_least))),),
         risk="applies to all Applications; a hanging sync then blocks for longer",
     )
 

@@ -78,7 +78,7 @@ def _verdict(case: Case, wait: AwaitedObject, stuck: StuckWait) -> str:
     awaited = f"{wait.ref}{and_more(wait.others)} to become healthy"
     hooks = _hooks_after(case)
     if wait.reported or case.is_predicted:
-        reason = "" if hooks and not stuck.certain else f": {stuck.reason}"
+        reason = "" if hooks and not stuck.certain else stuck.because
         return f"{waiting_text(case, wait)} {awaited}{reason}{_not_applied(case)}{hooks}"
     return (
         f"the sync has been running for {age_text(wait.age)}, most likely waiting for {awaited}"

@@ -117,7 +117,7 @@ def _own_cluster(case: Case) -> Fix:
         Remove(pointer="/spec/destination/name"),
         Set(pointer="/spec/destination/server", value=IN_CLUSTER),
         title="Use the address of Argo CD's own cluster: it is registered under another name, or disabled",
-        risk='with cluster.inClusterEnabled: "false" in argocd-cm, Argo CD must not deploy to its own cluster',
+        risk="if cluster.inClusterEnabled is false in argocd-cm, its own cluster is disabled on purpose",
     )
 
 

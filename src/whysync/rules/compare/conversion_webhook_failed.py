@@ -54,8 +54,7 @@ def conversion_webhook_failed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"the conversion webhook of {called}{at} is down: {why_unreachable(failure.reason)};"
-            " objects that are stored in another version than the requested one cannot be read or written",
+            verdict=f"the conversion webhook of {called}{at} fails: {why_unreachable(failure.reason)}",
             evidence=(*group.cited(says="why objects of the kind cannot be read"), *_conversion(crd)),
             fixes=tuple(_fixes(case, failure, crd)),
         )

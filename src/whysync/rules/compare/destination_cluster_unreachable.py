@@ -59,7 +59,9 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"Argo CD cannot reach {server}{loading}: {why_unreachable(failure.reason)}",
+            verdict=f"Argo CD cannot reach {server}{loading}: for its Pods this address is the Pod itself"
+            if _is_loopback(server)
+            else f"Argo CD cannot reach {server}{loading}: {why_unreachable(failure.reason)}",
             evidence=(
                 *group.cited(says="why the connection failed"),
                 cite(case.application, "/spec/destination", says="destination of the Application"),

@@ -44,6 +44,7 @@ from whysync.queries.commands import (
     comment,
     hard_refresh,
     kubectl,
+    on_object,
     restart,
     with_comment,
 )
@@ -140,6 +141,9 @@ def _fixes(
     case: Case, failure: DiffSchemaError, manifest: Manifest | None, pointer: str | None
 ) -> Iterator[Fix]:
     again = hard_refresh(case)
+    if failure.problem is DiffProblem.REJECTED:
+        yield _without_dry_run(case, failure)
+        return
     if failure.side is DiffSide.CONFIG and failure.problem is DiffProblem.UNDECLARED and manifest and pointer:
         yield Fix.remove(
             manifest.ref, pointer, title="Remove the field from Git: it is not in the cluster's schema"
@@ -148,7 +152,7 @@ def _fixes(
             return  # no Kubernetes release has the field, so no schema is out of date
     elif _is_list_in_git(failure):
         yield _list_in_git(case, failure, manifest)
-    is_builtin = False if failure.problem is DiffProblem.REJECTED else _is_builtin(failure, manifest)
+    is_builtin = _is_builtin(failure, manifest)
     if _is_undeclared_in_git(failure) and not is_builtin:
         yield from _older_crd(case, failure, manifest)
     elif not is_builtin and not _is_list_in_git(failure):
@@ -190,12 +194,27 @@ def _restarted(
         *_find(case, failure, manifest),
         restart(case, CONTROLLER),
         hard_refresh(case),
-        title="Restart the controller, which reads the cluster's APIs again"
-        if failure.problem is DiffProblem.REJECTED
-        else "Restart the controller, which reads the schema of the CRD again"
+        title="Restart the controller, which reads the schema of the CRD again"
         if is_builtin is False
         else "If it is a custom resource: restart the controller, which reads the schema of its CRD again",
         risk="Applications are not reconciled for a minute or two",
+    )
+
+
+def _without_dry_run(case: Case, failure: DiffSchemaError) -> Fix:
+    """Only server-side diff needs the dry run: without it, Argo CD compares by itself."""
+    annotation = "argocd.argoproj.io/compare-options=ServerSideDiff=false"
+    named = failure.resource
+    kind = f"{named.kind.lower()}.{named.group}" if named.group else named.kind.lower()
+    show = kubectl("get", kind, named.name, "-o", "yaml", namespace=case.destination_namespace)
+    return Fix.run(
+        *((with_comment(show, "does it exist? is it being deleted?"),) if named.name and named.kind else ()),
+        with_comment(hard_refresh(case), "if it comes back:"),
+        on_object("annotate", case.application.ref, "--overwrite", annotation),
+        hard_refresh(case),
+        title="Hard refresh; if the error comes back, switch server-side diff off for this app until it is"
+        " solved",
+        risk="without it, defaults and webhooks of the cluster can show up as differences",
     )
 
 

@@ -77,11 +77,22 @@ def namespace_not_managed(case: Case) -> Iterator[Finding]:
                 *_other_destination(case, failure, cluster, namespaces),
             )
             if failure.namespace
-            else (_with_cluster_scoped(case, cluster, secret),),
+            else (_not_from_here(case, ref), _with_cluster_scoped(case, cluster, secret)),
             already_fixed=refresh_again(
                 case, "", "Refresh: the namespace is already managed", when=failure.namespace in namespaces
             ),
         )
+
+
+def _not_from_here(case: Case, ref: Ref) -> Fix:
+    """Whoever registered the cluster with a list of namespaces did it on purpose."""
+    return Fix.run(
+        comment(f"remove {ref} from the source of this app, and have it created by who runs the cluster;"),
+        comment("commit and push, then"),
+        refresh(case),
+        title=f"Remove {ref} from this app: its cluster is registered for some namespaces only",
+        risk="if it exists and this app manages it, add argocd.argoproj.io/sync-options: Prune=false first",
+    )
 
 
 def _ref(case: Case, failure: NamespaceNotManaged) -> Ref:
@@ -111,8 +122,8 @@ def _with_cluster_scoped(case: Case, cluster: Cluster, secret: Manifest | None) 
         _permissions_first(case, cluster, ""),
         *change,
         *_again(case),
-        title="Check the permissions of Argo CD's account, then let Argo CD manage cluster-scoped resources"
-        " of this cluster",
+        title="Or check the permissions of Argo CD's account, then let it manage cluster-scoped resources of"
+        " this cluster",
         risk=_risk(cluster, _kinds("")),
     )
 
@@ -183,14 +194,12 @@ def _permissions_first(case: Case, cluster: Cluster, namespace: str) -> str:
         kubectl(
             "auth",
             "can-i",
-            "list",
-            "*.*",
+            "--list",
             f"--as={account}",
-            *(() if namespace else ("-A",)),
             namespace=namespace,
         ),
-        "in the destination cluster, with the account that Argo CD uses there: must print yes; if not, first"
-        f" grant it list and watch of {_kinds(namespace)}, and the writes of this app",
+        "in the destination cluster, with the account that Argo CD uses there: needs the row *.* with [*] or"
+        f" [get list watch]; if not, first grant it list and watch of {_kinds(namespace)}",
     )
 
 

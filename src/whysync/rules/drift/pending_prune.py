@@ -24,7 +24,7 @@ from shlex import quote
 
 from whysync.argocd.api.application import ResourceRow
 from whysync.argocd.tracking.method import TRACKING_ID, TrackingId
-from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, cite, cite_if, rule
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
@@ -65,6 +65,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
         f"{_alternative(case, rows)}",
         evidence=tuple(_evidence(case, rows)),
         fixes=(
+            _check_first(rows, may_be_created=bool(_alternative(case, rows))),
             Fix.run(
                 *(
                     on_object(
@@ -90,11 +91,24 @@ def pending_prune(case: Case) -> Iterator[Finding]:
             Fix.run(
                 sync(case, "--prune", "--dry-run", selection),
                 sync(case, "--prune", selection),
-                title="Prune it after a dry run",
+                title=f"If that was on purpose: prune {them} after a dry run",
                 risk="pruning deletes the object; a rename in Git is a prune and a create",
                 destroys=tuple(_loss(case, row) for _, row in rows),
             ),
         ),
+    )
+
+
+def _check_first(rows: list[tuple[int, ResourceRow]], *, may_be_created: bool) -> Fix:
+    """The facts do not show whether it was removed on purpose, and the other fixes contradict each other."""
+    row = rows[0][1]
+    log = f"git log --oneline -G {quote(named(row.name))}"
+    show = on_object("get", row.ref, "-o", "yaml")
+    never = "; no commit: it was never there" if may_be_created else ""
+    return Fix.run(
+        with_comment(log, f"the commit that removed {row.kind} {row.name}{never}"),
+        *((with_comment(show, "its labels and owner: who created it?"),) if may_be_created else ()),
+        title=f"Check first: {'was it' if len(rows) == 1 else 'were they'} removed from Git on purpose?",
     )
 
 
@@ -191,7 +205,7 @@ def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evide
         yield cite(case.application, f"/status/resources/{index}", says="requires pruning")
     for report in case.failures(PruneSkipped)[:1]:
         yield report.cite(says="the last sync did not delete it")
-    yield cite(case.application, "/spec/syncPolicy", says="sync policy")
+    yield from cite_if(case.application, "/spec/syncPolicy/automated", says="auto-sync")
 
 
 def _loss(case: Case, row: ResourceRow) -> str:

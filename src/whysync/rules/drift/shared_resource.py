@@ -114,7 +114,7 @@ def _verdict(case: Case, ref: Ref, declaring: str, other: str) -> str:
     known = _other_app(case, other)
     if _declares(known, ref):
         return f"{ref} is declared by {declaring} and {other}"
-    mark = f"{declaring} declares {ref}, but the live object has the tracking mark of {other}"
+    mark = f"{declaring} declares {ref}, but the live object has the tracking ID of {other}"
     return mark if known is not None else f"{mark}, an app that may not exist"
 
 

@@ -181,7 +181,23 @@ def _commit(group: list[HiddenDifference]) -> Iterator[Fix]:
 def _remove(group: list[HiddenDifference]) -> Iterator[Fix]:
     """A sync does not do it: Argo CD sees no difference. Git's values may be masked: only what Git lacks."""
     extra = [hidden.pointer for hidden in group if isinstance(hidden.difference.desired_value, Missing)]
-    if not extra or any(index_of(part) is not None for pointer in extra for part in split(pointer)):
+    ref = group[0].live.ref
+    if extra == [LAST_APPLIED_POINTER]:
+        yield Fix.run(
+            on_object("annotate", ref, "kubectl.kubernetes.io/last-applied-configuration-"),
+            title="Remove the annotation: Argo CD does not read it with server-side apply",
+            risk="whoever still uses kubectl apply without --server-side needs it to remove fields",
+        )
+        return
+    if extra and _has_index(extra):
+        yield Fix.run(
+            with_comment(on_object("edit", ref), f"remove {', '.join(extra[:3])}"),
+            title="Git is right: remove it from the cluster by hand, because a sync does not",
+            risk="the change may be part of incident response: ask first",
+            destroys=tuple(f"the live value at {pointer}" for pointer in extra),
+        )
+        return
+    if not extra:
         return
     patch = json.dumps([{"op": "remove", "path": pointer} for pointer in extra])
     yield Fix.run(
@@ -190,6 +206,11 @@ def _remove(group: list[HiddenDifference]) -> Iterator[Fix]:
         risk="the change may be part of incident response: ask first",
         destroys=tuple(f"the live value at {pointer}" for pointer in extra),
     )
+
+
+def _has_index(pointers: list[str]) -> bool:
+    """An element of a list may have another position when the command runs."""
+    return any(index_of(part) is not None for pointer in pointers for part in split(pointer))
 
 
 def _separate(group: list[HiddenDifference]) -> Iterator[Fix]:

@@ -55,10 +55,13 @@ def revision_differs_from_parent(case: Case) -> Iterator[Finding]:
         field=REVISION,
         severity=Severity.INFO,
         confidence=Confidence.LOW,
-        verdict=f"this app tracks {own_revision}, but its parent {parent.name} tracks {parent_revision}",
+        verdict=f"this app tracks {own_revision}, but its parent Application {parent.name} tracks"
+        f" {parent_revision}",
         evidence=(
             cite(case.application, REVISION, says="the revision of this app"),
-            cite(manifest, REVISION, says="the revision of its parent, in the same repository"),
+            cite(
+                manifest, REVISION, says=f"the revision of its parent {parent.name}, in the same repository"
+            ),
         ),
         fixes=(
             Fix.application(

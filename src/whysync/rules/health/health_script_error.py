@@ -33,7 +33,7 @@ from whysync.kubernetes.schema import kinds
 from whysync.messages.failure import ObjectName
 from whysync.messages.patterns.argocd import HealthScriptError, ScriptProblem
 from whysync.queries.already_fixed import refresh_again
-from whysync.queries.commands import argocd_namespace, comment, hard_refresh, kubectl
+from whysync.queries.commands import argocd_namespace, comment, hard_refresh, kubectl, on_object
 from whysync.queries.lua_guards import with_nil_checks
 from whysync.queries.named_objects import named_ref
 
@@ -67,7 +67,7 @@ def health_script_error(case: Case) -> Iterator[Finding]:
         explained.update(explains)
         line = f" at line {failure.line}" if failure.line else ""
         is_named = bool(failure.kind) or ref.key != case.application.key
-        whose = f"the health check of {ref.kind}" if is_named else "a health check in Lua"
+        whose = f"the health check of {ref}" if is_named else "a health check in Lua"
         live = case.live_of(ref.key)
         yield Finding(
             about=ref,
@@ -192,10 +192,12 @@ def _correct_manually(case: Case, ref: Ref, failure: HealthScriptError) -> Fix:
                 comment("no such key? then the script is built in: upgrade Argo CD, or add your own there"),
             )
         ),
-        "whysync health OBJECT.yaml --settings argocd-cm.yaml",
+        on_object("get", ref, "-o", "yaml") + " > object.yaml",
+        "whysync health object.yaml --settings argocd-cm.yaml",
         kubectl("apply", "-f", "argocd-cm.yaml", namespace=namespace),
         hard_refresh(case),
         title="Correct the script, test it on the object without a cluster, then apply it"
         if is_own
         else "Correct the script in argocd-cm, or override the built-in one there; test it, then apply it",
+        risk="the script applies to all objects of the kind, and argocd-cm to all Applications",
     )

@@ -29,13 +29,14 @@ from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import Unschedulable, is_claim_unbound
-from whysync.queries.commands import kubectl
+from whysync.queries.commands import kubectl, on_object
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.timestamps import age_at
 from whysync.queries.unschedulable import remedies, why_unschedulable
 from whysync.queries.waiting_on import awaited_hook
 
 GRACE = timedelta(minutes=2)
+_TAINT_RISK = "the taint keeps other Pods away on purpose: ask who runs these nodes"
 
 
 @rule(cause="unschedulable", since="0.1")
@@ -59,9 +60,9 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 severity=_severity(case, history.pod, message),
                 confidence=Confidence.HIGH,
                 verdict=f"{history.pod.ref} is unschedulable: {why or _without_preemption(message)}",
-                root=why or message,
+                root=why or _without_preemption(message),
                 evidence=(evidence,),
-                fixes=(_inspect(history.pod.ref.namespace, history.pod.ref.name, message),),
+                fixes=tuple(_inspect(history.pod.ref, message)),
             )
             yield finding if _waits_for_claim(message) else with_revert(case, finding)
             break
@@ -84,7 +85,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
             verdict=f"{report.ref} is unschedulable: {_without_preemption(report.failure.text)}",
             root=report.failure.text.strip(),
             evidence=(report.cite(says="the scheduler's message"),),
-            fixes=(_inspect(report.ref.namespace, report.ref.name, report.failure.text),),
+            fixes=tuple(_inspect(report.ref, report.failure.text)),
         )
 
 
@@ -129,18 +130,23 @@ def _without_preemption(message: str) -> str:
     return message.partition(" preemption: ")[0].strip().rstrip(".")
 
 
-def _inspect(namespace: str, name: str, message: str) -> Fix:
+def _inspect(ref: Ref, message: str) -> Iterator[Fix]:
+    """Each of the scheduler's reasons has its own remedy; one of them is enough for one node."""
+    namespace = ref.namespace or "default"
     if _cause(message):
-        return Fix.run(
-            kubectl("get", "pvc", namespace=namespace or "default"),
-            kubectl("describe", "pvc", namespace=namespace or "default"),
+        yield Fix.run(
+            kubectl("get", "pvc", namespace=namespace),
+            kubectl("describe", "pvc", namespace=namespace),
             title="Find the claim that is Pending: its events show why no volume is bound",
         )
-    helps = remedies(_without_preemption(message))
-    return Fix.run(
-        kubectl("describe", "pod", name, namespace=namespace or "default"),
-        "kubectl describe nodes | grep -A6 'Allocated resources'",
-        title="; ".join((helps[0][:1].upper() + helps[0][1:], *helps[1:]))
-        if helps
-        else "Reduce requests, add nodes, or change the taint, selector or affinity that the scheduler names",
-    )
+        return
+    helps = remedies(_without_preemption(message)) or [
+        "reduce requests, add nodes, or change the taint, selector or affinity that the scheduler names"
+    ]
+    for number, remedy in enumerate(helps):
+        yield Fix.run(
+            on_object("describe", ref) if ref.kind == "Pod" else kubectl("get", "pods", namespace=namespace),
+            "kubectl describe nodes | grep -E -A8 '^Name:|^Taints:|^Allocated resources'",
+            title=f"Or {remedy}" if number else f"{remedy[:1].upper()}{remedy[1:]}",
+            risk=_TAINT_RISK if remedy.startswith("tolerate") else "",
+        )

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
+from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Set, Severity, SymptomKind, cite, rule
 from whysync.diagnosis.owning_resource import owning_row_of, symptoms_about
 from whysync.diagnosis.sentences import one_line
+from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.pods import ProbeFailed
 from whysync.queries.already_fixed import sync_again
@@ -90,6 +91,8 @@ def probe_failing(case: Case) -> Iterator[Finding]:
                 *_fixes(about, ref, failure, starting=_is_starting(case, failure.probe)),
             ),
         )
+        if kill is not None and log_line is not None and failure.is_refused:
+            finding = _still_starting(finding, ref or about, log_line)
         yield finding if is_consequence else _with_port_fix(case, finding, failure)
     if case.synced_recently:
         return
@@ -117,6 +120,19 @@ def probe_failing(case: Case) -> Iterator[Finding]:
             break
 
 
+def _still_starting(finding: Finding, ref: Ref, log_line: Evidence) -> Finding:
+    """It does not listen yet, and what it does instead is in its log: the refused probe is a symptom."""
+    line = one_line(text(log_line.value))
+    last = [item for item in finding.evidence if item == log_line]
+    return replace(
+        finding,
+        verdict=f"the kubelet restarts a container of {ref} because its liveness probe fails before the"
+        f" program listens; its last log line is {line!r}",
+        root=line,
+        evidence=(*(item for item in finding.evidence if item != log_line), *last),
+    )
+
+
 def _about(case: Case, group: FailureGroup[ProbeFailed]) -> Ref:
     ref = group.ref
     return (owning_row_of(case, ref) if ref is not None else None) or ref or case.application.ref
@@ -126,7 +142,7 @@ def _with_port_fix(case: Case, finding: Finding, failure: ProbeFailed) -> Findin
     """Adds the port that the container declares, if the probe uses another; or reports that Git has it."""
     correction = probe_in_git(case, finding.about, failure)
     if correction is None:
-        return with_revert(case, finding)
+        return with_revert(case, finding, first=not _starts_slowly(finding))
     if correction.synced is False:
         return replace(
             finding,
@@ -136,6 +152,13 @@ def _with_port_fix(case: Case, finding: Finding, failure: ProbeFailed) -> Findin
         finding.about, Set(pointer=correction.pointer, value=correction.value), title=correction.title
     )
     return with_revert(case, replace(finding, field=correction.pointer, fixes=(fix, *finding.fixes)))
+
+
+def _starts_slowly(finding: Finding) -> bool:
+    """Is a startupProbe the first fix? The old version need not come back then."""
+    first = next(iter(finding.fixes), None)
+    pointers = [edit.pointer for edit in first.edits] if first is not None else []
+    return any(pointer.endswith("/startupProbe") for pointer in pointers)
 
 
 def _severity(case: Case, probe: str) -> Severity:
