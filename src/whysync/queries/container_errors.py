@@ -88,7 +88,7 @@ def _of_event(
         explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, about)))),
         container=f"a container of {about}",
         message=message,
-        evidence=group.cited(says="the node's event"),
+        evidence=group.cited(says="the reported reason"),
     )
 
 

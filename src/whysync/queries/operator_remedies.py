@@ -108,10 +108,11 @@ def _unknown(ref: Ref, reason: str) -> str:
 def in_short(reason: str) -> str:
     """`role eso-prod is not allowed secretsmanager:GetSecretValue on prod/db`, or the text itself."""
     error = operator_error(reason)
-    if error is None or error.demand is not Demand.PERMISSION or not (error.who and error.subject):
+    if error is None or error.demand is not Demand.PERMISSION or not (error.who and error.action):
         return both_ends(reason)
     code = f" ({error.code})" if error.code else ""
-    return f"{error.who} is not allowed {error.action} on {error.subject}{code}"
+    on = f" on {error.subject}" if error.subject else ""
+    return f"{error.who} is not allowed {error.action}{on}{code}"
 
 
 def _title(error: OperatorError, ref: Ref, key: str) -> str:
@@ -173,6 +174,6 @@ def _at_once(ref: Ref) -> Iterator[str]:
     """Operators try again by themselves; External Secrets only after its refresh interval."""
     if (ref.group, ref.kind) == (_EXTERNAL_SECRETS, "ExternalSecret"):
         yield with_comment(
-            on_object("annotate", ref, "force-sync=TIME", "--overwrite"),
-            "TIME: any new value; reads it again now instead of after refreshInterval",
+            on_object("annotate", ref, "force-sync=1", "--overwrite"),
+            "any value that differs from the last one: reads it again now instead of after refreshInterval",
         )

@@ -151,7 +151,10 @@ def _misspelt(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
     elif not pointer.startswith("/"):
         message, right = "a JSON pointer starts with `/`", f"/{pointer}"
     elif re.search(_BRACKETED, pointer):
-        message, right = "a JSON pointer has no brackets: a position is a part of its own", ""
+        message, right = (
+            "a JSON pointer has no brackets: the index of a list is a segment (/containers/0)",
+            "",
+        )
         right = re.sub(_BRACKETED, r"/\1", pointer)
     elif "*" in pointer.split("/") or "[]" in pointer:
         message, right = "a JSON pointer has no wildcards; use jqPathExpressions", ""

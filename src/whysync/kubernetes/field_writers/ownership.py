@@ -76,7 +76,7 @@ _PHRASES = {
 
 def phrase(writer: Writer) -> str:
     """`kubectl edit`, `an autoscaler (kube-controller-manager, subresource scale)`: words, then the name."""
-    label = _PHRASES[writer.kind]
+    label = "Argo CD's UI" if writer.manager == "argocd-server" else _PHRASES[writer.kind]
     if writer.manager == "before-first-apply":
         return "whoever wrote it before the API server began to keep a record (before-first-apply)"
     if writer.kind is WriterKind.KUBECTL_OTHER and writer.manager.startswith("kubectl-"):

@@ -61,6 +61,13 @@ class AdmissionDenied(Failure, frozen=True, kw_only=True):
         ]
         return distinct((*paths, *quoted, *demanded, *known))[:_MOST_FIELDS]
 
+    @property
+    def checks(self) -> str:
+        """The checks of a Pod Security level that fail, without the containers; empty for other engines."""
+        if self.engine is not PolicyEngine.POD_SECURITY:
+            return ""
+        return compiled(r" \((?:[^()]|\([^()]{0,300}\)){0,2000}\)").sub("", self.reason)
+
 
 class WebhookDown(Failure, frozen=True, kw_only=True):
     """`service` and `namespace` are from the URL; a webhook that is configured by URL has only `url`."""

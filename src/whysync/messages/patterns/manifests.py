@@ -101,6 +101,12 @@ class JsonnetFailed(Failure, frozen=True, kw_only=True):
     line: int | None = None
     detail: str = ""
 
+    @property
+    def missing_import(self) -> str:
+        """The library that is in no library path; empty if it is another error."""
+        match = compiled(r"couldn't open import \"(?P<name>[^\"]{1,300})\"").search(self.detail)
+        return match["name"] if match is not None else ""
+
 
 class InvalidYaml(Failure, frozen=True, kw_only=True):
     """Without a `file`, Argo CD parsed the output of Helm, Kustomize or a plugin."""

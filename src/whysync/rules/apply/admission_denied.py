@@ -72,7 +72,7 @@ def admission_denied(case: Case) -> Iterator[Finding]:
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
             verdict=f"{denier(failure)} refuses {_refused(case, ref, failure)}{group.others}"
-            + (f": {one_line(failure.reason)}" if failure.reason else ""),
+            + (f": {one_line(failure.checks or failure.reason)}" if failure.reason else ""),
             root=one_line(failure.reason) or None,
             evidence=(
                 *group.cited(says="the denial, as the API server reports it"),

@@ -99,7 +99,8 @@ def _verdict(case: Case, group: FailureGroup[WebhookDown], service: Manifest | N
     if group.applied and count == 1:
         blocked = f", which blocks {group.applied}"
     name = failure.webhook or failure.url
-    state = "fails" if not scaled_down and failure.reason in _ANSWERS else "is down"
+    answers = failure.reason in _ANSWERS or failure.reason is Network.TIMEOUT
+    state = "fails" if not scaled_down and answers else "is down"
     if failure.response_error:
         why = f"its response is invalid: {one_line(failure.response_error)}"
     return f"admission webhook {name}{service_text} {state}: {why}{blocked}"

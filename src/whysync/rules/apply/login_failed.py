@@ -49,7 +49,7 @@ def login_failed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM if failure.problem is LoginProblem.TOKEN else Confidence.HIGH,
             verdict=_verdict(failure),
             root=one_line(failure.detail) or None,
-            evidence=group.cited(says="the error of the login"),
+            evidence=group.cited(says="the login error"),
             fixes=(_fix(case, failure),),
         )
 

@@ -27,6 +27,7 @@ from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import Missing, fields, items, json_kind
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
+from whysync.messages.patterns.apply import ImmutableField
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.queries.already_fixed import sync_again
 from whysync.queries.commands import app_argument, comment, kubectl, on_object, sync, with_comment
@@ -81,6 +82,8 @@ REASONED = frozenset(
 def manifest_invalid(case: Case) -> Iterator[Finding]:
     for group in grouped(case, SchemaInvalid, by=lambda f: (f.resource, f.field, f.problem)):
         failure = group.failure
+        if any(isinstance(other, ImmutableField) for other in group.message.failures):
+            continue  # immutable_field_changed: the others follow from the same change
         ref = named_ref(case, failure.resource, group.ref)
         desired = case.desired_of(ref.key)
         mistyped = mistyped_field(failure, desired)

@@ -19,11 +19,12 @@ from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.sentences import one_line
+from whysync.messages.parse import Message
 from whysync.messages.patterns.manifests import JsonnetFailed
-from whysync.queries.commands import hard_refresh
+from whysync.queries.commands import comment, hard_refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.revert import revert_commit
-from whysync.queries.sources import failing_source
+from whysync.queries.sources import failing_source, source_pointer
 
 
 @rule(cause="jsonnet", since="0.1")
@@ -44,12 +45,33 @@ def jsonnet_evaluation_failed(case: Case) -> Iterator[Finding]:
             root=one_line(failure.detail) or None,
             evidence=group.cited(says="Jsonnet's error"),
             fixes=(
+                *_library(case, group.message, failure),
                 Fix.run(
                     f"jsonnet {quote(failure.file) if failure.file else 'FILE'}"
                     "   # add -J, --tla-str and --ext-str as the Application does",
                     hard_refresh(case),
-                    title=f"Correct {place}{line}, evaluate it on your machine, commit, then hard refresh",
+                    title=f"{'Or correct' if failure.missing_import else 'Correct'} {place}{line},"
+                    " evaluate it on your machine, commit, then hard refresh",
                 ),
                 *revert_commit(case, failing_source(case, group.message)),
             ),
         )
+
+
+def _library(case: Case, message: Message, failure: JsonnetFailed) -> Iterator[Fix]:
+    """Argo CD evaluates Jsonnet without jsonnet-bundler: libraries must be in Git, and their folder named.
+
+    Mirrors `makeJsonnetVm`, Argo CD 3.6: `libs` are relative to the root of the repository.
+    """
+    if not failure.missing_import:
+        return
+    source = failing_source(case, message)
+    pointer = source_pointer(case, source)[1:].replace("/", ".") if source is not None else "spec.source"
+    name = failure.missing_import.rpartition("/")[2]
+    yield Fix.run(
+        with_comment(f"git ls-files | grep -F {quote(name)}", "is it in Git, and in which folder?"),
+        comment("not there: commit the folder that jsonnet-bundler fills (vendor)"),
+        comment(f"{pointer}.directory.jsonnet.libs: [vendor], relative to the root of the repository"),
+        hard_refresh(case),
+        title=f"Commit {failure.missing_import}, and name its folder in {pointer}.directory.jsonnet.libs",
+    )

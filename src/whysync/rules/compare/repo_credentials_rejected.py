@@ -78,7 +78,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             verdict=_verdict(failure, url, method, secret),
             root=one_line(failure.detail) or None,
             evidence=(
-                *group.cited(says=f"error of the {'repository' if failure.is_forbidden else 'login'}"),
+                *group.cited(says=f"{'repository' if failure.is_forbidden else 'login'} error"),
                 *_where(case, own, secret),
             ),
             fixes=(
@@ -133,7 +133,8 @@ def _where(case: Case, source: Source | None, secret: Manifest | None) -> Iterat
 def _type_flags(failure: RepoAuthFailed, source: Source | None) -> str:
     """Argo CD assumes a Git repository if no type is given."""
     if source is not None and source.chart and is_oci(source.repo_url):
-        return "--type helm --enable-oci --name NAME "
+        name = source.repo_url.rstrip("/").rpartition("/")[2] or "charts"
+        return f"--type helm --enable-oci --name {quote(name)} "
     helm = failure.helm or (source is not None and bool(source.chart))
     return "--type helm --name NAME " if helm else ""
 

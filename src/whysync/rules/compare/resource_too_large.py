@@ -40,6 +40,7 @@ from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref, object_text
 from whysync.queries.revert import revert_commit
 
+GRPC_DEFAULT = 4 * 1024 * 1024
 GRPC_LIMIT = "ARGOCD_GRPC_MAX_SIZE_MB=300"
 MIN_REPORTED_SIZE = 500_000
 OBJECT_LIMITS = (SizeLimit.REQUEST, SizeLimit.ETCD, SizeLimit.OBJECT)
@@ -59,7 +60,9 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
         failure = group.failure
         ref = named_ref(case, failure.resource, group.ref)
         what = object_text(case, ref) if failure.limit_of in OBJECT_LIMITS else str(ref)
-        numbers = f" ({failure.size} of {failure.limit} bytes)" if failure.size and failure.limit else ""
+        numbers = (
+            f": {failure.size} bytes, the limit is {failure.limit}" if failure.size and failure.limit else ""
+        )
         desired = case.desired_of(ref.key) if failure.limit_of in OBJECT_LIMITS else None
         largest = _largest(desired.body) if desired is not None else None
         if largest is not None and not numbers:
@@ -75,7 +78,7 @@ def resource_too_large(case: Case) -> Iterator[Finding]:
             verdict=f"{what}: {PROBLEMS[failure.limit_of]}{numbers}",
             evidence=group.cited(says="the exceeded limit"),
             fixes=(
-                _fix(case, failure.limit_of, largest.pointer if largest is not None else ""),
+                _fix(case, failure, largest.pointer if largest is not None else ""),
                 *(revert_commit(case, _source(case)) if failure.limit_of in OBJECT_LIMITS else ()),
             ),
         )
@@ -111,9 +114,18 @@ def _source(case: Case) -> Source | None:
     return case.app.sources[0] if len(case.app.sources) == 1 else None
 
 
-def _fix(case: Case, limit: SizeLimit, largest: str) -> Fix:
+def _fix(case: Case, failure: TooLarge, largest: str) -> Fix:
     namespace = argocd_namespace(case)
-    match limit:
+    match failure.limit_of:
+        case SizeLimit.GRPC if failure.limit == GRPC_DEFAULT:
+            return Fix.run(
+                with_comment(
+                    "argocd version", "the server; its components, and plugins, have the same version?"
+                ),
+                with_comment(refresh(case), "after the upgrade"),
+                title="Upgrade Argo CD or the plugin: 4 MB is the limit of gRPC itself, current versions"
+                " have 100 MB; or split the Application",
+            )
         case SizeLimit.GRPC:
             return Fix.run(
                 kubectl("set", "env", CONTROLLER, REPO_SERVER, API_SERVER, GRPC_LIMIT, namespace=namespace),

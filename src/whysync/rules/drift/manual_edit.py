@@ -88,5 +88,5 @@ def _undo(case: Case, drifts: list[Drift]) -> Fix:
         sync(case, "--resource", quote(f"{ref.group}:{ref.kind}:{ref.place}")),
         title="Git is right: sync this resource",
         risk="undoes the change, which may be part of incident response: ask first",
-        destroys=tuple(f"the value set by hand at {drift.pointer}" for drift in drifts),
+        destroys=tuple(f"the value set by hand at {drift.pointer}" for drift in drifts if not drift.only_git),
     )

@@ -18,10 +18,12 @@ A value in `data` that is not base64 fails the sync. A random value is rendered 
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
 from whysync.json_tree import fields
 from whysync.kubernetes.api.pointer import join
+from whysync.queries.commands import kubectl
 from whysync.queries.drift import drift_finding
 
 
@@ -46,12 +48,27 @@ def secret_string_data(case: Case) -> Iterator[Finding]:
                     title="Declare each key once: delete it from data, because stringData wins",
                 )
                 if twice
-                else Fix.run(
-                    "kubectl create secret generic NAME --from-literal=KEY=VALUE --dry-run=client -o yaml",
-                    title="Declare the values as base64 in data",
-                ),
+                else Fix.run(_encoded(drifts), title="Declare the values as base64 in data"),
             ),
         )
+
+
+def _encoded(drifts: list[Drift]) -> str:
+    """Prints the Secret with its values encoded; the values themselves are masked."""
+    ref = drifts[0].ref
+    keys = sorted(fields(drifts[0].desired.body.get("stringData"))) or ["KEY"]
+    values = (f"--from-literal={quote(key)}=VALUE" for key in keys)
+    return kubectl(
+        "create",
+        "secret",
+        "generic",
+        ref.name,
+        *values,
+        "--dry-run=client",
+        "-o",
+        "yaml",
+        namespace=ref.namespace,
+    )
 
 
 def _keys_in_both(drift: Drift) -> set[str]:

@@ -1,4 +1,4 @@
-"""An Application declares an object that carries the tracking mark of another one.
+"""An Application declares an object that carries the tracking ID of another one.
 
 ## What happens
 Usually two Applications declare it, and each sync writes the app's own tracking label or annotation. The app

@@ -67,7 +67,7 @@ def container_oom_killed(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict=f"a container of {report.ref} is OOM killed",
             root="OOMKilled",
-            evidence=(report.cite(says="the node's event"),),
+            evidence=(report.cite(says="the reported reason"),),
             fixes=(_inspect(report.ref, report.failure.container or UNKNOWN),),
         )
 

@@ -109,7 +109,7 @@ def image_pull_failed(case: Case) -> Iterator[Finding]:
             verdict=f"{report.ref} cannot pull {image or 'its image'}"
             + registry_reason(report.failure.reason, registry_answer(report.failure.text, image)),
             root=report.failure.text,
-            evidence=(report.cite(says="the node's event"),),
+            evidence=(report.cite(says="the reported reason"),),
             fixes=_fixes(report.ref, image, report.failure.reason),
         )
 

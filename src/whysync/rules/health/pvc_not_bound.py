@@ -95,7 +95,14 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
 
 
 def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> Iterator[Fix]:
-    if first_use:
+    if first_use and not blocks_sync:
+        pods = kubectl("get", "pods", namespace=claim.ref.namespace)
+        yield Fix.run(
+            on_object("describe", claim.ref) + "   # Used By: the Pods that mount it",
+            with_comment(pods, "is one of them Pending, and why?"),
+            title="Start a Pod that uses it: the claim is then bound; if nothing uses it, remove it from Git",
+        )
+    elif first_use:
         same_wave = (
             comment(f"set argocd.argoproj.io/sync-wave of {claim.ref} and of the workload"),
             comment("that uses it to the same wave in Git, and commit"),
@@ -103,7 +110,7 @@ def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> 
         )
         yield Fix.run(
             on_object("describe", claim.ref),
-            *(same_wave if blocks_sync else (kubectl("get", "storageclass"),)),
+            *same_wave,
             title="Move the claim to the wave of the workload that uses it",
         )
     elif _missing_class(case, claim):
