@@ -487,9 +487,6 @@ def _creation_commands(need: MissingObject, keys: list[str]) -> Iterator[str]:
         case "Secret" if need.name == _REDIS_SECRET:
             yield with_comment(f"argocd admin redis-initial-password -n {place}", "creates it, with key auth")
         case "Secret":
-            yield with_comment(
-                f"git grep -n -F {quote(need.name)}", "does something create it, such as an ExternalSecret?"
-            )
             yield kubectl("create", "secret", "generic", need.name, *values, namespace=place)
         case "ConfigMap":
             yield kubectl("create", "configmap", need.name, *values, namespace=place)
