@@ -516,3 +516,46 @@ def test_an_application_whose_file_is_broken_does_not_leave_git(tmp_path: Path) 
     result = planned_changes(shop)
     assert (result.verdict, result.apps) == (Verdict.UNKNOWN, ())
     assert result.not_planned[0].startswith("the Applications in argocd/shop.yaml are not known: ")
+
+
+ROLE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}
+metadata: {{name: reader}}
+rules: []
+"""
+BINDING = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {{name: readers}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {kind}, name: reader}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
+def test_a_role_that_a_binding_still_names(tmp_path: Path, kind: str) -> None:
+    files = {"role.yaml": ROLE.format(kind=kind), "binding.yaml": BINDING.format(kind=kind)}
+    shop = Shop(tmp_path / "shop", base=files)
+    shop.remove("role.yaml")
+    app = only_app(planned_changes(shop))
+    assert app.verdict is Verdict.DELETE
+    assert of(app, kind).risk == "RoleBinding readers still uses it"
+
+
+def test_an_app_of_which_nothing_is_left_does_not_pass(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.remove("service.yaml")
+    shop.remove("config.yaml")
+    shop.git("mv", "apps/shop/deployment.yaml", "apps/shop/deployment.txt")
+    app = only_app(planned_changes(shop))
+    assert app.verdict is Verdict.DELETE
+    assert app.safety is not None
+    assert "everything that the app has" in app.safety.reasons[0].text
+
+
+def test_a_new_destination_leaves_the_objects_in_the_old_cluster(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": APP.replace("https://kubernetes.default.svc", "https://other:6443")})
+    app = only_app(planned_changes(shop))
+    assert [run.cluster for run in app.runs] == [PlannedCluster.EMPTY]
+    assert "what it deployed to the old cluster stays there" in app.notes[0]

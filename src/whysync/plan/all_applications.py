@@ -8,6 +8,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
+from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref
@@ -38,7 +40,7 @@ class AllApplications(msgspec.Struct):
 
     def add(self, application: Object, objects: Iterable[Object]) -> None:
         """Add the rendered objects of an Application."""
-        cluster, namespace = _cluster(application), _namespace(application)
+        cluster, namespace = destination_cluster(application), _namespace(application)
         shared = self._objects.setdefault(cluster, {}).setdefault(qualified(application), [])
         for obj in objects:
             key = key_of(obj, namespace)
@@ -48,19 +50,20 @@ class AllApplications(msgspec.Struct):
                 shared.append({**obj, "metadata": meta})
             user = replace(Manifest(obj, role=Role.DESIRED).ref, namespace=key.namespace)
             for kind, name in _needed_by(obj):
-                users = self._users.setdefault((cluster, kind, key.namespace, name), [])
+                space = "" if is_cluster_scoped_kind(kind) else key.namespace
+                users = self._users.setdefault((cluster, kind, space, name), [])
                 if user not in users:
                     users.append(user)
 
     def others(self, application: Object) -> list[Object]:
         """What other Applications create in that cluster: objects that pods refer to, custom resources."""
         own = qualified(application)
-        by_name = self._objects.get(_cluster(application), {})
+        by_name = self._objects.get(destination_cluster(application), {})
         return [obj for name, objects in by_name.items() if name != own for obj in objects]
 
     def with_users(self, application: Object, changes: tuple[Change, ...]) -> tuple[Change, ...]:
         """The changes of an Application; the risk of what it deletes names who still uses or declares it."""
-        cluster = _cluster(application)
+        cluster = destination_cluster(application)
         return tuple(
             self._with_users(cluster, self._with_new_owner(cluster, change))
             if change.sort is ChangeKind.PRUNE
@@ -87,7 +90,7 @@ class AllApplications(msgspec.Struct):
 
 
 def _needed_by(obj: Object) -> Iterator[tuple[str, str]]:
-    """Kind and name of the objects in its own namespace that it needs."""
+    """Kind and name of the objects that it needs: in its own namespace, or without one."""
     for reference in references_of(Manifest(obj, role=Role.DESIRED)):
         yield reference.kind, reference.name
     match text(obj.get("kind")):
@@ -110,6 +113,8 @@ def _needed_by(obj: Object) -> Iterator[tuple[str, str]]:
                 for backend in map(fields, items(dig(rule, "backendRefs"))):
                     if not backend.get("namespace") and backend.get("kind", "Service") == "Service":
                         yield "Service", text(backend.get("name"))
+        case "RoleBinding" | "ClusterRoleBinding":
+            yield text(dig(obj, "roleRef", "kind")), text(dig(obj, "roleRef", "name"))
         case "StatefulSet":
             if text(dig(obj, "spec", "serviceName")):
                 yield "Service", text(dig(obj, "spec", "serviceName"))
@@ -117,9 +122,10 @@ def _needed_by(obj: Object) -> Iterator[tuple[str, str]]:
             return
 
 
-def _cluster(application: Object) -> str:
+def destination_cluster(application: Object) -> str:
     destination = fields(dig(application, "spec", "destination"))
-    return text(destination.get("server")) or text(destination.get("name"))
+    name = text(destination.get("name"))
+    return text(destination.get("server")) or (IN_CLUSTER if name == "in-cluster" else name)
 
 
 def _namespace(application: Object) -> str:

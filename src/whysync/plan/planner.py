@@ -21,7 +21,7 @@ from whysync.facts.snapshot import Gap, GapKind, Snapshot
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
-from whysync.plan.all_applications import AllApplications
+from whysync.plan.all_applications import AllApplications, destination_cluster
 from whysync.plan.build_options import build_options_in
 from whysync.plan.changes import changes_of, key_of, removals
 from whysync.plan.checkout import Checkout, Side, sources_of
@@ -614,7 +614,7 @@ def _planned(
         )
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
-    notes: list[str] = []
+    notes = _other_cluster(app, old)
     case = _live_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
@@ -624,6 +624,7 @@ def _planned(
     if case is None:
         unseen += tuple(map(_unknown_object, empty_run.unknown_objects))
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
+    onto_base = onto_base and not _other_cluster(app, old)
     head_objects = new.objects
     base_run: Run | None = None
     planned_cluster = PlannedCluster.LIVE
@@ -681,6 +682,18 @@ def _planned(
         notes=tuple(notes),
         unseen=unseen,
     )
+
+
+def _other_cluster(app: FoundApp, old: FoundApp | None) -> list[str]:
+    """A note if the destination becomes another cluster: Argo CD leaves the objects in the old one."""
+    before = destination_cluster(old.body) if old is not None else ""
+    after = destination_cluster(app.body)
+    if old is None or before == after:
+        return []
+    return [
+        f"its destination changes from {before} to {after}: what it deployed to the old cluster stays there,"
+        " no longer managed"
+    ]
 
 
 def _base_gap(gap: Gap) -> Gap:

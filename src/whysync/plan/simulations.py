@@ -47,7 +47,7 @@ from whysync.proofs.assumed import namespaces
 from whysync.proofs.partial_objects import AssumedCrds
 from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated
 from whysync.proofs.sync_effects import WORKLOADS, Effects, data_loss_text, effects_of
-from whysync.proofs.sync_reasons import RankedReason, damage_reasons
+from whysync.proofs.sync_reasons import EVERYTHING, RankedReason, damage_reasons
 
 NOON: Final = datetime(2026, 1, 5, 12, tzinfo=UTC)
 """A fixed date, so that plans are reproducible."""
@@ -320,11 +320,16 @@ def _is_of_argocd(obj: Object) -> bool:
 def _is_asked_for(world: SimulatedCase, effect: RankedReason) -> bool:
     """Is it the removal of workloads without data, which the commit asks for, or of Applications?
 
-    The removal of an Application has a plan of its own.
+    The removal of an Application has a plan of its own. An app of which nothing is left is no such removal:
+    auto-sync refuses it.
     """
-    return effect.kind is ReasonKind.DELETES and all(
-        (ref.group, ref.kind) == KIND or (ref.kind in WORKLOADS and not data_loss_text(world, ref))
-        for ref in effect.refs
+    return (
+        effect.kind is ReasonKind.DELETES
+        and effect.weight < EVERYTHING
+        and all(
+            (ref.group, ref.kind) == KIND or (ref.kind in WORKLOADS and not data_loss_text(world, ref))
+            for ref in effect.refs
+        )
     )
 
 

@@ -32,6 +32,8 @@ from whysync.proofs.sync_safety import failed_before_text
 from whysync.queries.pod_security import ENFORCE, is_stricter, newly_refused
 from whysync.queries.sync_options import has_option
 
+EVERYTHING: Final = 100
+"""The weight of a sync that leaves nothing of the app."""
 _MAX_TEXT: Final = 240
 
 
@@ -496,7 +498,7 @@ def _deleted(world: SimulatedCase, effects: Effects) -> Iterator[RankedReason]:
             kind=ReasonKind.DELETES,
             text=f"it deletes everything that the app has ({counted(len(deleted), 'object')})",
             refs=deleted,
-            weight=100,
+            weight=EVERYTHING,
             unsafe=True,
         )
     harmless: list[Ref] = []
