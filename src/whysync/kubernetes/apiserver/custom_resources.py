@@ -29,6 +29,7 @@ from whysync.kubernetes.apiserver.schema_validation import (
     NO_FIELD,
     coerced,
     has_embedded,
+    has_keyed_lists,
     structure_causes,
     value_causes,
 )
@@ -56,6 +57,7 @@ class CustomResource:
         self._seen: dict[int, tuple[Object, Object]] = {}
         self._has_rules = has_rules(self.openapi)
         self._has_embedded = has_embedded(self.openapi)
+        self._has_structure = self._has_embedded or has_keyed_lists(self.openapi)
 
     @property
     def atom(self) -> Atom:
@@ -130,7 +132,7 @@ class CustomResource:
         causes = [
             *value_causes(new_part, self.openapi, old_part),
             *self._scale_causes(obj),
-            *structure_causes(new_part, self.openapi, old_part),
+            *(structure_causes(new_part, self.openapi, old_part) if self._has_structure else ()),
         ]
         if self._has_rules and any(cause.reason in _BLOCKING_REASONS for cause in causes):
             causes.append(Cause(NO_FIELD, f"Invalid value: null: {_RULES_NOT_CHECKED}"))

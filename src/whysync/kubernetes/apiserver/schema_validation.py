@@ -38,6 +38,9 @@ _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 _INT_BOUNDS: Final = {"int32": 1 << 31, "int64": 1 << 63}
 _MAX_FLOAT: Final = 3.4028234663852886e38
+_PLAIN_TYPES: Final[dict[tuple[type, str], int]] = {(str, "string"): 7, (bool, "boolean"): 6}
+"""How many checks pass for a valid value that only has a type."""
+_PLAIN_KEYS: Final = frozenset({"type", "description", "title", "default", "example", "nullable"})
 _METADATA: Final = type_named("core/v1.ConfigMap").struct.fields["metadata"].type
 
 
@@ -106,6 +109,14 @@ class _Validated:
         self._add(other.causes)
         self.passed += other.passed
 
+    def _is_plain(self, value: Json, schema: Object) -> bool:
+        """Counts the checks of a text or boolean that only has a type, as most values do."""
+        passed = _PLAIN_TYPES.get((value.__class__, text(schema.get("type"))))
+        if passed is None or not schema.keys() <= _PLAIN_KEYS:
+            return False
+        self.passed += passed
+        return True
+
     def _combine(self, value: Json, schema: Object, path: str, old: Json | Missing) -> None:
         """Mirrors `schemaPropsValidator.Validate`."""
         self.passed += 2
@@ -155,8 +166,9 @@ class _Validated:
         if isinstance(inner, dict):
             old_items = _old_items(schema, old)
             for index, item in enumerate(value):
-                old_item = old_items.get(_identity(item, schema), MISSING) if old_items else MISSING
-                self._merge(_Validated(item, inner, f"{path}[{index}]", old_item))
+                if not self._is_plain(item, inner):
+                    old_item = old_items.get(_identity(item, schema), MISSING) if old_items else MISSING
+                    self._merge(_Validated(item, inner, f"{path}[{index}]", old_item))
         minimum, maximum = schema.get("minItems"), schema.get("maxItems")
         if minimum is not None and len(value) < integer(minimum):
             why = f"{path} in body should have at least {integer(minimum)} items"
@@ -176,7 +188,7 @@ class _Validated:
         old_map = fields(old)
         for key in sorted(value):
             inner = properties.get(key) if key in properties else others
-            if isinstance(inner, dict):
+            if isinstance(inner, dict) and not self._is_plain(value[key], inner):
                 self._merge(_Validated(value[key], inner, _join(path, key), old_map.get(key, MISSING)))
         self._add(
             Cause(_join(path, key), "Required value")
@@ -354,6 +366,15 @@ def _printed(value: Json) -> str:
 
 
 # Elements of lists with keys.
+
+
+def has_keyed_lists(schema: Object) -> bool:
+    """Does the schema have lists in which no element may occur twice?"""
+    if schema.get(_LIST_TYPE) in ("set", "map"):
+        return True
+    others = (schema.get("items"), schema.get("additionalProperties"))
+    children = (*fields(schema.get("properties")).values(), *others)
+    return any(has_keyed_lists(child) for child in children if isinstance(child, dict))
 
 
 def _identity(item: Json, schema: Object) -> str:
