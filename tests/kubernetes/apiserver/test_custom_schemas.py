@@ -249,11 +249,11 @@ def test_metadata_of_an_embedded_resource_is_checked(talk: Talk) -> None:
 
 def test_an_embedded_resource_is_decoded(talk: Talk) -> None:
     define(talk, {"type": "object", "properties": {"t": EMBEDDED}})
-    template: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "nmae": "b"}}
+    template: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "foo": "b"}}
     stored = talk.create(widget({"t": template}))
     assert dig(stored.body or {}, "spec", "t", "metadata") == {"name": "a"}
     strict = talk.create(widget({"t": template}), validation="Strict")
-    assert message_of(strict).endswith('unknown field "spec.t.metadata.nmae"')
+    assert message_of(strict).endswith('unknown field "spec.t.metadata.foo"')
     prefix = 'Widget in version "v1" cannot be handled as a Widget: spec.t.'
     no_text = message_of(talk.create(widget({"t": {"apiVersion": 5, "kind": "Pod"}})))
     assert no_text == f"{prefix}apiVersion: Invalid value: 5: must be a string"
