@@ -101,7 +101,7 @@ spec:
   selector: {matchLabels: {a: b}}
   template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a}]}}
 """
-    found({f"infra/{file}": "", "infra/patches/a.yaml": daemon_set, "b.yaml": "a: b\n"})
+    found({f"infra/{file}": "", "infra/config/a.yaml": daemon_set, "b.yaml": "a: b\n"})
     (finding,) = lint(["."])[0].findings
     expected = Severity.WARNING if file == "main.tf" else Severity.CRITICAL
     assert (finding.rule, finding.severity) == ("value_invalid", expected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -129,7 +129,7 @@ def plan(
     untouched: list[str] = []
     all_apps = AllApplications()
     names = {app.name for app in (*in_head, *apps)}
-    children = _Children(checkout, not_expanded)
+    children = _Children(checkout, not_expanded, apps)
     queue = list(apps)
     renderings = _renderings(
         checkout, queue, lambda app: old_of.get(app.key) or children.old_of(app), progress
@@ -263,11 +263,14 @@ class _Simulation:
 class _Children:
     """Applications in the output of others, also those of ApplicationSets in it."""
 
-    def __init__(self, checkout: Checkout, not_expanded: list[NotExpandedSet]) -> None:
+    def __init__(
+        self, checkout: Checkout, not_expanded: list[NotExpandedSet], chosen: Iterable[FoundApp]
+    ) -> None:
         self._head = SideInputs(checkout, checkout.head)
         self._base = SideInputs(checkout, checkout.base)
         self._not_expanded = not_expanded
-        self._old: dict[str, FoundApp] = {}
+        # one that no file contains (assumed for a folder, or from the facts) is the same before and after
+        self._old = {app.name: app for app in chosen if not app.file}
         self.removed: list[FoundApp] = []
         """Applications that only the output of the base contains, or only its ApplicationSets generate."""
 
@@ -288,7 +291,7 @@ class _Children:
         return [*found, *generated]
 
     def old_of(self, app: FoundApp) -> FoundApp | None:
-        """The Application that the output of the base contains."""
+        """The Application that the output of the base contains, or itself if no output contains it."""
         return self._old.get(app.name) if not app.file else None
 
     def _rendered(self, objects: list[Object]) -> list[FoundApp]:
