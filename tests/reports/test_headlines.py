@@ -15,6 +15,7 @@ from whysync.diagnosis.finding import Confidence, Finding
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.facts.bundle import read_bundle
+from whysync.json_tree import Object
 from whysync.kubernetes.api.ref import Ref
 from whysync.reports.diagnose_text import headline_of, is_shortened, render
 from whysync.reports.terminal import Terminal
@@ -140,14 +141,20 @@ def test_what_the_first_fix_does_is_not_repeated(tmp_path: Path) -> None:
 
 
 def test_the_state_of_the_object_that_a_sync_waits_for_is_not_unexplained(tmp_path: Path) -> None:
-    operation = {
+    operation: Object = {
         "phase": "Running",
         "message": "waiting for healthy state of apps/StatefulSet/db",
         "startedAt": "2026-03-01T09:00:00Z",
         "operation": {"sync": {}},
     }
-    row = {"group": "apps", "version": "v1", "kind": "StatefulSet", "namespace": "shop", "name": "db"}
-    other = {**row, "kind": "Deployment", "name": "web", "status": "Synced", "health": {"status": "Degraded"}}
+    row: Object = {"group": "apps", "version": "v1", "kind": "StatefulSet", "namespace": "shop", "name": "db"}
+    other: Object = {
+        **row,
+        "kind": "Deployment",
+        "name": "web",
+        "status": "Synced",
+        "health": {"status": "Degraded"},
+    }
     row |= {"status": "Synced", "health": {"status": "Progressing"}}
     (tmp_path / "applications").mkdir()
     app_object = application(

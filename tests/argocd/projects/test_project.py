@@ -202,7 +202,7 @@ def test_a_global_project_hands_its_lists_down() -> None:
             None,
         ),
         ({"matchLabels": {"team": "b c"}}, None),
-        ({"matchExpressions": [{"key": "te am", "operator": "Exists"}]}, None),
+        ({"matchExpressions": [{"key": "my tier", "operator": "Exists"}]}, None),
     ],
 )
 def test_label_selectors(selector: dict[str, Json], *, matches: bool | None) -> None:

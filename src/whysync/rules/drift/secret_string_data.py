@@ -53,7 +53,7 @@ def secret_string_data(case: Case) -> Iterator[Finding]:
         )
 
 
-def _encoded(drifts: list[Drift]) -> str:
+def _encoded(drifts: tuple[Drift, ...]) -> str:
     """Prints the Secret with its values encoded; the values themselves are masked."""
     ref = drifts[0].ref
     keys = sorted(fields(drifts[0].desired.body.get("stringData"))) or ["KEY"]
