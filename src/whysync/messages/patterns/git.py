@@ -117,6 +117,11 @@ class PathNotFound(Failure, frozen=True, kw_only=True):
         return "out-of-bounds symlink" in self.detail
 
     @property
+    def is_outside_root(self) -> bool:
+        """The path, with its symlinks resolved, is outside the repository."""
+        return "outside repository root" in self.detail
+
+    @property
     def has_reason(self) -> bool:
         """Does the message contain more than that the path does not exist?"""
         return self.detail not in ("", "app path does not exist", "does not exist")

@@ -75,8 +75,7 @@ def app_path_not_found(case: Case) -> Iterator[Finding]:
 
 
 def _what(failure: PathNotFound) -> str:
-    left = "outside repository root" in failure.detail
-    return "or a symlink in it leads out of the repository" if left else "does not exist"
+    return "or a symlink in it leads out of the repository" if failure.is_outside_root else "does not exist"
 
 
 def _outside_repository(case: Case, group: FailureGroup[PathNotFound], path: str) -> Finding:

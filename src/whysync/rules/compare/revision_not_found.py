@@ -198,8 +198,8 @@ def _verdict(failure: RevisionNotFound, source: Source | None) -> str:
     revision = failure.constraint or failure.revision or (source.target_revision if source else "") or "HEAD"
     chart = failure.chart or (source.chart if source else "")
     if chart:
-        name = chart.removeprefix(f"{repo.removeprefix('oci://').rstrip('/')}/")
-        return f"chart {name} has no version {revision} in {repo}"
+        is_in_name = chart.startswith(f"{repo.removeprefix('oci://').rstrip('/')}/")
+        return f"chart {chart} has no version {revision}" + ("" if is_in_name else f" in {repo}")
     if failure.ambiguous:
         return f"{revision} is ambiguous in {repo}: a branch and a tag have this name"
     if is_oci(repo):
