@@ -95,7 +95,8 @@ def _fixes(case: Case, failure: ClusterNotRegistered) -> Iterator[Fix]:
             f"argocd cluster add CONTEXT{name}",
             refresh(case),
             title="If the cluster still exists: register it again" if deleting else "Register the cluster",
-            risk="creates the service account argocd-manager with permissions on that cluster",
+            risk="creates the service account argocd-manager with permissions on that cluster"
+            + ("; the deletion of the app then continues there" if deleting else ""),
         )
     if not similar and not deleting:  # a deletion would delete the objects of the other cluster
         yield Fix.run(
