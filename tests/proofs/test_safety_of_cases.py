@@ -17,7 +17,7 @@ SAFE, UNSAFE, UNKNOWN = SyncSafety.SAFE, SyncSafety.UNSAFE, SyncSafety.UNKNOWN
 CASES = {
     "drift/nondeterministic_rendering/random_password": (
         UNSAFE,
-        "it replaces /data/password of Secret web/shop with a newly generated value",
+        "it replaces /data/password of Secret web/shop with the value that is rendered now",
     ),
     "drift/shared_resource/the_other_one_applied_last": (
         UNSAFE,

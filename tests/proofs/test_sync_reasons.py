@@ -286,12 +286,12 @@ def test_a_generated_secret_is_replaced_for_those_who_use_it() -> None:
     secret = Ref(version="v1", kind="Secret", namespace="shop", name="db")
     generated = change(secret, "/data/password", writer=ARGOCD, mechanism=Mechanism.GENERATED)
     (reason,) = damage(Effects(overwritten=(generated,)))
-    assert reason.text == "it replaces /data/password of Secret shop/db with a newly generated value"
+    assert reason.text == "it replaces /data/password of Secret shop/db with the value that is rendered now"
     user = change(secret, "/data/user", writer=ARGOCD, mechanism=Mechanism.GENERATED)
     (reason,) = damage(Effects(overwritten=(generated, user)))  # one sentence per object
     assert (
         reason.text
-        == "it replaces /data/password and /data/user of Secret shop/db with newly generated values"
+        == "it replaces /data/password and /data/user of Secret shop/db with the values that are rendered now"
     )
     assert (reason.kind, reason.unsafe, reason.weight) == (ReasonKind.REPLACES_GENERATED_VALUE, True, 80)
     for other in (

@@ -684,7 +684,7 @@ def _generated(effects: Effects) -> Iterator[RankedReason]:
         if _is_generated_secret(change):
             generated.setdefault(change.ref, []).append(change.pointer)
     for ref, changed in generated.items():
-        value = "a newly generated value" if len(changed) == 1 else "newly generated values"
+        value = "the value that is rendered now" if len(changed) == 1 else "the values that are rendered now"
         yield RankedReason(
             kind=ReasonKind.REPLACES_GENERATED_VALUE,
             text=f"it replaces {listed(changed)} of {ref} with {value}",

@@ -660,7 +660,7 @@ def _fixes(
     first: bool,
     source_flags: str | None,
 ) -> Iterator[str]:
-    """The first fix of the first finding in full and the others by title; with `-o wide` all in full.
+    """The first fix of the first finding in full, the others by title and risk; with `-o wide` all in full.
 
     A finding of low confidence has no fix to apply yet: read-only commands check it first.
     """
@@ -683,6 +683,7 @@ def _fixes(
     rest = numbered[len(in_full) :]
     for number, fix in rest:
         yield from fix_title(terminal, _label(word, number, finding), fix)
+        yield from _dangers(fix, terminal)
     if rest:
         yield f"{'':<{LABEL_WIDTH}}{terminal.paint('(-o wide shows the steps)', 'dim')}"
     if wide or proofs:
@@ -712,16 +713,21 @@ def _fix(
         yield from terminal.labeled("", f"in {one_line(str(fix.location))}")
     for note in notes_of(fix, everything=wide or proofs):
         yield from terminal.labeled("", note)
-    if fix.risk:
-        yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
-    if fix.destroys:
-        lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
-        yield from (terminal.paint(line, "red") for line in lost)
+    yield from _dangers(fix, terminal)
     yield from _patch(fix, report, terminal, wide=wide)
     for index, step in enumerate(noteworthy_commands(fix, report.case)):
         yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
     if proofs:
         yield from (f"{'':<{LABEL_WIDTH}}{line}".rstrip() for line in fix.proof.trace)
+
+
+def _dangers(fix: Fix, terminal: Terminal) -> Iterator[str]:
+    """What can go wrong and what is lost; also for a fix of which only the title is shown."""
+    if fix.risk:
+        yield from terminal.labeled("", f"risk: {one_line(fix.risk)}")
+    if fix.destroys:
+        lost = terminal.wrap(f"destroys: {one_line(', '.join(fix.destroys))}", indent=LABEL_WIDTH)
+        yield from (terminal.paint(line, "red") for line in lost)
 
 
 def fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:

@@ -101,6 +101,14 @@ def _in_git(case: Case, path: str, source: Source | None) -> Iterator[Fix]:
     """Not the path of the Application: a file or folder that others in the repository name."""
     name = path.rstrip("/").rpartition("/")[2]
     revision = quote(source.target_revision if source and source.target_revision else "HEAD")
+    if "\\" in path:
+        slashes = path.replace("\\", "/")
+        yield Fix.run(
+            f"git grep -n -F {quote(path)} {revision}   # write {slashes} there, commit and push",
+            hard_refresh(case),
+            title=f"Write the path with slashes: {slashes}",
+        )
+        return
     yield Fix.run(
         *commits_since_last_sync(case, source),
         *renamed_since_last_sync(case, source, name),

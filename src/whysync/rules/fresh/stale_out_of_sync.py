@@ -49,7 +49,8 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
             confidence=Confidence.MEDIUM if written_at else Confidence.LOW,
             verdict=f"{row.ref} is reported as OutOfSync, but nothing differs:"
             + (
-                f" it was changed {age_text(age_at(case, live, written_at))} ago, after Argo CD compared it"
+                f" it was last written {age_text(age_at(case, live, written_at))} ago,"
+                " after Argo CD compared it"
                 if written_at
                 else " the comparison is stale, or this Argo CD compares differently"
             ),

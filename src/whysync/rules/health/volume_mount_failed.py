@@ -102,7 +102,7 @@ def _one_user(case: Case, about: Ref) -> Iterator[Fix]:
         return
     several = isinstance(replicas, int) and replicas > 1
     title = (
-        f"Run one Pod at a time ({', '.join(texts)}): {replicas} replicas cannot share a volume for one node"
+        f"Run one Pod at a time ({', '.join(texts)}): the volume can be attached to one node only"
         if several
         else "Use the strategy Recreate: a rolling update needs the volume on two nodes at once"
     )
