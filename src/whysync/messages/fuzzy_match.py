@@ -25,6 +25,9 @@ _SHORTEST_WORDS = 3
 _LONGEST_SENTENCE = 20
 _SHORTEST_BEGINNING = 5
 _SEPARATORS = ":;,.([{-=>\n\"'`"
+_WORD_AT_THE_END = re.compile(r"\w+$")
+_LONGEST_WORD = 100
+"""Of what stands before a clause; more is not read, because a text may be long."""
 _WITHOUT_QUOTES = str.maketrans("", "", QUOTES + "\\")
 
 
@@ -138,8 +141,8 @@ def _ends_inside(pattern: str, matched: str) -> bool:
 
 def _begins_clause(text: str, position: int) -> bool:
     """Some patterns leave out the first letter, which may be a capital."""
-    before = re.sub(r"\w+$", "", text[:position]).rstrip()
-    return not before or before[-1] in _SEPARATORS
+    before = _WORD_AT_THE_END.sub("", text[max(0, position - _LONGEST_WORD) : position]).rstrip()
+    return before[-1] in _SEPARATORS if before else position <= _LONGEST_WORD
 
 
 def _ends_in_anything(pattern: str, matched: str) -> bool:
