@@ -20,11 +20,11 @@ ALL = [word for path in EXAMPLES for word in ("--bundle", str(path))]
 SCHEMA = ROOT / "docs/report-v1.schema.json"
 
 # The parts that others build on, by hand from the design: a renamed key is a broken promise.
-REPORT = {"version", "apps", "groups"}
+REPORT = {"version", "apps", "groups", "applicationSets"}
 CHANGE = {"kind", "what", "ref", "time", "who", "before", "after", "command"}
 APP = {
     "name", "namespace", "project", "sync", "health", "side", "findings", "unexplained", "safety", "gaps",
-    "skipped", "crashed", "instance",
+    "skipped", "crashed", "instance", "applicationSet",
     "hidden",
     "changes",
     "notUnderstood",

@@ -56,7 +56,9 @@ def test_without_manifests_the_data_that_a_prune_deletes_is_named() -> None:
     assert "PersistentVolumeClaim shop/data: its data" in text
     config = row("ConfigMap", "settings", "OutOfSync", requiresPruning=True)
     app = application(sync="OutOfSync", status={"resources": [config]})
-    assert reason_texts(safety_of(case_of(bundle(), app))) == ["the facts have no manifests of this app"]
+    assert reason_texts(safety_of(case_of(bundle(), app))) == [
+        "the facts have no manifests of this app; with --prune it deletes ConfigMap shop/settings"
+    ]
 
 
 def _pruned(*, address: bool) -> Safety:

@@ -222,7 +222,7 @@ def test_who_wrote_the_application_its_project_the_settings_and_objects() -> Non
     assert [(change.kind, change.about.kind, change.who) for change in recent.changes] == [
         (ChangeKind.SETTINGS, "ConfigMap", "Helm (helm)"),
         (ChangeKind.PROJECT, "AppProject", "kubectl edit"),
-        (ChangeKind.APPLICATION, "Application", "a console (argocd-server)"),
+        (ChangeKind.APPLICATION, "Application", "Argo CD's UI (argocd-server)"),
         (ChangeKind.OBJECT, "Deployment", "kubectl edit"),
     ]
     assert [gap.what for gap in recent.gaps] == [

@@ -48,3 +48,8 @@ def _escaped(text: str) -> Xml:
 
 def document(xml: Xml) -> Safe:
     return Safe("".join(f"{one_safe_line(line)}\n" for line in xml.removesuffix("\n").split("\n")))
+
+
+def replaced(document: Safe, old: Xml, new: Xml) -> Safe:
+    """The document with the first `old` replaced."""
+    return Safe(document.replace(old, new, 1))

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from whysync.history.model import AppKey
 from whysync.reports.output import Safe
 from whysync.reports.terminal import one_line, short_age
-from whysync.reports.xml_text import Xml, document, joined, tag
+from whysync.reports.xml_text import Xml, document, joined, replaced, tag
 from whysync.watch.fleet import Fleet
 from whysync.web.access import Viewer
 
@@ -32,7 +32,7 @@ def with_change(page: Safe, change: int) -> Safe:
 
     The number must be from before the page was built: what changes meanwhile may or may not be on it.
     """
-    return Safe(page.replace(BODY, f'<body data-change="{change}">', 1))
+    return replaced(page, BODY, Xml(f'<body data-change="{change}">'))
 
 
 @cache

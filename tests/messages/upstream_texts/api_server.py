@@ -414,7 +414,7 @@ GROUPS: tuple[Group, ...] = (
                 'currently held:\n{APIGroups:[""], Resources:["secrets"], Verbs:["*"]}',
             ),
             (
-                "k8s-rbac",
+                "cluster-auth",
                 'error looking up service account web/deployer: User "system:anonymous" cannot '
                 'impersonate resource "serviceaccounts"',
             ),
