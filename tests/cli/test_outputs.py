@@ -24,16 +24,16 @@ REPORT = {"version", "apps", "groups", "applicationSets"}
 CHANGE = {"kind", "what", "ref", "time", "who", "before", "after", "command"}
 APP = {
     "name", "namespace", "project", "sync", "health", "side", "findings", "unexplained", "safety", "gaps",
-    "skipped", "crashed", "instance", "applicationSet",
+    "skipped", "crashed", "instance", "applicationSet", "manifests",
     "hidden",
     "changes",
     "notUnderstood",
 }  # fmt: skip
 FINDING = {
     "id", "rule", "cause", "severity", "confidence", "verdict", "root", "about", "field", "writer",
-    "explains", "causedBy", "evidence", "fixes", "rejectedFixes", "key", "predicted",
+    "explains", "causedBy", "evidence", "fixes", "rejectedFixes", "key", "predicted", "location",
 }  # fmt: skip
-FIX = {"title", "kind", "patch", "risk", "destroys", "proof"}
+FIX = {"title", "kind", "patch", "risk", "destroys", "proof", "location"}
 PROOF = {"status", "kind", "rounds", "why", "trace"}
 REF = {"group", "version", "kind", "namespace", "name", "cluster"}
 EVIDENCE = {"source", "ref", "pointer", "value", "says"}
