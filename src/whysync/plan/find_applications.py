@@ -65,6 +65,10 @@ class NotExpandedSet(msgspec.Struct, frozen=True):
     is_unreadable: bool = False
 
 
+def is_project(body: Object) -> bool:
+    return body.get("kind") == "AppProject" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
+
+
 def unreadable_files(apps: Collection[FoundApp], side: Side) -> list[NotExpandedSet]:
     """Files of these apps that exist on a side, but cannot be read there."""
     found: list[NotExpandedSet] = []
@@ -111,6 +115,16 @@ def apps_in(
                         found.append(app.body)
                         apps.setdefault(app.key, app)
     return list(apps.values())
+
+
+def projects_in(side: Side) -> Iterator[tuple[str, Object]]:
+    """The AppProjects in files, each with its file."""
+    root = side.tree.root
+    for path in walk(root):
+        if path.suffix in (".yaml", ".yml", ".json") and not path.is_symlink() and path.is_file():
+            for body in _objects(path, b"AppProject", b"argoproj.io"):
+                if is_project(body):
+                    yield str(path.relative_to(root)), body
 
 
 def _is_complete(body: Object, file: str, side: Side) -> bool:
@@ -201,6 +215,12 @@ class SideInputs:
                 " Secrets: give them with --clusters FILE"
             )
         return list(self._clusters)
+
+    def registered(self) -> list[RegisteredCluster]:
+        """The clusters as far as they are known."""
+        with contextlib.suppress(NotExpanded):
+            return self.clusters()
+        return []
 
     def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:
         return self._checkout.generator_files.answer(application_set, kind, number)

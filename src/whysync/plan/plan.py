@@ -102,6 +102,8 @@ class AssumptionKind(StrEnum):
     """The operator of a custom kind makes its objects healthy."""
     PERMISSIONS = "permissions"
     """The account of the sync may do everything."""
+    PROJECT = "project"
+    """An AppProject that the files do not contain permits what the app deploys."""
 
 
 class Assumption(msgspec.Struct, frozen=True, kw_only=True, order=True):
@@ -121,6 +123,8 @@ class Assumption(msgspec.Struct, frozen=True, kw_only=True, order=True):
                 return f"the operator of {self.of} is assumed to work"
             case AssumptionKind.PERMISSIONS:
                 return "the account of the sync is assumed to have the permissions that it needs"
+            case AssumptionKind.PROJECT:
+                return f"AppProject {self.of} is assumed to permit what the app deploys"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):

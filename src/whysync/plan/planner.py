@@ -40,6 +40,7 @@ from whysync.plan.find_applications import (
     may_be_touched,
     objects_in_files,
     placed,
+    projects_in,
     qualified,
     reads_changed_files,
     undeployed,
@@ -51,8 +52,9 @@ from whysync.plan.merge_safety import safety_of, safety_of_removal
 from whysync.plan.placeholders import NO_VALUE, placeholder_of
 from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.prerequisites import undeclared_names
+from whysync.plan.projects import DeclaredProjects, UsedProject, or_of_cluster
 from whysync.plan.secrets import with_shape
-from whysync.plan.simulations import case_in, masked, on_empty, onto
+from whysync.plan.simulations import case_in, masked, on_empty, onto, with_declared_project
 from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
 from whysync.processes.forked import all_of
@@ -83,6 +85,8 @@ class _Touched(msgspec.Struct, frozen=True, kw_only=True):
     old: FoundApp | None
     base: Rendering
     new: Rendering
+    project: UsedProject
+    old_project: UsedProject
 
 
 def plan(
@@ -125,31 +129,25 @@ def plan(
         or bool(charts),
     )  # fmt: skip
     notes += _unmatched_paths(apps, checkout)
-    touched: list[_Touched] = []
-    untouched: list[str] = []
     all_apps = AllApplications()
     names = {app.name for app in (*in_head, *apps)}
     children = _Children(checkout, not_expanded, apps)
+    projects = _Projects(checkout)
     queue = list(apps)
-    renderings = _renderings(
+    renderings: list[_Rendered] = []
+    for rendering in _renderings(
         checkout, queue, lambda app: old_of.get(app.key) or children.old_of(app), progress
-    )
-    seen: list[FoundApp] = []
-    for app, old, new, base in renderings:
-        seen.append(app)
+    ):
+        app, _, new, base = rendering
+        renderings.append(rendering)
         all_apps.add(app.body, new.objects)
+        projects.add(app, new, base)
         for child in children.of(app, new, base):
             if child.name not in names:
                 names.add(child.name)
                 queue.append(child)
-        # A gap is not compared by the message of the tool, which may name temporary files.
-        is_hidden = new.gap is not None and reads_changed_files(app, checkout)
-        alike = new.gap == base.gap if new.gap is not None else new.problem == base.problem
-        same = old is not None and old.body == app.body and alike and new.objects == base.objects
-        if not may_be_touched(app, checkout) or (same and not is_hidden):
-            untouched.append(app.name)
-            continue
-        touched.append(_Touched(app=app, old=old, base=base, new=new))
+    seen = [app for app, *_ in renderings]
+    touched, untouched = _touched(checkout, renderings, projects)
     notes += settings_notes if touched else []
     names |= {app.name for app in removed}
     removed += [app for app in children.removed if app.name not in names]
@@ -180,6 +178,56 @@ def plan(
     )
 
 
+_Rendered = tuple[FoundApp, FoundApp | None, Rendering, Rendering]
+"""An app of the head, its counterpart in the base, and how each of them is rendered, the head first."""
+
+
+class _Projects:
+    """The AppProjects of both sides."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        self._head, self._base = (
+            DeclaredProjects(projects_in(side), SideInputs(checkout, side).registered())
+            for side in (checkout.head, checkout.base)
+        )
+
+    def add(self, app: FoundApp, new: Rendering, base: Rendering) -> None:
+        self._head.add(app.name, new.objects)
+        self._base.add(app.name, base.objects)
+
+    def of(
+        self, app: FoundApp, old: FoundApp | None, new: Rendering, base: Rendering
+    ) -> tuple[UsedProject, UsedProject]:
+        """The project of an app in the head and in the base."""
+        before = self._base.of(old.body, base.objects) if old is not None else UsedProject()
+        after = self._head.of(app.body, new.objects)
+        is_declared = after.body is not None or after.gap is not None
+        was_declared = self._base.of(app.body, new.objects).body is not None
+        return replace(after, is_removed=was_declared and not is_declared), before
+
+
+def _touched(
+    checkout: Checkout, renderings: Iterable[_Rendered], projects: _Projects
+) -> tuple[list[_Touched], list[str]]:
+    """The apps that the commit changes, and the names of the others."""
+    touched: list[_Touched] = []
+    untouched: list[str] = []
+    for app, old, new, base in renderings:
+        project, old_project = projects.of(app, old, new, base)
+        # A gap is not compared by the message of the tool, which may name temporary files.
+        is_hidden = new.gap is not None and reads_changed_files(app, checkout)
+        alike = new.gap == base.gap if new.gap is not None else new.problem == base.problem
+        same = old is not None and old.body == app.body and alike and new.objects == base.objects
+        same_project = old is None or project == old_project
+        if same_project and (not may_be_touched(app, checkout) or (same and not is_hidden)):
+            untouched.append(app.name)
+            continue
+        touched.append(
+            _Touched(app=app, old=old, base=base, new=new, project=project, old_project=old_project)
+        )
+    return touched, untouched
+
+
 def _on_both_sides(
     checkout: Checkout, file: str
 ) -> tuple[list[FoundApp], list[FoundApp], list[NotExpandedSet]]:
@@ -198,7 +246,7 @@ def _renderings(
     queue: list[FoundApp],
     old_of: Callable[[FoundApp], FoundApp | None],
     progress: Callable[[str, int], None] | None,
-) -> Iterator[tuple[FoundApp, FoundApp | None, Rendering, Rendering]]:
+) -> Iterator[_Rendered]:
     """The apps of the queue with their counterparts and both renderings, up to the largest number of apps.
 
     The caller adds the children of an app to the queue.
@@ -606,6 +654,7 @@ def _planned(
 ) -> AppPlan:
     """Plan one app. Manifests that cannot be rendered fail everywhere, so one cluster is sufficient."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
+    project = touched.project if live is None else or_of_cluster(touched.project, app.body, live.projects)
     if new.gap is not None:
         return AppPlan(name=app.name, file=app.file, unseen=(new.gap,))
     others = all_apps.others(app.body)
@@ -613,7 +662,14 @@ def _planned(
     unused = objects_in_files(checkout, app.body, undeclared)
     with checkout.sources([app.body], checkout.head) as head:
         empty_run = on_empty(
-            app.body, new.objects, head, known=base.objects, others=others, unused=unused, keep=keep
+            app.body,
+            new.objects,
+            head,
+            known=base.objects,
+            others=others,
+            unused=unused,
+            project=project,
+            keep=keep,
         )
     if new.problem:
         return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
@@ -621,18 +677,16 @@ def _planned(
     case = _live_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
-    unseen = case.gaps if case is not None else ()
-    if base.gap is not None:
-        unseen += (_base_gap(base.gap),)
-    if case is None:
-        unseen += tuple(map(_unknown_object, empty_run.unknown_objects))
+    if case is not None and touched.project != touched.old_project:
+        case = case_in(with_declared_project(case.index.snapshot, touched.project), app.name)
+    unseen = _unseen(case, empty_run, project, base)
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
-    onto_base = onto_base and not _other_cluster(app, old)
+    onto_base = onto_base and not _other_cluster(app, old) and not project.is_removed
     head_objects = new.objects
     base_run: Run | None = None
     planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
-        case, head_objects, base_run = _based(checkout, app, old, base, new, others, unused)
+        case, head_objects, base_run = _based(checkout, touched, old, others, unused)
         if case is not None:
             empty_run = replace(empty_run, fails_as_base=_fails_alike(empty_run, base_run))
         planned_cluster = PlannedCluster.BASE
@@ -645,6 +699,7 @@ def _planned(
         head=new.objects,
         known=base.objects,
         unused=unused,
+        project=project,
         case=case,
         masked_head=head_objects,
         cluster=planned_cluster,
@@ -685,6 +740,14 @@ def _planned(
         notes=tuple(notes),
         unseen=unseen,
     )
+
+
+def _unseen(case: Case | None, empty_run: Run, project: UsedProject, base: Rendering) -> tuple[Gap, ...]:
+    """What is not known about the cluster, the project and the base."""
+    of_cluster = map(_unknown_object, empty_run.unknown_objects) if case is None else case.gaps
+    of_project = (project.gap,) if project.gap is not None else ()
+    of_base = (_base_gap(base.gap),) if base.gap is not None else ()
+    return (*of_cluster, *of_project, *of_base)
 
 
 def _other_cluster(app: FoundApp, old: FoundApp | None) -> list[str]:
@@ -750,18 +813,17 @@ def _live_case(live: Snapshot, name: str, base: Rendering) -> Case | None:
 
 def _based(
     checkout: Checkout,
-    app: FoundApp,
+    touched: _Touched,
     old: FoundApp,
-    base: Rendering,
-    new: Rendering,
     others: list[Object],
     unused: list[Object],
 ) -> tuple[Case | None, list[Object], Run]:
     """A cluster with the base synced, the head with the same masks for the same secrets, and the run of
     the base on an empty cluster.
     """
+    app, new = touched.app, touched.new
     with checkout.sources([old.body], checkout.base) as sources:
-        snapshot, base_run = _synced_base(old, base, new, others, unused, sources)
+        snapshot, base_run = _synced_base(old, touched, others, unused, sources)
     if snapshot is None:
         return None, new.objects, base_run
     spec = fields(app.body.get("spec"))
@@ -772,6 +834,7 @@ def _based(
         for application in snapshot.applications
     )
     head_manifests = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
+    snapshot = with_declared_project(snapshot, touched.project)
     masked_snapshot = masked(
         replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: head_manifests})
     )
@@ -802,8 +865,7 @@ def _items_in(run: Run, state: State) -> set[Ref]:
 
 def _synced_base(
     old: FoundApp,
-    base: Rendering,
-    new: Rendering,
+    touched: _Touched,
     others: list[Object],
     unused: list[Object],
     sources: GitSources,
@@ -812,6 +874,7 @@ def _synced_base(
 
     A base that is unhealthy on an empty cluster still has all its objects there.
     """
+    base = touched.base
     runs: list[Run] = []
     failed: set[Ref] = set()
     while len(runs) < _MAX_ATTEMPTS:
@@ -820,9 +883,10 @@ def _synced_base(
             [obj for obj in base.objects if bare(ref_of(obj)) not in failed],
             _Without(sources, frozenset(failed)),
             known=base.objects,
-            coming=new.objects,
+            coming=touched.new.objects,
             others=others,
             unused=unused,
+            project=touched.old_project,
             planned_cluster=PlannedCluster.BASE,
             mask=False,
         )

@@ -40,6 +40,7 @@ from whysync.plan.prerequisites import (
     rights,
     unknown_objects,
 )
+from whysync.plan.projects import NOT_DECLARED, UsedProject, project_name, with_permissions
 from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
@@ -65,6 +66,7 @@ def on_empty(
     coming: Iterable[Object] = (),
     others: Sequence[Object] = (),
     unused: Sequence[Object] = (),
+    project: UsedProject = NOT_DECLARED,
     planned_cluster: PlannedCluster = PlannedCluster.EMPTY,
     mask: bool = True,
     keep: bool = True,
@@ -103,7 +105,12 @@ def on_empty(
             clock=Clock(NOON),
             repository=_WithQuietApp(repository, name),
             applications=(quieted(application),),
-            projects=with_project(application, (), children=filter(is_application, desired)),
+            projects=with_project(
+                application,
+                (project.body,) if project.body is not None else (),
+                exists=not project.is_removed,
+                children=filter(is_application, desired),
+            ),
             config_maps=tuple(
                 _settings(config_map, namespace, health_checks if config_map == "argocd-cm" else {})
                 for config_map in _SETTINGS
@@ -132,6 +139,8 @@ def on_empty(
         for other in (*assumed_namespaces, *outside, *cluster_objects)
         if other["kind"] != "Node" and other not in unknown
     ]
+    if project == NOT_DECLARED and project_name(application) != "default":
+        assumptions.append(Assumption(kind=AssumptionKind.PROJECT, of=project_name(application)))
     assumptions += [
         _served(gap.about.kind)
         for gap in assumed_crds.gaps
@@ -161,6 +170,17 @@ def on_empty(
         unknown_objects=tuple(f"{obj['kind']} {text(dig(obj, 'metadata', 'name'))}" for obj in unknown),
         snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
+
+
+def with_declared_project(snapshot: Snapshot, project: UsedProject) -> Snapshot:
+    """Facts after the head's project is deployed."""
+    if project.body is None:
+        return snapshot
+    name = text(dig(project.body, "metadata", "name"))
+    others = [other for other in snapshot.projects if other.ref.name != name]
+    deployed: Object = next((other.body for other in snapshot.projects if other.ref.name == name), {})
+    body = with_permissions(deployed, project.body)
+    return replace(snapshot, projects=(*others, Manifest(body, role=Role.PROJECT)))
 
 
 def _existing(obj: Object) -> Assumption:

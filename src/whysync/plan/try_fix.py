@@ -19,6 +19,7 @@ from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.clock import Clock
 from whysync.plan.find_applications import is_application
 from whysync.plan.plan import PlannedCluster
+from whysync.plan.projects import UsedProject
 from whysync.plan.simulations import NOON, on_empty, onto
 from whysync.proofs.required_facts import NotSimulated
 
@@ -40,6 +41,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """What already runs."""
     unused: list[Object]
     """Objects in files that are not rendered."""
+    project: UsedProject
     case: Case | None
     """The base or the live cluster, if there is one."""
     masked_head: list[Object]
@@ -56,7 +58,13 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         clock = Clock(NOON)
         repositories = repositories_of(self.application, fixed, clock)
         run = on_empty(
-            self.application, fixed, repositories, known=self.known, unused=self.unused, keep=False
+            self.application,
+            fixed,
+            repositories,
+            known=self.known,
+            unused=self.unused,
+            project=self.project,
+            keep=False,
         )
         if not run.passed:
             return None

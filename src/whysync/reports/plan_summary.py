@@ -35,6 +35,7 @@ _ASSUMED = {
     AssumptionKind.SERVED: "the definitions of {}, whose values are not checked",
     AssumptionKind.OPERATOR: "working operators of {}",
     AssumptionKind.PERMISSIONS: "the permissions of the account that syncs",
+    AssumptionKind.PROJECT: "an AppProject {} that permits what is deployed",
 }
 
 
