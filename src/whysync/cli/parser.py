@@ -53,8 +53,18 @@ def verb_module(name: str) -> Verb:
     return cast("Verb", import_module(f"whysync.cli.{name}"))
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Flags as `-o, --output FORMAT`, in all versions of Python as in 3.13."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
 class Parser(argparse.ArgumentParser):
-    """A parser whose `--help` fits on a screen: it lists collapsed groups by name."""
+    """A parser whose `--help` fits on a screen: it lists the flags of collapsed groups under one heading."""
 
     verb: str = ""
     """The verb on the command line: argparse reports its unknown flags on the top parser."""
@@ -72,15 +82,16 @@ class Parser(argparse.ArgumentParser):
         formatter = self._get_formatter()
         formatter.add_usage(self._short_usage(), [], [])
         formatter.add_text(self.description)
+        collapsed = [group for group in self._action_groups if isinstance(group, CollapsedGroup)]
         for group in self._action_groups:
-            formatter.start_section(group.title)
-            if isinstance(group, CollapsedGroup):
-                width = min(shutil.get_terminal_size().columns, 100) - 4
-                names = textwrap.wrap(", ".join(group.names), width, break_on_hyphens=False)
-                formatter.add_text("\n".join(names))
-            else:
+            if group not in collapsed:
+                formatter.start_section(group.title)
                 formatter.add_text(group.description)
                 formatter.add_arguments(group._group_actions)
+                formatter.end_section()
+        if collapsed:
+            formatter.start_section("more flags, described by --help-all")
+            formatter.add_text("\n".join(map(_names_of, collapsed)))
             formatter.end_section()
         formatter.add_text(self.epilog)
         return formatter.format_help()
@@ -119,6 +130,13 @@ class Parser(argparse.ArgumentParser):
         return {}
 
 
+def _names_of(group: CollapsedGroup) -> str:
+    """The flags of a group after its title, in lines that fit into the terminal."""
+    width = min(shutil.get_terminal_size().columns, 100) - 4
+    names = f"{group.title}: {', '.join(group.names)}"
+    return "\n".join(textwrap.wrap(names, width, break_on_hyphens=False, subsequent_indent="  "))
+
+
 def _similar_flag(unknown: str, verb: argparse.ArgumentParser) -> str:
     from difflib import get_close_matches
 
@@ -148,7 +166,7 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
         description="Why is this Argo CD app OutOfSync, Degraded or failed? The cause, its writer, the fix.",
         epilog=_EPILOG,
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     top.verb = verb
     top.add_argument("-V", "--version", action="store_true", help="print the version and exit")
@@ -159,7 +177,7 @@ def parser(environ: Mapping[str, str] | None = None, *, verb: str = "") -> Parse
             help=help,
             description=help[0].upper() + help[1:] + ".",
             allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=_HelpFormatter,
         )
         if name == verb or not verb:
             verb_module(name).add_flags(subparser)

@@ -31,7 +31,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         metavar="PATH|APP",
         nargs="?",
         default="",
-        help="a folder or file of the checkout, or the name of an app; none means all apps",
+        help="folder or file of the checkout, or app (default: all)",
     )
     add_output_files_flag(verb, FORMATS, example="html=plan.html")
     verb.add_argument("--base", metavar="REV", default="", help="base revision (default: merge base)")
@@ -51,7 +51,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "--clusters",
         metavar="FILE",
         default="",
-        help="clusters of Argo CD for clusters generators: cluster Secrets, or argocd cluster list -o json",
+        help="cluster Secrets, or argocd cluster list -o json",
     )
     verb.add_argument(
         "--generator-values",
@@ -76,8 +76,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     add_source_flags(verb, takes_local=False, takes_git=False)
     verb.epilog = (
         "whysync plan apps/shop --base main -o markdown\n"
-        "whysync plan --live --context prod -o html=plan.html\n\n"
-        "A flag that names a source (--bundle, --server, --context, …) implies --live.\n\n"
+        "whysync plan --context prod -o html=plan.html   # a flag that names a source implies --live\n\n"
         "exit codes: 0 would pass, 1 would fail or delete, 2 an error, 3 unknown"
     )
 

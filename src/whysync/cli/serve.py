@@ -34,7 +34,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "--listen",
         metavar="HOST:PORT",
         default=_DEFAULT_ADDRESS,
-        help=f"address of the page (default {_DEFAULT_ADDRESS}); port 0 is any free port",
+        help=f"address of the page; port 0: any (default {_DEFAULT_ADDRESS})",
     )
     verb.add_argument(
         "--db",
@@ -72,7 +72,7 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
         "--instance",
         metavar="NAME",
         default="",
-        help="name of the Argo CD instance on the pages and in the history (default argocd)",
+        help="name of the Argo CD instance (default argocd)",
     )
     verb.add_argument(
         "--check-config",

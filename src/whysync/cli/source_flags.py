@@ -36,7 +36,7 @@ def add_source_flags(
         action=Append,
         metavar="PATH",
         default=[],
-        help="read a bundle: folder, .tar.gz, .zip, YAML file, or - for standard input (repeatable)",
+        help="bundle: folder, .tar.gz, .zip, YAML, or - (repeatable)",
     )
     argocd = collapsed_group(
         verb,
