@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +50,22 @@ def test_get_as_markdown_holds_the_operation_and_each_resource(whysync: Whysync)
     assert out.startswith("# argocd/shop\n")
     assert "- Operation: Failed one or more synchronization tasks completed unsuccessfully" in out
     assert "| batch | Job | production | shop-migrate | Failed |" in out
+
+
+FORMATS = {
+    "diagnose": ("text", "wide", "short", "markdown", "html", "json", "yaml"),
+    "fix": ("text", "commands", "yaml", "json"),
+}
+
+
+def test_a_fix_that_destroys_something_is_never_marked_as_good(whysync: Whysync, tmp_path: Path) -> None:
+    """The second fix removes a finalizer: in the simulation it helps, but it destroys the object."""
+    folder = str(tmp_path / "bundle")
+    whysync("lab", "run", "finalizer-stuck", "--bundle", folder, "-o", "name")
+    for verb, formats in FORMATS.items():
+        pick = ("--pick", "2") if verb == "fix" else ()
+        for format in formats:
+            out = whysync(verb, *pick, "--bundle", folder, "-o", format).out
+            assert not re.search("(?<!not )proven", out), (verb, format)
+            assert 'class="badge good">destructive' not in out
+            assert "estroys" in out or format == "short"  # the first fix only

@@ -15,7 +15,7 @@ from whysync.json_tree import fields
 from whysync.proofs.sync_safety import safety_of
 from whysync.reports.diagnose_json import app_v1
 from whysync.reports.diagnose_text import SyncVerdict, render, sync_verdict
-from whysync.reports.proof_text import mark_of
+from whysync.reports.proof_text import ProofMark, mark_of, proof_mark
 from whysync.reports.terminal import Terminal
 
 
@@ -23,7 +23,8 @@ from whysync.reports.terminal import Terminal
     ("kind", "verdict", "text"),
     [
         (ReasonKind.CREATES, SyncVerdict.SAFE, "It will fail in name only"),
-        (ReasonKind.SYNC_FAILS, SyncVerdict.SAFE_BUT, "it will fail in name only"),
+        (ReasonKind.MAY_PASS, SyncVerdict.SAFE_BUT, "it will fail in name only"),
+        (ReasonKind.FAILED_BEFORE, SyncVerdict.NOT_NOW, "It will fail in name only"),
         (ReasonKind.DOES_NOT_HELP, SyncVerdict.SAFE_BUT, "it will fail in name only"),
         (ReasonKind.REFUSED, SyncVerdict.NOT_NOW, "It will fail in name only"),
     ],
@@ -60,8 +61,18 @@ def test_the_verdict_is_below_the_headline_and_in_color() -> None:
     assert verdict <= 2
 
 
+@pytest.mark.parametrize("sync", [SyncSafety.SAFE, SyncSafety.UNKNOWN])
+def test_a_sync_that_fails_is_answered_alike_with_and_without_the_manifests(sync: SyncSafety) -> None:
+    report = diagnose(case_of(bundle(), application()), diagnosis_rules())
+    reasons = (Reason(kind=ReasonKind.SYNC_FAILS, text="it fails again"),)
+    safety = Safety(sync=sync, outcome=SyncOutcome.FAILS, reasons=reasons)
+    assert sync_verdict(replace(report, safety=safety)) == (SyncVerdict.NOT_NOW, "It fails again")
+
+
 def test_a_fix_that_destroys_something_has_no_mark_of_success() -> None:
     good = Fix.run("kubectl get pods", title="Look")
     proven = replace(good, proof=Proof(status=ProofStatus.PROVEN))
     assert mark_of(proven, Terminal()) == "✓ proven"
-    assert mark_of(replace(proven, destroys=("the volume",)), Terminal()) == "destructive"
+    assert proof_mark(proven) is ProofMark.PROVEN
+    destructive = replace(proven, destroys=("the volume",))
+    assert mark_of(destructive, Terminal()) == proof_mark(destructive) == "destructive"

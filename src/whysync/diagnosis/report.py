@@ -38,6 +38,7 @@ class ReasonKind(StrEnum):
     SYNC_RUNNING = "sync-running"
     SYNC_FAILS = "sync-fails"
     FAILED_BEFORE = "failed-before"
+    MAY_PASS = "may-pass"
     SYNC_HANGS = "sync-hangs"
     DOES_NOT_HELP = "does-not-help"
     DOES_NOT_LAST = "does-not-last"

@@ -25,6 +25,7 @@ from whysync.mcp.context import ToolContext, page_of, reading_of_app
 from whysync.mcp.errors import ToolError
 from whysync.mcp.untrusted import Untrusted, name, untrusted, untrusted_lines
 from whysync.reports.diagnose_text import answer_of, state_of, sync_verdict
+from whysync.reports.proof_text import proof_mark
 
 _MOST_OTHERS = 3
 _MOST_PATCH = 6_000
@@ -51,7 +52,7 @@ class SyncAnswer(Value, frozen=True, kw_only=True):
 
 
 class FixAnswer(Value, frozen=True, kw_only=True):
-    """`proof`: proven or likely in a simulation of the cluster, or not-run."""
+    """`proof`: proven or likely in a simulation of the cluster, destructive, or not-run."""
 
     title: Untrusted
     proof: str
@@ -233,7 +234,7 @@ def _fix(fix: Fix, report: AppReport, room: _Room) -> FixAnswer:
     patch = patch_text(fix, report.case) if room.patch else ""
     return FixAnswer(
         title=untrusted(fix.title, room.text),
-        proof=fix.proof.status.value,
+        proof=proof_mark(fix).value,
         kind=fix.kind.value,
         risk=untrusted(fix.risk, room.text // 2) if fix.risk else None,
         destroys=tuple(untrusted(thing, 100) for thing in fix.destroys[:3]),
@@ -273,7 +274,7 @@ def _details(report: AppReport) -> Iterator[Detail]:
         for fix in finding.fixes:
             yield Detail(
                 kind="fix",
-                text=untrusted(f"{fix.title} (proof: {fix.proof.status.value}) {fix.risk}", 600),
+                text=untrusted(f"{fix.title} (proof: {proof_mark(fix).value}) {fix.risk}", 600),
                 finding=number,
                 where=untrusted(", ".join(fix.destroys), 300) if fix.destroys else None,
                 value=untrusted_lines(patch_text(fix, report.case), _MOST_PATCH),

@@ -273,9 +273,7 @@ def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: 
     """The verdict if the simulation does not reproduce the failure of the last sync."""
     cause = "" if is_headline else f": {failed.verdict}"
     if _may_pass(failed) and _repeats(safety, case):
-        reason = Reason(
-            kind=ReasonKind.FAILED_BEFORE, text=f"{_tried_text(case)}{cause}", refs=(failed.about,)
-        )
+        reason = Reason(kind=ReasonKind.MAY_PASS, text=f"{_tried_text(case)}{cause}", refs=(failed.about,))
         changes = tuple(reason for reason in safety.reasons if reason.kind not in _REPEATED)
         return Safety(sync=SyncSafety.SAFE, outcome=_UNKNOWN, reasons=(reason, *changes))
     reason = Reason(

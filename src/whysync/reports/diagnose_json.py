@@ -12,7 +12,7 @@ from whysync.diagnosis.drift import HiddenBy
 from whysync.diagnosis.evidence import shortened
 from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.finding import EvidenceKey, Finding, KeyKind
-from whysync.diagnosis.fix import Fix, ProofKind, ProofStatus
+from whysync.diagnosis.fix import Fix, ProofKind
 from whysync.diagnosis.report import AppReport, Group, ReasonKind, Report, SyncOutcome, SyncSafety
 from whysync.diagnosis.symptom import Symptom
 from whysync.facts.snapshot import Gap, GapKind
@@ -23,6 +23,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.queries.application_set_state import SetReport
 from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences
 from whysync.queries.recent_changes import ChangeKind, recent_changes
+from whysync.reports.proof_text import ProofMark, proof_mark
 
 VERSION = 1
 
@@ -59,7 +60,7 @@ class EvidenceV1(_Value, frozen=True):
 class ProofV1(_Value, frozen=True):
     """`kind`: what the proof depends on, or why there is none."""
 
-    status: ProofStatus
+    status: ProofMark
     kind: ProofKind
     rounds: int
     why: str
@@ -481,7 +482,7 @@ def fix_v1(fix: Fix, case: Case) -> FixV1:
         risk=fix.risk,
         destroys=fix.destroys,
         proof=ProofV1(
-            status=fix.proof.status,
+            status=proof_mark(fix),
             kind=fix.proof.kind,
             rounds=fix.proof.rounds,
             why=fix.proof.why,

@@ -100,13 +100,7 @@ _LONGEST_CHAIN = 6
 _MOST_EVIDENCE = 4
 _USELESS = frozenset({ReasonKind.DOES_NOT_HELP, ReasonKind.DOES_NOT_LAST})
 # Safe, but the sync does not achieve anything.
-_BUT = _USELESS | {
-    ReasonKind.SYNC_FAILS,
-    ReasonKind.FAILED_BEFORE,
-    ReasonKind.SYNC_HANGS,
-    ReasonKind.STAYS_DEGRADED,
-    ReasonKind.SYNC_LOOP,
-}
+_BUT = _USELESS | {ReasonKind.MAY_PASS, ReasonKind.STAYS_DEGRADED, ReasonKind.SYNC_LOOP}
 # A sync cannot start now, so it is neither safe nor unsafe; one that fails is of no use either.
 _NOT_NOW = frozenset({ReasonKind.SYNC_RUNNING, ReasonKind.REFUSED})
 
@@ -844,10 +838,8 @@ def sync_verdict(report: AppReport) -> tuple[SyncVerdict, str]:
     safety = report.safety
     verdict = _VERDICTS[safety.sync]
     first = safety.reasons[0].kind if safety.reasons else None
-    fails = verdict is SyncVerdict.UNKNOWN and (
-        safety.outcome is SyncOutcome.FAILS or first is ReasonKind.FAILED_BEFORE
-    )
-    if fails or (verdict is SyncVerdict.SAFE and first in _NOT_NOW):
+    fails = safety.outcome is SyncOutcome.FAILS or first is ReasonKind.FAILED_BEFORE
+    if verdict is not SyncVerdict.UNSAFE and (fails or first in _NOT_NOW):
         verdict = SyncVerdict.NOT_NOW
     elif verdict is SyncVerdict.SAFE and first in _BUT:
         verdict = SyncVerdict.SAFE_BUT

@@ -78,7 +78,7 @@ def render(fixes: Sequence[Chosen], *, format: str, exact: bool = False) -> Safe
         case "yaml":
             return yaml_text([_yaml(fix) for fix in fixes] or [dump(EMPTY_LIST)])
         case "commands":
-            return output.text(command for fix in fixes for command in as_commands(fix.fix, fix.case))
+            return output.text(line for fix in fixes for line in _commands(fix))
         case "patch":
             return output.text(line for fix in fixes for line in _patch(fix, exact=exact))
         case _:
@@ -88,8 +88,17 @@ def render(fixes: Sequence[Chosen], *, format: str, exact: bool = False) -> Safe
 def _yaml(chosen: Chosen) -> str:
     """The object after the fix. Commands are comments of an empty List, which `kubectl apply` accepts."""
     commands = chosen.fix.commands
-    comments = output.text(comment(line) for line in (chosen.fix.title, *commands)) if commands else ""
-    return f"{comments}{as_yaml(chosen.fix, chosen.case)}"
+    lines = (chosen.fix.title, *_destroys(chosen.fix), *commands) if commands else _destroys(chosen.fix)
+    return f"{output.text(map(comment, lines)) if lines else ''}{as_yaml(chosen.fix, chosen.case)}"
+
+
+def _commands(chosen: Chosen) -> Iterator[str]:
+    yield from map(comment, _destroys(chosen.fix))
+    yield from as_commands(chosen.fix, chosen.case)
+
+
+def _destroys(fix: Fix) -> tuple[str, ...]:
+    return (f"destroys: {', '.join(fix.destroys)}",) if fix.destroys else ()
 
 
 def _texts(fixes: Sequence[Chosen], *, exact: bool) -> Iterator[str]:
@@ -124,12 +133,11 @@ def _head(chosen: Chosen) -> Iterator[str]:
     about = f"{one_line(chosen.case.qualified_name)}: " if not chosen.many else ""
     yield f"# {about}{one_line(chosen.finding.verdict)}"
     yield f"# fix {chosen.number} of {len(fixes)}: {one_line(chosen.fix.title)}"
-    if chosen.fix.proof.status is not ProofStatus.NOT_RUN:
+    if chosen.fix.proof.status is not ProofStatus.NOT_RUN and not chosen.fix.destroys:
         yield f"# {one_line(proof_sentence(chosen.fix))}"
     if chosen.fix.risk:
         yield f"# risk: {one_line(chosen.fix.risk)}"
-    if chosen.fix.destroys:
-        yield f"# destroys: {one_line(', '.join(chosen.fix.destroys))}"
+    yield from (f"# {one_line(line)}" for line in _destroys(chosen.fix))
     for number, other in enumerate(fixes, start=1):
         if number != chosen.number:
             yield f"# alternative: --pick {number}: {one_line(other.title)}"
@@ -146,9 +154,11 @@ def _head(chosen: Chosen) -> Iterator[str]:
 
 
 def _patch(chosen: Chosen, *, exact: bool) -> list[str]:
+    """The patch; `git apply` and `kubectl patch` ignore the comment."""
+    comments = [comment(line) for line in _destroys(chosen.fix)]
     if chosen.change is not None:
-        return _diff(chosen.change, exact=exact) if chosen.change.changes else []
-    return _lines(as_patch(chosen.fix, chosen.case))
+        return [*comments, *_diff(chosen.change, exact=exact)] if chosen.change.changes else []
+    return [*comments, *_lines(as_patch(chosen.fix, chosen.case))]
 
 
 def written_text(chosen: Chosen, *, dry_run: bool, exact: bool = False) -> Safe:

@@ -11,13 +11,14 @@ from typing import Final, LiteralString
 
 from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.finding import Finding
-from whysync.diagnosis.fix import Fix, ProofStatus
-from whysync.reports.proof_text import mark_of, notes_of
+from whysync.diagnosis.fix import Fix
+from whysync.reports.proof_text import ProofMark, mark_of, notes_of, proof_mark
 from whysync.reports.terminal import Terminal, one_line
 from whysync.reports.xml_text import BREAK, Xml, joined, lines_of, tag
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _MOST_EVIDENCE: Final = 12
+_MARK_CLASSES: Final = {ProofMark.PROVEN: "good", ProofMark.DESTRUCTIVE: "bad"}
 
 
 def page_start(title: str, style: LiteralString) -> Xml:
@@ -74,7 +75,7 @@ def _evidence_entry(evidence: Evidence) -> Xml:
 
 
 def _fix(fix: Fix, patch: str) -> Iterator[Xml]:
-    css_class = "good" if fix.proof.status is ProofStatus.PROVEN else "wait"
+    css_class = _MARK_CLASSES.get(proof_mark(fix), "wait")
     mark = mark_of(fix, Terminal())
     yield tag(
         "h4",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.fix import Fix, ProofStatus
@@ -11,16 +12,37 @@ from whysync.diagnosis.sentences import counted
 from whysync.reports.terminal import Terminal, one_line
 
 
+class ProofMark(StrEnum):
+    """The mark of a fix.
+
+    Proven: in the simulation, the symptom occurs without the fix and does not occur with it.
+
+    Likely: the same, but the result depends on something that is not in the facts.
+
+    Destructive: the fix destroys something, whatever the simulation shows.
+    """
+
+    PROVEN = "proven"
+    LIKELY = "likely"
+    DESTRUCTIVE = "destructive"
+    NOT_RUN = "not-run"
+
+
+def proof_mark(fix: Fix) -> ProofMark:
+    """The mark for programs: a fix that destroys something is never called proven."""
+    return ProofMark.DESTRUCTIVE if fix.destroys else ProofMark(fix.proof.status.value)
+
+
 def mark_of(fix: Fix, terminal: Terminal) -> str:
     """`✓ proven`, `~ likely`, or `destructive`; empty if the fix was not simulated."""
-    if fix.destroys:
-        return "destructive"
-    match fix.proof.status:
-        case ProofStatus.PROVEN:
+    match proof_mark(fix):
+        case ProofMark.PROVEN:
             return f"{terminal.mark('good')} proven"
-        case ProofStatus.LIKELY:
+        case ProofMark.LIKELY:
             return f"{terminal.mark('wait')} likely"
-        case ProofStatus.NOT_RUN:
+        case ProofMark.DESTRUCTIVE:
+            return "destructive"
+        case ProofMark.NOT_RUN:
             return ""
 
 
