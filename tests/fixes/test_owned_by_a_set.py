@@ -14,7 +14,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind, Set
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.fixes.formats import as_commands
-from whysync.fixes.generated_app import application_set_of, for_generated_app
+from whysync.fixes.generated_app import application_set_of, for_generated_app, parent_of
 from whysync.fixes.patches import patch_text
 from whysync.json_tree import Object, copy_object, fields
 from whysync.kubernetes.api.decode import decode
@@ -158,7 +158,26 @@ def test_a_change_of_an_app_that_another_app_applies_says_so(tracking_id: str, p
     for first_line in (patch_text(change, case).splitlines()[0], as_commands(change, case)[0]):
         assert ("in the source of app apps" in first_line) is bool(parent)
         assert ("kubectl" in first_line) is (not parent)
+    pushed = [
+        f"argocd app sync {parent} --resource argoproj.io:Application:argocd/shop   # it applies the change"
+    ]
+    assert [step for step in as_commands(change, case) if "--resource" in step] == (pushed if parent else [])
+    assert ("# commit it and push" in as_commands(change, case)) is bool(parent)
+    command = "argocd app set shop --revision v2"
+    assert for_generated_app(Fix.run(command, title=""), case).commands == (
+        f"# change it in the source of app {parent}, which reverts this: {command}" if parent else command,
+    )
     assert for_generated_app(Fix.run("argocd app sync shop", title=""), case).risk == ""
+
+
+def test_the_parent_of_an_app_that_is_tracked_by_label() -> None:
+    body = copy_object(case_of(application()).application.body)
+    fields(body["metadata"])["labels"] = {"app.kubernetes.io/instance": "apps"}
+    settings: Object = {"application.resourceTrackingMethod": "label"}
+    meta: Object = {"name": "argocd-cm", "namespace": "argocd"}
+    tracking: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": settings}
+    assert parent_of(case_of(body, tracking)) == "apps"
+    assert parent_of(case_of(body)) == ""
 
 
 GENERATED: Object = {

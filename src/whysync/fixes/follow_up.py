@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
+from whysync.fixes.generated_app import application_set_of, parent_of
 from whysync.fixes.while_deleting import is_being_deleted
 from whysync.fixes.while_syncing import end_running_sync, is_running
 from whysync.json_tree import Object, fields, items, text
@@ -38,12 +40,24 @@ def following(fix: Fix, case: Case) -> tuple[str, ...]:
 
 def noteworthy_commands(fix: Fix, case: Case) -> tuple[str, ...]:
     """The commands to run after the change if they are more than a refresh: without them it has no effect."""
-    steps = following(fix, case)
+    steps, parent = following(fix, case), _parent(fix, case)
     if len(steps) < 2 or not (
-        is_running(case) or _has_failed(case) or fix.afterwards or _adds_objects(fix, case)
+        is_running(case) or _has_failed(case) or fix.afterwards or _adds_objects(fix, case) or parent
     ):
         return ()
-    return (comment("commit it and push"), *steps) if is_in_git(fix) else steps
+    return (comment("commit it and push"), *steps) if is_pushed(fix, case) else steps
+
+
+def is_pushed(fix: Fix, case: Case) -> bool:
+    """Is it a commit: of the app's manifests, or of what declares the app?"""
+    of_app = fix.kind is FixKind.APPLICATION and bool(application_set_of(case, fix) or parent_of(case))
+    return is_in_git(fix) or of_app
+
+
+def _parent(fix: Fix, case: Case) -> str:
+    """The app of apps in whose source the fix changes the Application."""
+    is_elsewhere = fix.kind is FixKind.APPLICATION and not application_set_of(case, fix)
+    return parent_of(case) if is_elsewhere else ""
 
 
 def _following(fix: Fix, case: Case) -> Iterator[str]:
@@ -54,6 +68,10 @@ def _following(fix: Fix, case: Case) -> Iterator[str]:
     check = tuple(_check_of_permission(fix.create)) if fix.create is not None else ()
     if not is_in_git(fix):
         yield from check
+    parent = _parent(fix, case)
+    if parent:
+        resource = quote(f"argoproj.io:Application:{case.application.ref.place}")
+        yield with_comment(f"argocd app sync {quote(parent)} --resource {resource}", "it applies the change")
     yield refresh(case)
     if _needs_sync(fix, case):
         yield sync(case)

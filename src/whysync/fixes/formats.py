@@ -86,12 +86,12 @@ def as_commands(fix: Fix, case: Case) -> tuple[str, ...]:
     if generator:
         place = place_in_set(case, fix, generator)
         edits = (comment(f"in Git, in {place}: {_edit_text(edit)}") for edit in fix.edits)
-        return (*edits, *following(fix, case))
+        return (*edits, comment("commit it and push"), *following(fix, case))
     parent = parent_of(case) if fix.kind is FixKind.APPLICATION else ""
     if parent:
         place = f"the source of app {parent}"
         edits = (comment(f"in Git, in {place}: {_edit_text(edit)} of {fix.target}") for edit in fix.edits)
-        return (*edits, *following(fix, case))
+        return (*edits, comment("commit it and push"), *following(fix, case))
     return (_kubectl_patch(fix, case), *following(fix, case))
 
 

@@ -10,7 +10,7 @@ import re
 
 from msgspec.structs import replace
 
-from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.argocd.tracking.method import owner_of
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.json_tree import Object, fields, items, text
@@ -42,8 +42,12 @@ def application_set_of(case: Case, fix: Fix | None = None) -> str:
 
 
 def parent_of(case: Case) -> str:
-    """The app of apps that applies this Application, by its tracking id; empty if there is none."""
-    owner = text(case.application.at(TRACKING_ID_POINTER)).partition(":")[0].rpartition("_")[2]
+    """The app of apps that applies this Application, by its tracking mark; empty if there is none."""
+    settings = case.argocd
+    instance = owner_of(
+        case.application.body, method=settings.tracking_method, label_key=settings.instance_label_key
+    )
+    owner = instance.rpartition("_")[2]
     return "" if owner == case.app.name else owner
 
 
@@ -101,16 +105,19 @@ def for_generated_app(fix: Fix, case: Case) -> Fix:
     if fix.kind is not FixKind.APPLICATION and not changed:
         return fix
     owner = application_set_of(case, fix)
-    if not owner:
-        parent = parent_of(case)
+    parent = "" if owner else parent_of(case)
+    if not owner and not parent:
+        return fix
+    if owner:
+        place = f"change spec.template of ApplicationSet {owner}, which reverts this:"
+        warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
+    else:
+        place = f"change it in the source of app {parent}, which reverts this:"
         warning = (
             f"app {parent} applies this Application, and its next sync reverts a change in the cluster:"
             f" change it in the source of {parent}"
         )
-        return replace(fix, risk=f"{warning}; {fix.risk}" if fix.risk else warning) if parent else fix
-    place = f"change spec.template of ApplicationSet {owner}, which reverts this:"
     commands = (comment(f"{place} {c}") if c in changed else c for c in fix.commands)
-    warning = f"the template of ApplicationSet {owner} applies to every app that it generates"
     return replace(fix, commands=tuple(commands), risk=f"{warning}; {fix.risk}" if fix.risk else warning)
 
 

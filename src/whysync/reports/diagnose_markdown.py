@@ -10,7 +10,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.fix import Fix, ProofStatus
 from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.symptom import Side
-from whysync.fixes.follow_up import following, is_in_git
+from whysync.fixes.follow_up import following, is_pushed
 from whysync.fixes.patches import patch_text
 from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
@@ -237,7 +237,7 @@ def _notes(fix: Fix) -> Iterator[Md]:
 def _after(fix: Fix, report: AppReport) -> Iterator[Md]:
     """The commands to run after the change, such as a refresh."""
     steps = following(fix, report.case)
-    lead = md("Commit it and push, then:") if is_in_git(fix) else md("Then:")
+    lead = md("Commit it and push, then:") if is_pushed(fix, report.case) else md("Then:")
     if steps:
         yield lead
         yield BLANK
