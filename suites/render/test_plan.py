@@ -72,3 +72,26 @@ def test_settings_of_the_repository_that_disagree(shop: Shop) -> None:
     shop.commit({"a.yaml": SETTINGS, "b.yaml": SETTINGS.replace("--enable-helm", "--enable-alpha")})
     (app,) = planned_changes(shop).apps
     assert app.verdict is Verdict.UNKNOWN
+
+
+_PLUGIN = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: secrets}\nfiles: [secret.enc.yaml]\n"
+_BUILT_IN = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: prefix}\nprefix: eu-\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "plugin", "verdict"),
+    [
+        ("", _PLUGIN, Verdict.UNKNOWN),
+        ("--enable-alpha-plugins --enable-exec", _PLUGIN, Verdict.UNKNOWN),
+        ("--enable-helm", _PLUGIN, Verdict.FAIL),
+        ("", _BUILT_IN, Verdict.PASS),
+        ("--enable-alpha-plugins --enable-exec", _BUILT_IN, Verdict.PASS),
+    ],
+)
+def test_plugins_of_kustomize(shop: Shop, flags: str, plugin: str, verdict: Verdict) -> None:
+    """Options for plugins change nothing for a kustomization that uses none."""
+    settings = {"settings.yaml": SETTINGS.replace("--enable-helm", flags)} if flags else {}
+    kustomization = "resources: [config.yaml]\ntransformers: [plugin.yaml]\n"
+    shop.commit({**settings, "apps/shop/kustomization.yaml": kustomization, "apps/shop/plugin.yaml": plugin})
+    (app,) = planned_changes(shop).apps
+    assert app.verdict is verdict

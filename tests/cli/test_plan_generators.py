@@ -75,8 +75,8 @@ def test_settings_of_argocd(shop: Shop, tmp_path: Path, whysync: Whysync) -> Non
     settings = tmp_path / "argocd-cm.yaml"
     settings.write_text(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n"
-        "data: {kustomize.buildOptions: --enable-exec}\n"
+        "data: {kustomize.buildOptions: --mount=src=/}\n"
     )
     result = whysync(*command, "--settings", str(settings))
     assert result.code == 3
-    assert "kustomize.buildOptions has --enable-exec" in " ".join(result.out.split())
+    assert "kustomize.buildOptions has --mount=src=/" in " ".join(result.out.split())

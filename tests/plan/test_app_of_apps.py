@@ -11,7 +11,7 @@ from tests.plan.shop import APP, CONFIG, SERVICE, Shop
 from tests.plan.test_plan import planned_changes
 from whysync.json_tree import Json
 from whysync.kubernetes.api import yaml
-from whysync.plan.plan import ChangeKind, Plan, Verdict
+from whysync.plan.plan import ChangeKind, Plan, PlannedCluster, Verdict
 from whysync.reports.plan_summary import statements
 
 CHILD = (
@@ -135,3 +135,20 @@ def test_an_app_that_deploys_itself_does_not_start_its_own_syncs(tmp_path: Path)
     (app,) = planned_changes(shop).apps
     assert [run.passed for run in app.runs] == [True, True]
     assert app.verdict is Verdict.DELETE
+
+
+def test_an_app_that_deploys_itself_and_changes_its_revision(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    root = APP.replace("name: shop,", "name: root,").replace("path: apps/shop", "path: argocd")
+    shop.git("checkout", "-q", "main")
+    shop.commit({"argocd/root.yaml": root})
+    shop.git("checkout", "-q", "-B", "feature")
+    (shop.folder / "argocd/root.yaml").write_text(
+        root.replace("targetRevision: main", "targetRevision: prod")
+    )
+    (app,) = planned_changes(shop).apps
+    assert app.name == "argocd/root"
+    assert [(run.cluster, run.passed, run.message) for run in app.runs] == [
+        (PlannedCluster.BASE, True, ""),
+        (PlannedCluster.EMPTY, True, ""),
+    ]

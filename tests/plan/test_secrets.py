@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.plan.shop import SECRET, Shop
+from tests.plan.shop import DEPLOYMENT, SECRET, Shop
 from tests.plan.test_plan import only_app, planned_changes
 from whysync.json_tree import Object
 from whysync.plan.secrets import with_shape
@@ -27,3 +27,25 @@ def test_values_that_are_fine_stay_masked() -> None:
     assert with_shape(masked, plain) == {"kind": "Secret", "data": {"a": "<masked 1>", "b": "AAAAAA!"}}
     assert with_shape(masked, {"kind": "ConfigMap", "data": {"b": "s3cret!"}}) is masked
     assert with_shape(masked, {"kind": "Secret", "data": {"b": 5}}) is masked
+
+
+def test_pull_secrets_and_names_of_keys_are_no_failure_where_values_are_masked(tmp_path: Path) -> None:
+    """The type of a pull secret requires JSON, and `secretKey` is the name of a key."""
+    pull = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: registry}
+type: kubernetes.io/dockerconfigjson
+stringData: {.dockerconfigjson: '{"auths": {}}'}
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: shop}
+spec: {data: [{secretKey: SHOP_ENCRYPTION_KEY, remoteRef: {key: shop-key}}]}
+"""
+    env = "env: [{name: KEY, valueFrom: {secretKeyRef: {name: shop, key: SHOP_ENCRYPTION_KEY}}}], "
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": pull})
+    shop.put("secret.yaml", pull.replace('{"auths": {}}', '{"auths": {"ghcr.io": {}}}'))
+    shop.put("deployment.yaml", DEPLOYMENT.replace("ports:", f"{env}ports:"))
+    app = only_app(planned_changes(shop))
+    assert [run.message for run in app.runs] == ["", ""]

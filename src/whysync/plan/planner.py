@@ -54,7 +54,7 @@ from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
 from whysync.plan.prerequisites import undeclared_names
 from whysync.plan.projects import DeclaredProjects, UsedProject, or_of_cluster
 from whysync.plan.secrets import with_shape
-from whysync.plan.simulations import case_in, masked, on_empty, onto, with_declared_project
+from whysync.plan.simulations import case_in, masked, on_empty, onto, quieted, with_declared_project
 from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
 from whysync.processes.forked import all_of
@@ -826,17 +826,24 @@ def _based(
         snapshot, base_run = _synced_base(old, touched, others, unused, sources)
     if snapshot is None:
         return None, new.objects, base_run
-    spec = fields(app.body.get("spec"))
+    own: Object = {"spec": fields(app.body.get("spec"))}
     applications = tuple(
-        application.with_body({**application.body, "spec": spec})
-        if application.ref.name == app.name.partition("/")[2]
-        else application
-        for application in snapshot.applications
+        manifest.with_body({**manifest.body, **own}) if _is_app(manifest, app) else manifest
+        for manifest in snapshot.applications
+    )
+    live = tuple(  # an app may deploy itself
+        manifest.with_body(quieted({**manifest.body, **own})) if _is_app(manifest, app) else manifest
+        for manifest in snapshot.live
     )
     head_manifests = tuple(Manifest(copy_object(obj), role=Role.DESIRED) for obj in new.objects)
     snapshot = with_declared_project(snapshot, touched.project)
     masked_snapshot = masked(
-        replace(snapshot, applications=applications, desired={**snapshot.desired, _HEAD: head_manifests})
+        replace(
+            snapshot,
+            applications=applications,
+            live=live,
+            desired={**snapshot.desired, _HEAD: head_manifests},
+        )
     )
     desired = dict(masked_snapshot.desired)
     head = [
@@ -846,6 +853,10 @@ def _based(
     # These settings are our own, and the value of a key such as `ExternalSecret` would be masked.
     based = case_in(replace(masked_snapshot, desired=desired, settings=snapshot.settings), app.name)
     return based, head, base_run
+
+
+def _is_app(manifest: Manifest, app: FoundApp) -> bool:
+    return is_application(manifest.body) and qualified(manifest.body) == app.name
 
 
 def _fails_alike(head: Run, base: Run) -> bool:

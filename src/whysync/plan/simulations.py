@@ -178,7 +178,8 @@ def with_declared_project(snapshot: Snapshot, project: UsedProject) -> Snapshot:
         return snapshot
     name = text(dig(project.body, "metadata", "name"))
     others = [other for other in snapshot.projects if other.ref.name != name]
-    deployed: Object = next((other.body for other in snapshot.projects if other.ref.name == name), {})
+    empty: Object = {}
+    deployed = next((other.body for other in snapshot.projects if other.ref.name == name), empty)
     body = with_permissions(deployed, project.body)
     return replace(snapshot, projects=(*others, Manifest(body, role=Role.PROJECT)))
 

@@ -238,8 +238,10 @@ class Masker:
                 secrecy = secrecy_of(key)
                 if below is not none:
                     secrecy = max(secrecy, secrecy_at(key, below))
-                if secrecy is not none and (
-                    isinstance(value, str) or is_password(key) or below is Secrecy.SURE
+                if (
+                    secrecy is not none
+                    and (isinstance(value, str) or is_password(key) or below is Secrecy.SURE)
+                    and not _names_key(key, body)
                 ):
                     value = body[key] = self._by_name(value, secrecy)
                 if isinstance(value, str):
@@ -511,6 +513,11 @@ class Masker:
     def hidden_text(self, value: str) -> str:
         """A text that is not part of a tree."""
         return self._known.masked(value)
+
+
+def _names_key(key: str, body: Object) -> bool:
+    """Is it the name of a key, as in `{secretKey: PASSWORD, remoteRef: …}` of an ExternalSecret?"""
+    return key == "secretKey" and ("remoteRef" in body or "sourceRef" in body)
 
 
 def _as_text(value: Json) -> str:

@@ -7,6 +7,7 @@ import binascii
 
 from whysync.golang.decode_errors import json_object_error
 from whysync.json_tree import Json, Missing, Object, fields, text
+from whysync.kubernetes.schema.scalars import is_mask
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.field_error import (
     IMMUTABLE,
@@ -102,7 +103,8 @@ def _validate_secret_type(obj: Object, data: Object) -> Problems:
         if _DOCKER_KEYS[kind] not in data:
             yield required(path)
             return
-        error = json_object_error(_decoded(data[_DOCKER_KEYS[kind]]))
+        decoded = _decoded(data[_DOCKER_KEYS[kind]])
+        error = "" if is_mask(decoded.decode("utf-8", "replace")) else json_object_error(decoded)
         if error:
             yield invalid(path, "<secret contents redacted>", error)
     elif kind == "kubernetes.io/basic-auth":

@@ -42,20 +42,16 @@ _LOGGED: Final = re.compile(
     r'(?:"(?P<quoted>(?:[^"\\]|\\.)*)"|<(?P<lines>\n.*?)\n >)',
     re.DOTALL,
 )
-# Options that run programs of the repository, use the network, or write files.
-_REFUSED: Final = (
-    "--enable-exec",
+# Options that only plugins need, which are programs of the repository or of the repo-server.
+_FOR_PLUGINS: Final = (
     "--enable-alpha-plugins",
+    "--enable-exec",
     "--enable-star",
     "--network",
-    "--mount",
     "--as-current-user",
-    "--helm-command",
-    "--output",
-    "-o",
-    "--env",
-    "-e",
 )
+# Options that mount folders, choose a program, or write files.
+_REFUSED: Final = ("--mount", "--helm-command", "--output", "-o", "--env", "-e")
 
 
 def render_kustomize(
@@ -83,6 +79,7 @@ def render_kustomize(
     ):
         try:
             check_reach(folder, tree)
+            _check_plugins(folder, tree, options)
             if not options.knows_settings and "--enable-helm" not in arguments:
                 _check_helm_charts(folder, tree)
         except RenderProblem as problem:
@@ -109,7 +106,7 @@ def _build_options(written: str) -> list[str]:
                 why="it lets a kustomization run programs or read files outside the repository",
                 next="render this source elsewhere, and give whysync the manifests",
             )
-    return arguments
+    return [argument for argument in arguments if argument.partition("=")[0] not in _FOR_PLUGINS]
 
 
 def _build(
@@ -301,6 +298,51 @@ def _check_helm_charts(folder: Path, tree: Tree) -> None:
                     part="its helmCharts",
                     shared="they need --enable-helm, and kustomize.buildOptions of Argo CD is not known",
                 )
+
+
+_PLUGIN_FIELDS: Final = ("generators", "transformers", "validators")
+
+
+def _check_plugins(folder: Path, tree: Tree, options: RenderOptions) -> None:
+    """Raises `CannotRender` for plugins, which whysync does not run, unless Argo CD refuses them too."""
+    if options.knows_settings and "--enable-alpha-plugins" not in options.kustomize_build_options:
+        return  # the build reports the error
+    for file in _kustomization_files(folder, tree):
+        if not _has_plugins(file):
+            continue
+        known = options.knows_settings
+        shared = (
+            "whysync does not run them: a plugin is any program"
+            if known
+            else "they need --enable-alpha-plugins, and kustomize.buildOptions of Argo CD is not known"
+        )
+        raise CannotRender(
+            what=f"{file.relative_to(tree.root)} uses plugins of Kustomize",
+            why=shared,
+            next="render this source elsewhere, and give whysync the manifests",
+            part="its Kustomize plugins",
+            shared=shared,
+        )
+
+
+def _has_plugins(kustomization: Path) -> bool:
+    for document in yaml.documents(kustomization.read_bytes()):
+        body = fields({} if isinstance(document, Broken) else document.body)
+        for entry in (text(entry) for field in _PLUGIN_FIELDS for entry in items(body.get(field))):
+            file = kustomization.parent / entry if "\n" not in entry and "\x00" not in entry else None
+            if file is None:
+                source = entry.encode()
+            elif file.is_file() and file.stat().st_size <= _MAX_FILE_BYTES:
+                source = file.read_bytes()
+            elif file.exists():
+                return True  # a folder: its kustomization generates the configuration of the plugin
+            else:
+                continue  # the build reports the error
+            for configured in yaml.documents(source):
+                plugin = fields({} if isinstance(configured, Broken) else configured.body)
+                if plugin and plugin.get("apiVersion") != "builtin":
+                    return True
+    return False
 
 
 def check_reach(folder: Path, tree: Tree) -> None:
