@@ -1,8 +1,9 @@
 """`whysync serve` under load: `python -m benchmarks.serve [APPS] [SECONDS]`.
 
 The apps have 30 resources each; a server that speaks Argo CD's API lets 20 of them change each second. 50
-viewers read the fleet and an app in turn. Measured: how long the page of an app takes to show its change, how
-long viewers wait, and the memory of the process in the first and in the last quarter.
+viewers load the fleet and an app in turn, and 50 browsers have a live page open, which they load again after
+events. Measured: how long the page of an app takes to show its change, how long viewers wait, and the memory
+of the process in the second and in the last quarter.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ CHANGES: Final = 20
 """Apps that change each second."""
 VIEWERS: Final = 50
 SECONDS: Final = 120
+LIVE_PAUSE: Final = 1.0
+"""Seconds between two updates of an open page, as in `live.js`."""
 _SAMPLE: Final = 1.0
 _LONGEST: Final = 60.0
 Row = tuple[str, str]
@@ -44,6 +47,7 @@ class Load(msgspec.Struct):
     shown: list[float] = []
     fleet: list[float] = []
     app: list[float] = []
+    updates: list[float] = []
     resident: list[float] = []
     late: int = 0
 
@@ -97,13 +101,14 @@ def measured(apps: int, seconds: float) -> Load:
 
 async def _run(load: Load, site: str, argocd: str, apps: int, seconds: float, pid: int) -> None:
     until = time.perf_counter() + seconds
-    limits = httpx2.Limits(max_connections=200)
+    limits = httpx2.Limits(max_connections=200, keepalive_expiry=2)
     async with httpx2.AsyncClient(timeout=120, limits=limits) as client:
         await asyncio.gather(
             _changes(client, argocd, apps, until),
             _samples(load, client, site, argocd, apps, until),
             _memory(load, pid, until),
             *(_viewer(load, client, site, number, apps, until) for number in range(VIEWERS)),
+            *(_live_page(load, client, site, number, until) for number in range(VIEWERS)),
         )
 
 
@@ -124,7 +129,7 @@ async def _samples(
     """Let one app drift and ask for its page until it shows it."""
     number = 0
     while time.perf_counter() < until:
-        name = name_of(number % apps)
+        name = name_of(number % apps)  # each of the apps once in a run that is not too long
         number += 10
         await client.get(f"{argocd}/change/{name}")
         started = time.perf_counter()
@@ -154,6 +159,23 @@ async def _viewer(
             await asyncio.sleep(1.0)
 
 
+async def _live_page(load: Load, client: httpx2.AsyncClient, site: str, number: int, until: float) -> None:
+    """The fleet in an open browser: fetched again after events, at most once a second."""
+    await asyncio.sleep(2 * number / VIEWERS)
+    change, fetched = "0", time.perf_counter()
+    async with client.stream("GET", f"{site}/api/v1/events") as events:
+        async for line in events.aiter_lines():
+            if time.perf_counter() > until:
+                return
+            if line.startswith("id: "):
+                change = line.removeprefix("id: ")
+            if time.perf_counter() - fetched > LIVE_PAUSE:
+                fetched = time.perf_counter()
+                response = await client.get(site, headers={"X-Whysync-Change": change})
+                assert response.status_code == 200, response.text
+                load.updates.append(time.perf_counter() - fetched)
+
+
 async def _memory(load: Load, pid: int, until: float) -> None:
     while time.perf_counter() < until:
         load.resident.append(resident(pid))
@@ -179,6 +201,7 @@ def run(apps: int = APPS, seconds: float = SECONDS) -> list[Row]:
         (f"{CHANGES} changes a second: shown after (p95)", f"{percentile(load.shown):.2f} s"),
         (f"{VIEWERS} viewers: the fleet (p95)", f"{percentile(load.fleet) * 1000:.0f} ms"),
         (f"{VIEWERS} viewers: an app (p95)", f"{percentile(load.app) * 1000:.0f} ms"),
+        (f"{VIEWERS} open pages: an update after an event (p95)", f"{percentile(load.updates):.2f} s"),
         ("memory in the second and in the last quarter", f"{first:.0f} and {last:.0f} MiB"),
         ("processor", f"{load.processor:.2f} cores"),
         ("changes not shown within a minute", str(load.late)),

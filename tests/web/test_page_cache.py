@@ -22,8 +22,8 @@ class _Site:
         self.slept.append(seconds)
         self.now += seconds
 
-    def get(self, key: str = "/") -> str:
-        return self.cache.get(key, self._render).body.decode()
+    def get(self, key: str = "/", *, after: int = 0) -> str:
+        return self.cache.get(key, self._render, after=after).body.decode()
 
     def _render(self) -> Response:
         self.rendered += 1
@@ -40,6 +40,36 @@ def test_a_page_is_rendered_once_until_something_changes() -> None:
     assert (site.rendered, site.slept) == (2, [])
 
 
+def test_a_new_viewer_gets_a_page_of_this_second() -> None:
+    site = _Site()
+    site.get()
+    site.version = 7
+    site.now += 0.5
+    assert (site.get(), site.slept) == ("version 0", []), "its stream of events continues from there"
+    assert site.get(after=7) == "version 7", "a viewer who knows of the change gets it"
+    site.version = 8
+    assert site.get(after=99) == "version 8", "a version from before a restart, or made up"
+
+
+def test_new_viewers_do_not_wait_for_the_rendering_of_another_one() -> None:
+    site, inside, leave = _Site(), threading.Event(), threading.Event()
+    site.get()
+    site.version, site.now = 1, site.now + 2
+
+    def slow() -> Response:
+        inside.set()
+        assert leave.wait(30)
+        return Response(body=b"version 1")
+
+    thread = threading.Thread(target=site.cache.get, args=("/", slow), daemon=True)
+    thread.start()
+    assert inside.wait(30)
+    assert site.get() == "version 0"
+    leave.set()
+    thread.join(30)
+    assert site.get() == "version 1"
+
+
 def test_times_on_a_page_do_not_grow_old() -> None:
     site = _Site()
     site.get()
@@ -53,7 +83,7 @@ def test_a_fleet_that_changes_all_the_time_is_rendered_ten_times_a_second_at_mos
     start = site.now
     for version in range(50):
         site.version = version
-        assert site.get() == f"version {version}", "a viewer sees the change that made them ask"
+        assert site.get(after=version) == f"version {version}", "a viewer sees the change that made them ask"
     assert site.rendered == 50
     assert site.now - start > 4.8
 

@@ -203,13 +203,15 @@ def test_what_does_not_exist_is_a_404_page(site: Site) -> None:
 
 def test_a_change_while_a_page_is_built_comes_after_the_number_on_the_page(site: Site) -> None:
     [state] = [state for state in site.fleet.apps() if state.row.cause == "controller-owned"]
-    pages = {"/?q=changing", app_url(state.key), "/incidents", "/sources"}
+    pages = {"/?q=changing", app_url(state.key), "/incidents?app=changing", "/sources"}
+    incident = site.history.open_incident(state.key)
+    assert incident is not None
     for path in pages:
         before = site.fleet.last_change
         sources = site.fleet.sources
 
         def changing(sources: Callable[[], tuple[SourceHealth, ...]] = sources) -> tuple[SourceHealth, ...]:
-            site.fleet.changed_incidents([1])  # the header is built last
+            site.fleet.changed_incidents([incident])  # the header is built last
             return sources()
 
         site.fleet.sources = changing

@@ -118,11 +118,11 @@ class History:
         closed: list[int] = []
         with self._database.transaction():
             rows = self._database.rows(
-                f"SELECT {INCIDENT_COLUMNS} FROM incidents"
-                " WHERE closed_at IS NULL AND recovered_at <= ? ORDER BY id",
+                f"SELECT {INCIDENT_COLUMNS} FROM incidents WHERE closed_at IS NULL AND recovered_at <= ?",
                 limit,
             )
-            for incident in map(incident_of, rows):
+            # not ORDER BY: SQLite would read the whole table in that order
+            for incident in sorted(map(incident_of, rows), key=lambda incident: incident.id):
                 look = Look(app=incident.app, at=now)
                 closed += _Recorder(self._database, look, self._flap_window).close(incident)
         return tuple(closed)
@@ -275,8 +275,10 @@ class History:
     def unstable_apps(self, since: datetime, *, least: int = 3) -> tuple[tuple[AppKey, int], ...]:
         """Apps that broke at least this often, by new incidents and by flaps; the worst first."""
         rows = self._database.rows(
-            "SELECT instance, namespace, name, COUNT(*) + SUM(flaps) FROM incidents WHERE changed_at >= ?"
-            " GROUP BY instance, namespace, name HAVING COUNT(*) + SUM(flaps) >= ? ORDER BY 4 DESC, 1, 2, 3",
+            "SELECT instance, namespace, name, COUNT(*) FROM timeline WHERE kind IN (?, ?) AND at >= ?"
+            " GROUP BY instance, namespace, name HAVING COUNT(*) >= ? ORDER BY 4 DESC, 1, 2, 3",
+            EventKind.OPENED.value,
+            EventKind.FLAPPED.value,
             millis(since),
             least,
         )

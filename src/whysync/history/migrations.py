@@ -54,4 +54,9 @@ MIGRATIONS: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at BIGINT NOT NULL)",
         "CREATE INDEX timeline_by_time ON timeline (at)",
     ),
+    (
+        "CREATE INDEX incidents_by_app ON incidents (instance, namespace, name, id)",
+        "CREATE INDEX recovered_incidents ON incidents (recovered_at) WHERE closed_at IS NULL",
+        "CREATE INDEX open_outbreaks_by_id ON outbreaks (id) WHERE closed_at IS NULL",
+    ),
 )

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from whysync.diagnosis.report import AppReport
-from whysync.history.model import AppKey
+from whysync.history.model import AppKey, Incident
 from whysync.reports.fleet import is_broken, urgency
 from whysync.reports.list_view import Row, row_of, since
 
@@ -77,12 +77,16 @@ class ChangeKind(StrEnum):
 
 
 class FleetChange(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that a page may show changed. `id` counts up; a viewer continues after the last one."""
+    """Something that a page may show changed. `id` counts up; a viewer continues after the last one.
+
+    `projects` are those that the app was and is in.
+    """
 
     id: int
     kind: ChangeKind
     app: AppKey | None = None
     incident: int = 0
+    projects: frozenset[str] = frozenset()
 
 
 class Histogram:
@@ -150,14 +154,16 @@ class Fleet:
                 self._apps[state.key] = state
                 self._sorted = None
             if before is None or _shown(before) != _shown(state):
-                self._publish(ChangeKind.APP, app=state.key)
+                projects = [one.row.project for one in (before, state) if one is not None]
+                self._publish(ChangeKind.APP, app=state.key, projects=projects)
 
     def remove(self, keys: Iterable[AppKey]) -> None:
         for key in keys:
             with self._lock:
-                self._apps.pop(key, None)
+                before = self._apps.pop(key, None)
                 self._sorted = None
-            self._publish(ChangeKind.APP, app=key)
+            if before is not None:
+                self._publish(ChangeKind.APP, app=key, projects={before.row.project})
 
     # --- sources -----------------------------------------------------------------------------------
 
@@ -180,9 +186,11 @@ class Fleet:
 
     # --- changes -----------------------------------------------------------------------------------
 
-    def changed_incidents(self, ids: Iterable[int]) -> None:
-        for id in ids:
-            self._publish(ChangeKind.INCIDENT, incident=id)
+    def changed_incidents(self, incidents: Iterable[Incident]) -> None:
+        for incident in incidents:
+            self._publish(
+                ChangeKind.INCIDENT, app=incident.app, incident=incident.id, projects={incident.project}
+            )
 
     def listen(self, listener: Callable[[FleetChange], None]) -> Callable[[], None]:
         """Call `listener` on every change, in the thread that made it; returns how to stop."""
@@ -203,10 +211,19 @@ class Fleet:
     def last_change(self) -> int:
         return self._last_change
 
-    def _publish(self, kind: ChangeKind, *, app: AppKey | None = None, incident: int = 0) -> None:
+    def _publish(
+        self,
+        kind: ChangeKind,
+        *,
+        app: AppKey | None = None,
+        incident: int = 0,
+        projects: Iterable[str] = (),
+    ) -> None:
         with self._lock:
             self._last_change += 1
-            change = FleetChange(id=self._last_change, kind=kind, app=app, incident=incident)
+            change = FleetChange(
+                id=self._last_change, kind=kind, app=app, incident=incident, projects=frozenset(projects)
+            )
             self._changes.append(change)
             del self._changes[:-_KEPT_EVENTS]
             listeners = tuple(self._listeners)

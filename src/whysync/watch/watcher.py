@@ -26,6 +26,8 @@ _FIRST_PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 300.0
 _REACTION: Final = 0.2
 """Seconds until a request to look at an app is noticed."""
+_LONGEST_REST: Final = 1.0
+"""Seconds between two proofs, at most."""
 _PROOF_INTERVAL: Final = timedelta(minutes=1)
 """Proofs of an app whose findings stay the same are simulated again after this time."""
 _PURGE_INTERVAL: Final = timedelta(hours=1)
@@ -52,9 +54,12 @@ class Watcher:
             pause = self.step()
             until = time.monotonic() + pause
             while self._unproven and time.monotonic() < until and not stop.is_set():
+                began = time.monotonic()
                 self.prove_next()
                 if self._is_woken:  # a change is shown before the next proof
                     break
+                # many proofs leave half of the time to the pages
+                stop.wait(min(time.monotonic() - began, _LONGEST_REST))
             self._wait(stop, until)
 
     @property
@@ -266,21 +271,20 @@ class Recorder:
                 self._waiting.clear()
                 self._gone.clear()
                 self._last_event = None
-                self._count_closed(changed)
             else:
                 changed = self._recorded_by_others()
+            found = map(self._history.incident, dict.fromkeys(changed))
+            incidents = [incident for incident in found if incident is not None]
         except WhysyncError as problem:
             self._unavailable(problem)
             return
+        if is_ours:
+            for incident in incidents:
+                if incident.closed_at is not None:
+                    seconds = (incident.closed_at - incident.opened_at).total_seconds()
+                    self._fleet.incident_times.add(seconds)
         self._fleet.database_problem = ""
-        self._fleet.changed_incidents(dict.fromkeys(changed))
-
-    def _count_closed(self, changed: Iterable[int]) -> None:
-        for id in dict.fromkeys(changed):
-            incident = self._history.incident(id)
-            if incident is not None and incident.closed_at is not None:
-                seconds = (incident.closed_at - incident.opened_at).total_seconds()
-                self._fleet.incident_times.add(seconds)
+        self._fleet.changed_incidents(incidents)
 
     def _recorded_by_others(self) -> tuple[int, ...]:
         before, self._last_event = self._last_event, self._history.last_event()

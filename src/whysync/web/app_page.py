@@ -161,6 +161,7 @@ def _head(state: AppState, fleet: Fleet, history: History) -> Xml:
         ),
         tag("dl", *items, class_="facts"),
         class_="app-head",
+        data_page_app=str(state.key),
     )
 
 

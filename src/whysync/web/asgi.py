@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -22,13 +22,15 @@ _LARGEST_BODY: Final = 64 * 1024
 _HEARTBEAT: Final = 15.0
 _MOST_STREAMS: Final = 500
 _MOST_WAITING: Final = 1_000
+_TOGETHER: Final = 0.2
+"""Seconds for which changes are collected, to write all of them at once."""
 
 
 class Application:
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._streams = 0
         self._closing = asyncio.Event()
+        self._queues: set[asyncio.Queue[FleetChange]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -42,7 +44,7 @@ class Application:
             return
         if request.path == EVENTS and request.method == "GET":
             viewer = self._site.access.viewer(request)
-            if viewer is not None and self._streams < _MOST_STREAMS:
+            if viewer is not None and len(self._queues) < _MOST_STREAMS:
                 await self._stream(request, viewer, receive, send)
                 return
         response = await asyncio.to_thread(self._site.respond, request)
@@ -63,19 +65,8 @@ class Application:
 
     async def _stream(self, request: Request, viewer: Viewer, receive: Receive, send: Send) -> None:
         """Send changes until the viewer leaves; `Last-Event-ID` continues after a reconnection."""
-        loop = asyncio.get_running_loop()
         queue: asyncio.Queue[FleetChange] = asyncio.Queue(_MOST_WAITING)
-
-        def put(change: FleetChange) -> None:
-            if queue.full():  # a viewer that does not read; it gets the latest
-                queue.get_nowait()
-            queue.put_nowait(change)
-
-        def on_change(change: FleetChange) -> None:
-            loop.call_soon_threadsafe(put, change)
-
-        stop = self._site.fleet.listen(on_change)
-        self._streams += 1
+        stop = self._add(queue)
         left = asyncio.ensure_future(_disconnected(receive))
         closing = asyncio.ensure_future(self._closing.wait())
         try:
@@ -83,15 +74,18 @@ class Application:
             last = request.headers.get("last-event-id") or request.query.get("after", "")
             first = int(last) if last.isdecimal() and len(last) < 16 else self._site.fleet.last_change
             await _send_text(send, f"retry: 2000\nid: {first}\nevent: hello\ndata: {{}}\n\n")
-            for change in self._site.fleet.changes_after(first):
-                await self._send_change(change, viewer, send)
+            await _send_changes(self._site.fleet.changes_after(first), viewer, send)
             while not left.done() and not closing.done():
                 following = asyncio.ensure_future(queue.get())
                 await asyncio.wait(
                     {following, left, closing}, timeout=_HEARTBEAT, return_when="FIRST_COMPLETED"
                 )
                 if following.done():
-                    await self._send_change(following.result(), viewer, send)
+                    await asyncio.sleep(_TOGETHER)
+                    changes = [following.result()]
+                    while not queue.empty():
+                        changes.append(queue.get_nowait())
+                    await _send_changes(changes, viewer, send)
                 else:
                     following.cancel()
                     await _send_text(send, ": still here\n\n")
@@ -100,28 +94,48 @@ class Application:
             stop()
             left.cancel()
             closing.cancel()
-            self._streams -= 1
 
-    async def _send_change(self, change: FleetChange, viewer: Viewer, send: Send) -> None:
-        if viewer.projects is not None and not await asyncio.to_thread(self._sees, change, viewer):
-            return
-        data: dict[str, object] = {}
-        if change.app is not None:
-            instance, namespace, name = change.app
-            data = {"instance": instance, "namespace": namespace, "name": name}
-        if change.incident:
-            data = {"incident": change.incident}
-        text = msgspec.json.encode(data).decode()
-        await _send_text(send, f"id: {change.id}\nevent: {change.kind.value}\ndata: {text}\n\n")
+    def _add(self, queue: asyncio.Queue[FleetChange]) -> Callable[[], None]:
+        """Put changes into the queue from now on; returns how to stop. One listener serves all streams."""
+        if not self._queues:
+            loop = asyncio.get_running_loop()
 
-    def _sees(self, change: FleetChange, viewer: Viewer) -> bool:
-        if change.kind is ChangeKind.SOURCE:
-            return True
-        if change.app is not None:
-            state = self._site.fleet.app(change.app)
-            return state is not None and viewer.sees(state)
-        incident = self._site.history.incident(change.incident)
-        return incident is not None and viewer.sees(incident)
+            def on_change(change: FleetChange) -> None:
+                loop.call_soon_threadsafe(self._spread, change)
+
+            self._stop = self._site.fleet.listen(on_change)
+        self._queues.add(queue)
+
+        def stop() -> None:
+            self._queues.remove(queue)
+            if not self._queues:
+                self._stop()
+
+        return stop
+
+    def _spread(self, change: FleetChange) -> None:
+        for queue in self._queues:
+            if queue.full():  # a viewer that does not read; it gets the latest
+                queue.get_nowait()
+            queue.put_nowait(change)
+
+
+async def _send_changes(changes: Iterable[FleetChange], viewer: Viewer, send: Send) -> None:
+    text = "".join(_event(change) for change in changes if _sees(viewer, change))
+    if text:
+        await _send_text(send, text)
+
+
+def _sees(viewer: Viewer, change: FleetChange) -> bool:
+    return change.kind is ChangeKind.SOURCE or any(map(viewer.sees_project, change.projects))
+
+
+def _event(change: FleetChange) -> str:
+    data: dict[str, object] = {"incident": change.incident} if change.incident else {}
+    if change.app is not None:
+        data |= change.app._asdict()
+    text = msgspec.json.encode(data).decode()
+    return f"id: {change.id}\nevent: {change.kind.value}\ndata: {text}\n\n"
 
 
 async def _request(scope: Scope, receive: Receive) -> Request | None:

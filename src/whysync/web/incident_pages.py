@@ -402,6 +402,7 @@ def _incident(incident: Incident, fleet: Fleet, history: History, viewer: Viewer
         _state_badge(incident),
         tag("span", f"for {short_age(incident.duration(now))}", class_="soft"),
         class_="title",
+        data_page_app=str(incident.app),
     )
     parts: list[Xml] = [
         tag("p", one_line(problem.verdict, 600), class_="headline"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 from whysync.errors import UsageError
@@ -12,6 +13,8 @@ from whysync.web.asgi import Application
 from whysync.web.site import Site
 
 _STOP_SECONDS = 5.0
+_THREADS = 64
+"""Requests that are answered at once; most of them wait for the same page."""
 
 
 class Worker(Protocol):
@@ -29,6 +32,7 @@ def serve(
     threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
 
     async def run() -> None:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(_THREADS))
         application = Application(site)
         config = uvicorn.Config(
             application,
@@ -40,6 +44,8 @@ def serve(
             proxy_headers=False,
             lifespan="on",
             timeout_graceful_shutdown=3,
+            # longer than proxies keep idle connections: one that is used while it closes would be an error
+            timeout_keep_alive=75,
             limit_concurrency=1_000,
             h11_max_incomplete_event_size=64 * 1024,
         )

@@ -6,27 +6,36 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Final
+from typing import Final, NamedTuple
 
 from whysync.web.http import Response
 
+_RECENT: Final = 1.0
+"""Seconds for which new viewers get a page although something changed: events tell them to update it."""
 _LONGEST: Final = 5.0
 """Seconds after which a page is rendered again although nothing changed: the ages on it grow."""
 _SHORTEST: Final = 0.1
 """Seconds between two renderings, so that a fleet that changes all the time does not keep a core busy."""
+_PAUSE: Final = 4
+"""The pause between two renderings, as a multiple of what one takes."""
 _MOST_PAGES: Final = 64
+
+
+class _Rendering(NamedTuple):
+    version: int
+    at: float
+    pause: float
+    response: Response
 
 
 class _Page:
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.version = -1
-        self.at = 0.0
-        self.response: Response | None = None
+        self.last: _Rendering | None = None
 
 
 class PageCache:
-    """Keeps the last rendering of each page. A page is never older than the version that a viewer knows."""
+    """Keeps the last rendering of each page."""
 
     def __init__(
         self,
@@ -41,20 +50,42 @@ class PageCache:
         self._lock = threading.Lock()
         self._pages: OrderedDict[Hashable, _Page] = OrderedDict()
 
-    def get(self, key: Hashable, render: Callable[[], Response]) -> Response:
-        """`key` names the page and all that it depends on except for the version."""
-        wanted = self._version()
+    def get(self, key: Hashable, render: Callable[[], Response], *, after: int = 0) -> Response:
+        """`key` names the page and all that it depends on except for the version.
+
+        `after` is the version that the viewer knows of: the page is not older than that one.
+        """
+        after = min(after, self._version())
         page = self._page(key)
-        with page.lock:  # those who ask while it is rendered get the same one
-            age = self._clock() - page.at
-            if page.response is not None and page.version >= wanted and age < _LONGEST:
-                return page.response
-            if page.response is not None and age < _SHORTEST:
-                self._sleep(_SHORTEST - age)
-            version = self._version()
-            page.response = render()
-            page.version, page.at = version, self._clock()
-            return page.response
+        last = page.last
+        if last is not None and self._is_good(last, after):
+            return last.response
+        # while one viewer waits for the next rendering, the others see the last one
+        can_wait = last is None or last.version < after or self._clock() - last.at >= _LONGEST
+        if not page.lock.acquire(blocking=can_wait):
+            assert last is not None
+            return last.response
+        try:
+            if page.last is not None and page.last is not last and self._is_good(page.last, after):
+                return page.last.response
+            return self._rendered(page, render)
+        finally:
+            page.lock.release()
+
+    def _is_good(self, last: _Rendering, after: int) -> bool:
+        age = self._clock() - last.at
+        limit = _LONGEST if last.version >= self._version() else _RECENT
+        return last.version >= after and age < limit
+
+    def _rendered(self, page: _Page, render: Callable[[], Response]) -> Response:
+        last = page.last
+        if last is not None and self._clock() - last.at < last.pause:
+            self._sleep(last.pause - (self._clock() - last.at))
+        version, began = self._version(), self._clock()
+        response = render()
+        now = self._clock()
+        page.last = _Rendering(version, now, max(_SHORTEST, _PAUSE * (now - began)), response)
+        return response
 
     def _page(self, key: Hashable) -> _Page:
         with self._lock:

@@ -96,16 +96,14 @@ class Site:
 
     def _page(self, request: Request, viewer: Viewer) -> Response:
         change = self.fleet.last_change  # before anything is read
+        known = _number(request.headers.get("x-whysync-change", ""))
+        key = (viewer.name, viewer.projects, frozenset(request.query.items()), self.fleet.database_problem)
         parts = tuple(unquote(part) for part in request.path.strip("/").split("/"))
         match parts:
             case ("",):
-                key = (
-                    viewer.name,
-                    viewer.projects,
-                    frozenset(request.query.items()),
-                    self.fleet.database_problem,
+                return self._cache.get(
+                    ("fleet", *key), lambda: self._fleet_page(viewer, request.query), after=known
                 )
-                return self._cache.get(key, lambda: self._fleet_page(viewer, request.query))
             case ("apps", instance, namespace, name, *rest) if rest in ([], ["objects"]):
                 state = self._app(AppKey(instance, namespace, name), viewer)
                 if state is None:
@@ -114,8 +112,8 @@ class Site:
                     return html(with_change(self._object_page(state, request, viewer), change))
                 return html(with_change(app_page(state, self.fleet, self.history, viewer), change))
             case ("incidents",):
-                return html(
-                    with_change(incidents_page(self.fleet, self.history, viewer, request.query), change)
+                return self._cache.get(
+                    ("incidents", *key), lambda: self._incidents_page(viewer, request.query), after=known
                 )
             case ("incidents", id):
                 incident = self._incident(id, viewer)
@@ -140,6 +138,10 @@ class Site:
         with suppress(WhysyncError):
             seen = self.history.open_since()
         return html(with_change(fleet_page(self.fleet, viewer, query, seen), change))
+
+    def _incidents_page(self, viewer: Viewer, query: Mapping[str, str]) -> Response:
+        change = self.fleet.last_change
+        return html(with_change(incidents_page(self.fleet, self.history, viewer, query), change))
 
     def _api(self, call: tuple[str, ...], request: Request, viewer: Viewer) -> Response:
         match call:
@@ -169,7 +171,7 @@ class Site:
         return state if state is not None and viewer.sees(state) else None
 
     def _incident(self, id: str, viewer: Viewer) -> Incident | None:
-        incident = self.history.incident(int(id)) if id.isdecimal() and len(id) < 16 else None
+        incident = self.history.incident(_number(id))
         return incident if incident is not None and viewer.sees(incident) else None
 
     # --- small pages -------------------------------------------------------------------------------
@@ -296,6 +298,10 @@ class Site:
             return json_error(status, text)
         message = f"{text[:1].upper()}{text[1:]}."
         return html(_message(status.phrase, message, None, Viewer()), status=status.value)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 16 else 0
 
 
 def _message(title: str, text: str, fleet: Fleet | None, viewer: Viewer) -> Safe:

@@ -8,7 +8,8 @@
   // --- updates ---------------------------------------------------------------------------------------------
 
   const state = document.getElementById("live");
-  let updating = false, again = false, timer = 0, updated = 0;
+  let updating = false, again = false, timer = 0, updated = 0, lost = false;
+  let change = document.body.dataset.change || "0";  // the last one that the server reported
 
   const show = (word, css) => {
     if (!state) return;
@@ -76,7 +77,7 @@
     updating = true;
     updated = Date.now();
     try {
-      const response = await fetch(url || location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+      const response = await fetch(url || location.href, { headers: { Accept: "text/html", "X-Whysync-Change": change }, credentials: "same-origin" });
       if (response.redirected && new URL(response.url).pathname === "/login") { location.reload(); return; }
       const text = await response.text();
       const next = new DOMParser().parseFromString(text, "text/html");
@@ -105,6 +106,10 @@
       if (again) { again = false; later(); }
     }
   }
+  // The page of one app or incident does not change with others.
+  const page = main().querySelector("[data-page-app]");
+  const concerns = (data) => !page || !data.name || page.dataset.pageApp === [data.instance, data.namespace, data.name].filter(Boolean).join("/");
+
   let announced = "";
   const announce = (text) => {
     if (text === announced) return;
@@ -118,11 +123,15 @@
   };
 
   if (state && "EventSource" in window) {
-    const after = document.body.dataset.change || "";
-    const stream = new EventSource("/api/v1/events?after=" + encodeURIComponent(after));
-    stream.addEventListener("open", () => show("live", "on"));
-    stream.addEventListener("error", () => show("reconnecting", "off"));
-    for (const kind of ["app", "incident", "source"]) stream.addEventListener(kind, later);
+    const stream = new EventSource("/api/v1/events?after=" + encodeURIComponent(change));
+    // after a restart of the server its changes are counted anew, and some were not reported
+    stream.addEventListener("open", () => { show("live", "on"); if (lost) { lost = false; change = "0"; later(); } });
+    stream.addEventListener("error", () => { show("reconnecting", "off"); lost = true; });
+    for (const kind of ["app", "incident", "source"])
+      stream.addEventListener(kind, (event) => {
+        change = event.lastEventId;
+        if (concerns(JSON.parse(event.data))) later();
+      });
     addEventListener("pagehide", () => stream.close());
     addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   }
