@@ -15,8 +15,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from statistics import mean, quantiles
 from typing import Final
@@ -24,7 +26,7 @@ from typing import Final
 import httpx2
 import msgspec
 
-from benchmarks.diagnose import name_of
+from benchmarks.diagnose import is_changed, name_of
 
 APPS: Final = 1_000
 LARGE: Final = 10_000
@@ -113,23 +115,30 @@ async def _run(load: Load, site: str, argocd: str, apps: int, seconds: float, pi
 
 
 async def _changes(client: httpx2.AsyncClient, argocd: str, apps: int, until: float) -> None:
-    """All apps in turn, except for those of the samples."""
-    number, start = 0, time.perf_counter()
+    """All apps in turn, except for those of the samples: one drifts, then one that had drifted recovers.
+
+    So the number of broken apps stays the same.
+    """
+    healthy = (number for number in cycle(range(apps)) if number % 10 and not is_changed(number))
+    drifted: deque[int] = deque()
+    done, start = 0, time.perf_counter()
     while time.perf_counter() < until:
-        number += 1
-        changed = 7 * number % apps
-        if changed % 10:
-            await client.get(f"{argocd}/change/{name_of(changed)}")
-        await asyncio.sleep(max(0.0, start + number / CHANGES * 0.9 - time.perf_counter()))
+        if done % 2 == 0 or len(drifted) <= apps // 20:
+            drifted.append(changed := next(healthy))
+        else:
+            changed = drifted.popleft()
+        await client.get(f"{argocd}/change/{name_of(changed)}")
+        done += 1
+        await asyncio.sleep(max(0.0, start + done / CHANGES - time.perf_counter()))
 
 
 async def _samples(
     load: Load, client: httpx2.AsyncClient, site: str, argocd: str, apps: int, until: float
 ) -> None:
-    """Let one app drift and ask for its page until it shows it."""
+    """Let one app drift, ask for its page until it shows it, and let it recover."""
     number = 0
     while time.perf_counter() < until:
-        name = name_of(number % apps)  # each of the apps once in a run that is not too long
+        name = name_of(number % apps)
         number += 10
         await client.get(f"{argocd}/change/{name}")
         started = time.perf_counter()
@@ -139,6 +148,7 @@ async def _samples(
                 break
             await asyncio.sleep(0.1)
         load.shown.append(time.perf_counter() - started)
+        await client.get(f"{argocd}/change/{name}")
         await asyncio.sleep(_SAMPLE)
 
 

@@ -9,8 +9,11 @@ from enum import StrEnum
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from whysync.diagnosis.report import AppReport
+from whysync.diagnosis.case import Case
+from whysync.diagnosis.report import AppReport, Skipped
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.history.model import AppKey, Incident
 from whysync.reports.fleet import is_broken, urgency
 from whysync.reports.list_view import Row, row_of, since
@@ -49,6 +52,31 @@ def state_of(report: AppReport, key: AppKey, *, seen_at: datetime, proven: bool)
         seen_at=seen_at,
         proven=proven,
     )
+
+
+class WithoutDetails:
+    """Keeps healthy apps apart from the facts of the broken ones that were read with them.
+
+    Without this, the facts of a whole fleet stay in memory until the last of its apps is read again.
+    """
+
+    def __init__(self) -> None:
+        self._indexes: dict[int, SnapshotIndex] = {}
+        self._skipped: dict[tuple[Skipped, ...], tuple[Skipped, ...]] = {}
+
+    def of(self, state: AppState) -> AppState:
+        report = state.report
+        if state.broken or state.in_progress or report.case.desired:
+            return state
+        case = Case(self._index(report.case.index), report.case.application, report.case.app)
+        skipped = self._skipped.setdefault(report.skipped, report.skipped)  # the same for most apps
+        return replace(state, report=replace(report, case=case, skipped=skipped))
+
+    def _index(self, index: SnapshotIndex) -> SnapshotIndex:
+        if id(index) not in self._indexes:
+            facts = replace(index.snapshot, applications=(), desired={}, live=(), events=(), logs=())
+            self._indexes[id(index)] = SnapshotIndex(facts)
+        return self._indexes[id(index)]
 
 
 class SourceHealth(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,7 +17,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.errors import WhysyncError
 from whysync.history.history import History
 from whysync.history.model import AppKey, Look, Retention
-from whysync.watch.fleet import AppState, Fleet, SourceHealth, state_of
+from whysync.watch.fleet import AppState, Fleet, SourceHealth, WithoutDetails, state_of
 from whysync.watch.looks import look_of
 from whysync.watch.sources import Poll, Source, key_of
 
@@ -153,8 +153,9 @@ class Watcher:
             return
         states = [self._diagnosed(case, proven=False) for case in poll.cases]
         self._recorder.record(map(look_of, states))
+        without_details = WithoutDetails()
         for state in map(self._with_earlier_proofs, states):
-            self._fleet.put((state,))
+            self._fleet.put((without_details.of(state),))
             proven_at = self._proven_at.get(state.key) if state.proven else None
             if not state.broken:
                 self._unproven.pop(state.key, None)
