@@ -75,7 +75,10 @@ def test_settings_of_the_repository_that_disagree(shop: Shop) -> None:
 
 
 _PLUGIN = "apiVersion: viaduct.ai/v1\nkind: ksops\nmetadata: {name: secrets}\nfiles: [secret.enc.yaml]\n"
-_BUILT_IN = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: prefix}\nprefix: eu-\n"
+_BUILT_IN = (
+    "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: team}\nannotations: {team: shop}\n"
+    "fieldSpecs: [{path: metadata/annotations, create: true}]\n"
+)
 
 
 @pytest.mark.parametrize(
