@@ -12,7 +12,7 @@ from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side, SymptomId
 from whysync.kubernetes.api.ref import Ref
-from whysync.kubernetes.field_writers import Writer
+from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 
 
 class Severity(StrEnum):
@@ -97,6 +97,9 @@ NO_OBJECT: Final = Ref(kind="", name="")
 """The `about` of a finding about a file instead of an object."""
 
 
+_ON_ADMISSION: Final = "webhook-injected"
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule yields. The runner adds `id`, `rule`, `side`, `caused_by`, and `cause` if the rule has one.
 
@@ -130,6 +133,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     caused_by: tuple[str, ...] = ()
     rejected_fixes: tuple[RejectedFix, ...] = ()
     predicted: bool = False
+
+    @property
+    def written_by(self) -> str:
+        """The writer in words; empty if it is not known. The API server records the change of a webhook under
+        the name of whoever sent the request.
+        """
+        if self.writer is None:
+            return ""
+        on_admission = self.cause == _ON_ADMISSION and self.confidence is not Confidence.LOW
+        if on_admission and self.writer.kind is not WriterKind.WEBHOOK:
+            return f"a webhook, in a request of {phrase(self.writer)}"
+        return phrase(self.writer)
 
     @property
     def path(self) -> str:

@@ -12,7 +12,6 @@ from whysync.diagnosis.report import AppReport, Report
 from whysync.diagnosis.symptom import Side
 from whysync.fixes.follow_up import following, is_pushed
 from whysync.fixes.patches import patch_text
-from whysync.kubernetes.field_writers import phrase
 from whysync.queries.advice import advice_for
 from whysync.queries.application_set_state import SetReport
 from whysync.queries.check_commands import checks_for
@@ -166,7 +165,7 @@ def _evidence(finding: Finding, report: AppReport) -> Iterator[Md]:
     if finding.location is not None:
         yield md("- declared in: {}", code(str(finding.location)))
     if finding.writer is not None:
-        yield md("- written by: {} {}", phrase(finding.writer), ago(report.case.age(finding.writer.time)))
+        yield md("- written by: {} {}", finding.written_by, ago(report.case.age(finding.writer.time)))
     if finding.caused_by:
         yield md("- caused by: {}", joined(", ", map(code, finding.caused_by)))
     yield BLANK

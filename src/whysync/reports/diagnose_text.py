@@ -26,7 +26,6 @@ from whysync.fixes.patches import patch_text
 from whysync.fixes.places import edited_sources
 from whysync.json_tree import Json, Missing, text
 from whysync.kubernetes.api.manifest import owner_of_kind
-from whysync.kubernetes.field_writers import phrase
 from whysync.messages.parse import understand
 from whysync.messages.wrappers import LayerKind
 from whysync.queries.application_set_state import APPLICATION_SET, SetReport, rollout_of
@@ -467,7 +466,7 @@ def _finding(
         yield from _chain(finding, terminal, wide=wide)
     if finding.writer is not None:
         when = ago(report.case.age(finding.writer.time))
-        yield from terminal.labeled("written by", f"{phrase(finding.writer)}{', ' if when else ''}{when}")
+        yield from terminal.labeled("written by", f"{finding.written_by}{', ' if when else ''}{when}")
     if not finding.root:
         for line in _all_evidence(finding) if wide else _key_evidence(finding, terminal):
             yield from terminal.labeled("evidence", line)

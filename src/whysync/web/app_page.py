@@ -281,7 +281,7 @@ def _finding(finding: Finding, report: AppReport, state: AppState, depth: int) -
         ),
     ]
     if finding.writer is not None:
-        parts.append(tag("p", "Written by ", tag("b", one_line(phrase(finding.writer), 200))))
+        parts.append(tag("p", "Written by ", tag("b", one_line(finding.written_by, 200))))
     if finding.evidence:
         steps = [
             _evidence(evidence, report.case, state, of=finding.id)
