@@ -122,6 +122,26 @@ STAYING: dict[str, tuple[FakeResponse, type[errors.HttpError], str]] = {
         errors.MalformedResponse,
         "is a web page",
     ),
+    "a rejection by a proxy": (
+        FakeResponse(403, b"<!doctype html><p>blocked", {"Content-Type": "text/html"}),
+        errors.Intercepted,
+        "HTTP 403, from something in front of the server",
+    ),
+    "a page of another server": (
+        FakeResponse(404, b"<html>nothing here", {}),
+        errors.Intercepted,
+        "a web page came instead of the response",
+    ),
+    "a proxy without a server": (
+        FakeResponse(502, b"<html>bad gateway", {"Content-Type": "text/html"}),
+        errors.ServerFailed,
+        "HTTP 502 with a web page, from something in front of the server",
+    ),
+    "a proxy that asks for a password": (
+        FakeResponse(401, b"<html>who are you?", {"Content-Type": "text/html"}),
+        errors.NotAuthenticated,
+        "HTTP 401 with a web page, from something in front of the server",
+    ),
     "400": (json_response({"message": "bad selector"}, 400), errors.Rejected, "bad selector"),
     "401": (json_response({"message": "Unauthorized"}, 401), errors.NotAuthenticated, "rejects these"),
     "403": (json_response({"message": "pods is forbidden"}, 403), errors.Forbidden, "pods is forbidden"),
@@ -184,6 +204,16 @@ def test_a_permanent_fault_is_reported(
     problem = caught.value
     assert type(problem) is kind
     assert expected in f"{problem.what} {problem.why}"
+
+
+@pytest.mark.parametrize(
+    ("body", "next"),
+    [(b"404 page not found", "check the server's address and root path"), (b'{"message": "no pods"}', "")],
+)
+def test_a_404_that_is_not_of_the_api(body: bytes, next: str) -> None:
+    with pytest.raises(errors.Missing) as caught:
+        conversation(always(FakeResponse(404, body)), list_pods)
+    assert caught.value.next == next
 
 
 def test_an_internal_error_is_not_retried_if_it_is_the_answer() -> None:

@@ -12,6 +12,7 @@
     ├── Rejected             another 4xx: the request is refused
     ├── Overloaded           429 or 503 after all retries
     ├── ServerFailed         another 5xx after all retries
+    ├── Intercepted          a 4xx with a web page: from a proxy or a login page in front of the server
     ├── RedirectedElsewhere  a redirect to another host
     ├── MalformedResponse    an invalid response: truncated, or not JSON
     └── TooLarge             a response larger than the limit
@@ -91,6 +92,10 @@ class Rejected(HttpError):
     pass
 
 
+class Intercepted(HttpError):
+    pass
+
+
 class Overloaded(HttpError):
     pass
 
@@ -120,7 +125,7 @@ def gap_kind(problem: errors.WhysyncError) -> GapKind:
     match problem:
         case Forbidden() | NotAuthenticated():
             return GapKind.FORBIDDEN
-        case Unreachable() | NotTrusted() | Overloaded() | BadAddress():
+        case Unreachable() | NotTrusted() | Overloaded() | BadAddress() | Intercepted():
             return GapKind.UNREACHABLE
         case Missing() | Expired() | errors.NotFound():
             return GapKind.NOT_COLLECTED

@@ -37,16 +37,22 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         return self.body.decode("utf-8", "replace")
 
     @property
+    def is_web_page(self) -> bool:
+        return not self.is_json and is_html(self.body, self.headers.get("content-type", ""))
+
+    @property
+    def is_json(self) -> bool:
+        """Is it an error of an API, as Argo CD and Kubernetes write them?"""
+        return bool(self._error_body())
+
+    @property
     def server_message(self) -> str:
         """The server's error message: Kubernetes' `message`, Argo CD's `error`, or plain text."""
-        body = self.body[: 1 << 20]
         error_body = self._error_body()
         message = text(error_body.get("message")) or text(error_body.get("error"))
         if message:
             return _truncated(message)
-        if is_html(body, self.headers.get("content-type", "")):
-            return "a web page"
-        return _truncated(body.decode("utf-8", "replace"))
+        return "" if self.is_web_page else _truncated(self.body[: 1 << 20].decode("utf-8", "replace"))
 
     @property
     def next_token(self) -> str:

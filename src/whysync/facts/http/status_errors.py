@@ -6,6 +6,7 @@ from whysync.facts.http.errors import (
     Expired,
     Forbidden,
     HttpError,
+    Intercepted,
     Missing,
     NotAuthenticated,
     Overloaded,
@@ -16,6 +17,7 @@ from whysync.facts.http.response import Response
 from whysync.facts.masking import Masker
 
 _LOGIN = "log in again, or give another token: this one is wrong or has expired"
+_IN_FRONT = "check the server's address and root path, and what a proxy or a login page in front of it requires"
 
 
 def error_of(response: Response, name: str, login: str = "") -> HttpError:
@@ -23,6 +25,16 @@ def error_of(response: Response, name: str, login: str = "") -> HttpError:
     status, path = response.status, response.path
     message = Masker().masked_text(response.server_message)
     why = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+    if response.is_web_page:
+        why = f"HTTP {status} with a web page, from something in front of the server"
+        if 400 <= status < 500 and status not in (401, 429):
+            return Intercepted(
+                what=f"a web page came instead of the response of {name}",
+                why=f"{path}: HTTP {status}, from something in front of the server",
+                next=_IN_FRONT,
+                status=status,
+                path=path,
+            )
     if status == 401:
         return NotAuthenticated(
             what=f"{name} rejects these credentials",
@@ -43,7 +55,12 @@ def error_of(response: Response, name: str, login: str = "") -> HttpError:
         )
     if status == 404:
         return Missing(
-            what=f"{name} has no {path}", why=why, status=status, server_message=message, path=path
+            what=f"{name} has no {path}",
+            why=why,
+            next="" if response.is_json else "check the server's address and root path",
+            status=status,
+            server_message=message,
+            path=path,
         )
     if status == 410:
         expired = Expired(
