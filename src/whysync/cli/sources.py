@@ -127,6 +127,14 @@ class _ConnectionSettings:
         return getattr(self.options, flag) or self.opts.get(name, "")
 
     @property
+    def forwards(self) -> bool:
+        return self.flag("port-forward") or bool(self.forward_namespace)
+
+    @property
+    def forward_namespace(self) -> str:
+        return self.value("port_forward_namespace", "port-forward-namespace")
+
+    @property
     def server(self) -> str:
         return self.value("server", "server") or self.environ.get("ARGOCD_SERVER", "")
 
@@ -152,7 +160,13 @@ class _ConnectionSettings:
         return config
 
     def context(self) -> Context | None:
-        """The context of `--argocd-context`, else the one for the server, else the current one."""
+        """The context of `--argocd-context`, else the one for the server, else the current one.
+
+        With `--port-forward`, that of `argocd login --port-forward`: the token of another one is for another
+        server.
+        """
+        from whysync.facts.argocd_api.config import PORT_FORWARD
+
         config, name = self.config(), self.value("argocd_context", "argocd-context")
         if config is None:
             if name:
@@ -161,6 +175,8 @@ class _ConnectionSettings:
                     next="run argocd login SERVER to create it, or pass --config",
                 )
             return None
+        if self.forwards and not name:
+            return config.for_server(PORT_FORWARD)
         if self.server and not name:
             return config.for_server(self.server)
         return config.context(name)
@@ -180,19 +196,20 @@ def _argocd(settings: _ConnectionSettings) -> FactSource:
 
 
 def _server(settings: _ConnectionSettings) -> ArgoServer:
+    from whysync.facts.argocd_api.config import PORT_FORWARD
     from whysync.facts.argocd_api.port_forward import PortForward
     from whysync.facts.argocd_api.server import ArgoServer
     from whysync.facts.http.tls import Tls
 
+    context = settings.context()
+    server = context.server if context is not None else ArgoServer(address="")
     forward = None
-    if settings.flag("port-forward") or settings.value("port_forward_namespace", "port-forward-namespace"):
+    if settings.forwards or (server.address == PORT_FORWARD and not settings.server):
         forward = PortForward(
-            namespace=settings.value("port_forward_namespace", "port-forward-namespace"),
+            namespace=settings.forward_namespace,
             kubeconfig=settings.options.kubeconfig,
             context=settings.options.context,
         )
-    context = settings.context()
-    server = context.server if context is not None else ArgoServer(address="")
     tls = server.tls
     if files := {
         name: value
@@ -204,7 +221,7 @@ def _server(settings: _ConnectionSettings) -> ArgoServer:
         if value
     }:
         tls = Tls(insecure=tls.insecure, **{name: str(Path(v).expanduser()) for name, v in files.items()})
-    address = settings.server or server.address
+    address = "" if forward is not None else settings.server or server.address
     if not address and forward is None:
         raise UsageError(what="no Argo CD server is set", next="pass --server argocd.example.com")
     return replace(

@@ -227,8 +227,11 @@ def login_hint(server: ArgoServer, *, now: datetime | None = None) -> str:
     sso = " --sso" if claims and claims.get("iss") != "argocd" else ""
     root = f" --grpc-web-root-path {quote(server.root_path)}" if server.root_path else ""
     host = server.base_url.partition("://")[2].partition("/")[0]
-    where = "argocd login" if server.forward is not None else f"argocd login {host}{sso}{root}"
-    return f"log in again ({where}), or give another token: {state}"
+    where = f"{host}{sso}{root}"
+    if server.forward is not None:
+        namespace = server.forward.namespace
+        where = f"--port-forward{f' --port-forward-namespace {namespace}' if namespace else ''}{sso}"
+    return f"log in again (argocd login {where}), or give another token: {state}"
 
 
 def _claims(token: str) -> Object:

@@ -10,6 +10,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,10 @@ from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.http.tls import Tls
 from whysync.files import read_file
 from whysync.json_tree import Json, Object, fields, items, text
+
+
+PORT_FORWARD: Final = "port-forward"
+"""The server and the name of the context that `argocd login --port-forward` writes."""
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from whysync.facts.http.tls import Tls
 
 # Argo CD should not be put under load. It returns 500 for errors without a better status, so a retry would
 # fail again.
-# would say it again.
 POLITE = HttpLimits(connections=8, per_second=50, burst=100, retries_internal_errors=False)
 
 
@@ -28,6 +27,7 @@ class ArgoServer(msgspec.Struct, frozen=True, kw_only=True):
     root_path: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     limits: HttpLimits = POLITE
+    # `address` is that of the forwarded port, while it is open
     forward: PortForward | None = None
     # the name of its context in argocd's config file
     context: str = ""
