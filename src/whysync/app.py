@@ -238,10 +238,13 @@ def no_source() -> NoSource:
     )
 
 
-def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] = ()) -> tuple[Case, ...]:
+def cases(
+    worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] = (), *, partly: bool = False
+) -> tuple[Case, ...]:
     """The Applications with these names, or all of them.
 
     A name is `name`, `namespace/name` or, if there are several instances, `instance/namespace/name`.
+    `partly`: without those that the source does not show to the account, which is a gap.
     """
     worlds = (worlds,) if isinstance(worlds, SnapshotIndex) else worlds
     every = tuple(Case(world, manifest, app) for world in worlds for manifest, app in world.decoded)
@@ -254,10 +257,15 @@ def cases(worlds: SnapshotIndex | Sequence[SnapshotIndex], names: Sequence[str] 
     if not names:
         return every
     chosen: list[Case] = []
+    not_shown = [world.snapshot.not_shown for world in worlds]
     for name in names:
         matching = [
             case for case in every if name in (case.app.name, case.app.qualified_name, case.qualified_name)
         ]
+        if gap := next((gaps[name] for gaps in not_shown if name in gaps and not matching), None):
+            if partly:
+                continue
+            raise NotFound(what=f"{gap.what} is not shown", why=gap.why, next=gap.how_to_get)
         if not matching:
             raise NotFound(
                 what=f"Application {name!r} not found",

@@ -62,6 +62,25 @@ class TestVerbs:
         assert result.code == 2
         assert "does not show an Application 'shpo'" in result.err
 
+    def test_one_that_is_not_shown_does_not_end_the_diagnosis_of_others(
+        self, whysync: Whysync, argocd: ArgoCD
+    ) -> None:
+        result = whysync("shop", "hidden", *at(argocd), "--no-proof")
+        assert (result.code, result.err) == (1, "")
+        assert "panic: no database" in result.out
+        assert "not readable Application hidden: Argo CD says 'permission denied'" in result.out
+        assert whysync("quiet", "hidden", *at(argocd), "--no-proof").code == 3
+
+    @pytest.mark.parametrize("verb", [("wait", "--timeout", "5s"), ("get",), ("diff",), ("fix",), ("audit",)])
+    def test_other_verbs_need_all_that_are_named(
+        self, whysync: Whysync, argocd: ArgoCD, verb: tuple[str, ...]
+    ) -> None:
+        """Whoever waits for two apps must not be told that all is well after one."""
+        result = whysync(*verb, "quiet", "hidden", *at(argocd))
+        assert (result.code, result.out) == (2, "")
+        assert "Application hidden is not shown" in result.err
+        assert "permission denied" in result.err
+
     def test_a_gap_is_told_and_counts(self, whysync: Whysync) -> None:
         with ArgoCD(of(application("fine"))) as argocd:
             argocd.fault("/managed-resources", Fault.FORBIDDEN)
@@ -71,6 +90,11 @@ class TestVerbs:
 
 
 class TestCollect:
+    def test_what_is_not_shown(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
+        result = whysync("collect", "quiet", "hidden", *at(argocd), "-o", str(tmp_path / "out"))
+        assert result.code == 3
+        assert "Application hidden" in (tmp_path / "out/bundle.yaml").read_text()
+
     def test_it_says_what_it_took(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
         out = str(tmp_path / "shop.tar.gz")
         result = whysync("collect", "shop", *at(argocd), "-o", out)
@@ -109,7 +133,7 @@ class TestCollect:
         apps = [application(f"app-{number:02}") for number in range(45)]
         out = str(tmp_path / "out")
         with ArgoCD(of(*apps)) as argocd:
-            argocd.fault("/applications/app-30", Fault.BROKEN, times=1)
+            argocd.fault("/applications/app-30", Fault.UNAUTHENTICATED, times=1)
             broken = whysync("collect", *at(argocd), "-o", out)
             assert broken.code == 2
             requests_before = argocd.request_count("managed-resources")
@@ -200,31 +224,62 @@ class TestSources:
         assert "needs kubectl" in result.err
 
     def test_port_forward(self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path) -> None:
-        """With a kubectl that tells the port of the server of the tests."""
-        kubectl = tmp_path / "kubectl"
-        port = argocd.url.rpartition(":")[2]
-        kubectl.write_text(
-            f"#!{sys.executable}\nimport sys, time\n"
-            f"open({str(tmp_path / 'said')!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))\n"
-            "if 'get' in sys.argv: print('pod/argocd-server-1')\n"
-            f"else: print('Forwarding from 127.0.0.1:{port} -> 8080', flush=True); time.sleep(60)\n"
-        )
-        kubectl.chmod(0o755)
+        path = forwarding_kubectl(tmp_path, argocd)
         result = whysync(
             "list", "--port-forward-namespace", "cd", "--plaintext", "--auth-token", TOKEN, "-o", "name",
-            PATH=f"{tmp_path}:{os.environ['PATH']}",
+            PATH=path,
         )  # fmt: skip
         assert (result.out, result.err) == ("argocd/shop\nargocd/quiet\n", "")
         text = (tmp_path / "said").read_text()
         assert "--namespace cd port-forward --address 127.0.0.1 pod/argocd-server-1 :8080" in text
 
+    def test_the_context_of_a_login_through_a_forwarded_port(
+        self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path
+    ) -> None:
+        """`argocd login --port-forward` writes a context whose server is `port-forward`."""
+        path = forwarding_kubectl(tmp_path, argocd)
+        config(tmp_path, "port-forward", TOKEN)
+        result = whysync("list", "-o", "name", ARGOCD_CONFIG_DIR=str(tmp_path), PATH=path)
+        assert (result.out, result.err) == ("argocd/shop\nargocd/quiet\n", "")
 
-def config(folder: Path, server: str, token: str) -> None:
+    def test_a_forwarded_port_gets_no_token_of_another_server(
+        self, whysync: Whysync, argocd: ArgoCD, tmp_path: Path
+    ) -> None:
+        path, flags = forwarding_kubectl(tmp_path, argocd), ("list", "-o", "name", "--port-forward")
+        config(tmp_path, "argocd.example.com", TOKEN)
+        result = whysync(*flags, "--plaintext", ARGOCD_CONFIG_DIR=str(tmp_path), PATH=path)
+        assert result.code == 2
+        assert "argocd login --port-forward" in result.err
+        config(tmp_path, "argocd.example.com", "of-example", **{"port-forward": TOKEN})
+        assert whysync(*flags, ARGOCD_CONFIG_DIR=str(tmp_path), PATH=path).code == 1
+
+
+def forwarding_kubectl(folder: Path, argocd: ArgoCD) -> str:
+    """A PATH with a kubectl that tells the port of the server of the tests."""
+    kubectl, port = folder / "kubectl", argocd.url.rpartition(":")[2]
+    kubectl.write_text(
+        f"#!{sys.executable}\nimport sys, time\n"
+        f"open({str(folder / 'said')!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))\n"
+        "if 'get' in sys.argv: print('pod/argocd-server-1')\n"
+        f"else: print('Forwarding from 127.0.0.1:{port} -> 8080', flush=True); time.sleep(60)\n"
+    )
+    kubectl.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def config(folder: Path, server: str, token: str, **others: str) -> None:
+    """argocd's config file, with the context `here`; `others` are further contexts, which are not current."""
     content = {
         "current-context": "here",
-        "contexts": [{"name": "here", "server": server, "user": "me"}],
-        "servers": [{"server": server, "plain-text": True}],
-        "users": [{"name": "me", "auth-token": token}],
+        "contexts": [
+            {"name": "here", "server": server, "user": "me"},
+            *({"name": name, "server": name, "user": name} for name in others),
+        ],
+        "servers": [{"server": one, "plain-text": True} for one in (server, *others)],
+        "users": [
+            {"name": "me", "auth-token": token},
+            *({"name": name, "auth-token": value} for name, value in others.items()),
+        ],
     }
     (folder / "config").write_text(json.dumps(content))
 

@@ -14,8 +14,9 @@ import pytest
 from tests.cli.running import Whysync, small_environment
 from tests.facts.argocd_api.scenes import application, of, of_lab
 from tests.facts.argocd_api.server import ArgoCD, Fault, at
-from tests.facts.kubernetes_api.fake_api import kubeconfig
+from tests.facts.kubernetes_api.fake_api import FakeApi, kubeconfig
 from tests.facts.kubernetes_api.reading import serving
+from tests.facts.kubernetes_api.world import world
 from tests.facts.test_three_sources import Cluster
 from tests.situations import ROOT
 
@@ -129,3 +130,30 @@ def test_an_interrupted_collection_is_gone_on_with(whysync: Whysync, tmp_path: P
         assert (result.code, argocd.request_count("/managed-resources")) == (0, 10), result
     assert "resumed: 20 Applications" in result.out
     assert [path.name for path in tmp_path.iterdir()] == ["out.tar.gz"]
+
+
+def test_of_several_names_one_that_may_not_be_read_is_a_gap(whysync: Whysync, tmp_path: Path) -> None:
+    forbidden = FakeApi(world(), forbidden=lambda plural, ns: plural == "applications" and ns != "argocd")
+    with serving(forbidden) as server:
+        source = ("--kubeconfig", str(kubeconfig(tmp_path, server.url)))
+        ran = whysync("argocd/web", "team-b/web", *source, "--no-proof")
+        one = whysync("team-b/web", *source)
+        waiting = whysync("wait", "argocd/web", "team-b/web", *source, "--timeout", "5s")
+    assert (ran.code, ran.err) == (1, "")
+    assert "not readable Application team-b/web: applications is forbidden" in ran.out
+    assert (one.code, waiting.code) == (2, 2)
+    assert "Application team-b/web is not shown" in waiting.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "place"),
+    [(("-N", "argocd", "-N", "team-b"), "in namespace team-b"), (("-A",), "in all namespaces")],
+)
+def test_a_list_that_is_not_complete_says_so(
+    whysync: Whysync, tmp_path: Path, flags: tuple[str, ...], place: str
+) -> None:
+    forbidden = FakeApi(world(), forbidden=lambda plural, ns: plural == "applications" and ns != "argocd")
+    with serving(forbidden) as server:
+        ran = whysync("list", *flags, "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
+    assert "2 of 3 need attention" in ran.out
+    assert f"not readable Applications {place}: applications is forbidden" in " ".join(ran.out.split())

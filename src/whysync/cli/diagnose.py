@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         )
     worlds = facts(options)
     sets = app.application_sets(worlds, set_names) if set_names else ()
-    cases = app.cases_of_sets(worlds, sets) if set_names else app.cases(worlds, options.apps)
+    cases = app.cases_of_sets(worlds, sets) if set_names else app.cases(worlds, options.apps, partly=True)
     cases = matching_labels(cases, options)
     report = diagnosed(tuple(cases), prove=not options.no_proof, deadline=options.deadline)
     report = matching_columns(report, options)

@@ -38,6 +38,7 @@ def combine(argocd: Snapshot, cluster: Snapshot) -> Snapshot:
             for rendering in (*argocd.renderings, *cluster.renderings)
         ),
         gaps=tuple(dict.fromkeys((*argocd.gaps, *gaps))),
+        not_shown={**argocd.not_shown, **cluster.not_shown},
     )  # fmt: skip
 
 

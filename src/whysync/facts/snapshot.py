@@ -107,6 +107,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     heads: tuple[Head, ...] = ()
     facts: tuple[Extra, ...] = ()
     gaps: tuple[Gap, ...] = ()
+    # by the name that was asked for: Applications that the source does not show to the account
+    not_shown: Mapping[str, Gap] = msgspec.field(default_factory=dict[str, Gap])
     # files that could not be parsed: listed, not an error
     unknown: tuple[str, ...] = ()
     # of a large bundle, the bodies that are decoded at the moment

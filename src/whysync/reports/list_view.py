@@ -12,7 +12,7 @@ from whysync.diagnosis.report import AppReport, Group, Report
 from whysync.json_tree import Object
 from whysync.queries.recent_changes import problem_began
 from whysync.reports import output
-from whysync.reports.fleet import counts_of, urgency
+from whysync.reports.fleet import counts_of, gaps_of, urgency
 from whysync.reports.json_yaml import tree
 from whysync.reports.markdown_text import BLANK, Md, md, page, row, rule
 from whysync.reports.output import Safe
@@ -103,7 +103,16 @@ def render(report: Report, terminal: Terminal, *, wide: bool = False) -> Safe:
     if not wide and not terminal.piped:
         lines = _fitting(lines, rows, max(terminal.width, 60))
     out = table(lines, terminal)
-    return output.text([*out, "", str(counts_of(report)), *common_lines(report, terminal)])
+    more = (*common_lines(report, terminal), *_unread_applications(report, terminal))
+    return output.text([*out, "", str(counts_of(report)), *more])
+
+
+def _unread_applications(report: Report, terminal: Terminal) -> Iterator[str]:
+    """The list is not complete without these."""
+    for gap in gaps_of(report.apps):
+        if gap.about is not None and gap.about.kind == "Application":
+            words = one_line(f"{gap.what}: {gap.why}; {gap.how_to_get}")
+            yield from terminal.labeled("not readable", words, "yellow")
 
 
 def _fitting(lines: list[tuple[str, ...]], rows: list[Row], width: int) -> list[tuple[str, ...]]:

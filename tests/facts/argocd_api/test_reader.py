@@ -10,9 +10,9 @@ from tests.facts.argocd_api.scenes import application, live, obj, of, of_lab, pr
 from tests.facts.argocd_api.server import TOKEN, ArgoCD, Fault
 from whysync.errors import NotFound
 from whysync.facts.argocd_api import read_argocd
-from whysync.facts.http.errors import NotAuthenticated
+from whysync.facts.http.errors import NotAuthenticated, ServerFailed
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Snapshot
+from whysync.facts.snapshot import GapKind, Snapshot
 from whysync.json_tree import Json, Object, dig
 
 EVERYTHING = Selection()
@@ -188,6 +188,25 @@ class TestWhichApplications:
                 read_argocd(argocd.server(), Selection(names=("argocd/unknown",)))
         assert names(snapshot) == ["argocd/shop"]
         assert any("or the project does not exist" in gap.why for gap in snapshot.gaps)
+
+    def test_an_app_that_the_server_fails_for_is_read_from_the_list(self) -> None:
+        with ArgoCD(of(application("shop"), application("web"))) as argocd:
+            argocd.fault("/applications/shop\\?|/applications/shop$", Fault.BROKEN)
+            assert names(read_argocd(argocd.server(), Selection(names=("shop",)))) == ["argocd/shop"]
+            with pytest.raises(ServerFailed):
+                read_argocd(argocd.server(), Selection(names=("shop", "team-a/shop")))
+
+    def test_of_several_names_one_that_is_not_shown_is_a_gap(self) -> None:
+        with ArgoCD(of(application("shop"), application("web"))) as argocd:
+            snapshot = read_argocd(argocd.server(), Selection(names=("web", "hidden", "shop")))
+            with pytest.raises(NotFound) as problem:
+                read_argocd(argocd.server(), Selection(names=("hidden", "gone")))
+        assert names(snapshot) == ["argocd/web", "argocd/shop"]
+        (gap,) = snapshot.gaps
+        assert gap == snapshot.not_shown["hidden"]
+        assert (gap.what, gap.kind) == ("Application hidden", GapKind.FORBIDDEN)
+        assert "permission denied" in gap.why
+        assert "hidden, gone" in problem.value.what
 
 
 class TestGettingIn:

@@ -32,7 +32,10 @@ def read_argocd_in_pieces(
 ) -> Iterator[Snapshot]:
     """All selected Applications except `done`, with all details; a gap for those after the deadline."""
     with connection(server) as connected:
-        names = sorted(set(_names(connected, replace(selection, refresh=""))) - set(done))
+        selected, gaps = _names(connected, replace(selection, refresh=""))
+        if gaps:
+            yield Snapshot(gaps=gaps)
+        names = sorted(set(selected) - set(done))
         for start in range(0, len(names), at_once):
             batch = names[start : start + at_once]
             if connected.limits.deadline.is_over:
@@ -47,10 +50,13 @@ def read_argocd_in_pieces(
             )
 
 
-def _names(server: ArgoServer, selection: Selection) -> list[str]:
-    async def read() -> list[str]:
+def _names(server: ArgoServer, selection: Selection) -> tuple[list[str], tuple[Gap, ...]]:
+    """The Applications to read; and gaps for those that Argo CD does not show."""
+
+    async def read() -> tuple[list[str], tuple[Gap, ...]]:
         async with client_for(server) as client:
-            return [id_of(app).place for app in await applications(Api(client), selection)]
+            apps, not_shown = await applications(Api(client), selection)
+        return [id_of(app).place for app in apps], tuple(not_shown.values())
 
     return asyncio.run(read())
 

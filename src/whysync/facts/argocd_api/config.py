@@ -20,7 +20,6 @@ from whysync.facts.http.tls import Tls
 from whysync.files import read_file
 from whysync.json_tree import Json, Object, fields, items, text
 
-
 PORT_FORWARD: Final = "port-forward"
 """The server and the name of the context that `argocd login --port-forward` writes."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -18,14 +19,17 @@ from whysync.facts.argocd_api.port_forward import forwarded
 from whysync.facts.argocd_api.responses import AppId, id_of, listed, typed
 from whysync.facts.argocd_api.server import ArgoServer
 from whysync.facts.argocd_api.settings import cluster_secrets, config_map
-from whysync.facts.http.errors import Forbidden, Missing, Rejected
+from whysync.facts.http.errors import CONNECTION_ERRORS, Forbidden, HttpError, Missing, Rejected
 from whysync.facts.http.progress import report_waiting
 from whysync.facts.masking import Masker, mask_snapshot
 from whysync.facts.selection import Selection
-from whysync.facts.snapshot import Extra, GapKind, Snapshot
+from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Object, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role, owner_of_kind
 
+_HOW_TO_SEE: Final = (
+    "argocd app list shows what the account may see; it needs `applications, get, PROJECT/NAME`"
+)
 Progress = Callable[[str, int], None]
 
 
@@ -53,11 +57,11 @@ def connection(server: ArgoServer) -> Generator[ArgoServer]:
 
     As in argocd: the certificate is not valid for the local address, and kubectl secures the connection.
     """
-    if server.forward is None:
+    if server.forward is None or server.address:
         yield server
         return
     with forwarded(server.forward, server.limits.deadline) as address:
-        yield replace(server, address=address, tls=replace(server.tls, insecure=True), forward=None)
+        yield replace(server, address=address, tls=replace(server.tls, insecure=True))
 
 
 async def _read(
@@ -67,7 +71,8 @@ async def _read(
     async with client_for(server) as client:
         api = Api(client)
         async with report_waiting(progress, client.name):
-            apps, sets = await applications(api, selection), await _application_sets(api, selection)
+            apps, not_shown = await applications(api, selection)
+            sets = await _application_sets(api, selection)
             if selection.sets:
                 apps = _generated(apps, sets)
             elif selection.is_narrow:
@@ -93,7 +98,12 @@ async def _read(
         details = await asyncio.gather(*map(detailed, apps))
         now = client.now() or datetime.now(UTC)
     snapshot = shared.snapshot(details, gaps, now)
-    snapshot = replace(snapshot, live=(*_once(sets), *snapshot.live))
+    snapshot = replace(
+        snapshot,
+        live=(*_once(sets), *snapshot.live),
+        gaps=(*not_shown.values(), *snapshot.gaps),
+        not_shown=not_shown,
+    )
     if not (selection.local or selection.git or selection.checkout):
         return snapshot
     return _with_git(snapshot, selection, server, shared.home)
@@ -152,14 +162,35 @@ def _with_git(snapshot: Snapshot, selection: Selection, server: ArgoServer, home
 # --- select Applications -------------------------------------------------------------------------------
 
 
-async def applications(api: Api, selection: Selection) -> list[Object]:
-    """The selected Applications, each once; refreshed first if requested."""
+async def applications(api: Api, selection: Selection) -> tuple[list[Object], dict[str, Gap]]:
+    """The selected Applications, each once, refreshed first if requested; and a gap for each name that
+    Argo CD does not show. Raises `NotFound` if it shows none of them.
+    """
+    not_shown: dict[str, Gap] = {}
+
+    async def by_name(name: str) -> list[Object]:
+        try:
+            return await _named(api, name, selection)
+        except NotFound as problem:
+            if len(selection.names) == 1:
+                raise
+            not_shown[name] = Gap(
+                kind=GapKind.FORBIDDEN,
+                what=f"Application {name}",
+                why=problem.why,
+                how_to_get=problem.next,
+            )
+            return []
+
     if selection.is_narrow:
-        bodies = [
-            app
-            for apps in await asyncio.gather(*(_named(api, n, selection) for n in selection.names))
-            for app in apps
-        ]
+        named = await asyncio.gather(*map(by_name, selection.names))
+        bodies = [app for apps in named for app in apps]
+        if not_shown and not bodies:
+            raise NotFound(
+                what=f"Argo CD shows none of the Applications {', '.join(selection.names)} to this account",
+                why=next(iter(not_shown.values())).why,
+                next=_HOW_TO_SEE,
+            )
         for name in selection.also:
             with suppress(NotFound, Rejected):
                 bodies += await _named(api, name, selection)
@@ -173,7 +204,7 @@ async def applications(api: Api, selection: Selection) -> list[Object]:
     if selection.refresh:
         refreshed = await asyncio.gather(*(_refreshed(api, app, selection) for app in unique.values()))
         unique = {id_of(app).place: app for app in refreshed}
-    return list(unique.values())
+    return list(unique.values()), not_shown
 
 
 async def _application_sets(api: Api, selection: Selection) -> list[Manifest]:
@@ -238,26 +269,30 @@ async def _named(api: Api, name: str, selection: Selection) -> list[Object]:
     """An Application by name: in the given namespace, in Argo CD's own, or in any other."""
     space, _, bare = name.rpartition("/")
     spaces = (space,) if space else selection.app_namespaces or ("",)
-    denied: Forbidden | Missing | Rejected | None = None
+    denied: HttpError | None = None
     bodies: list[Object] = []
     for namespace in spaces:
         try:
             response = await api.application(AppId(namespace=namespace, name=bare))
             bodies.append(typed(response, "Application"))
-        except (Forbidden, Missing, Rejected) as problem:
+        except CONNECTION_ERRORS:
+            raise
+        except HttpError as problem:
             denied = problem
-    if not bodies and (not space or isinstance(denied, Rejected)):
-        # Lists include what a request for one Application does not return: those in other namespaces, and
-        # those whose project does not exist or does not permit them (HTTP 400).
+    if not bodies and (not space or not isinstance(denied, Forbidden | Missing)):
+        # Lists include what a request for one Application does not return: those in other namespaces, those
+        # whose project does not exist or does not permit them (HTTP 400), and those that it fails for.
         response = await api.applications(Selection(), namespace=space, name=bare)
         bodies = listed(response, "Application")
     if bodies or denied is None:
         return bodies
+    if not isinstance(denied, Forbidden | Missing | Rejected):
+        raise denied
     raise NotFound(
         what=f"Argo CD does not show an Application {name!r} to this account",
-        why=f"it says {denied.server_message or denied.what!r}, "
+        why=f"Argo CD says {denied.server_message or denied.what!r}, "
         "of what is not there and of what is not allowed alike",
-        next="argocd app list shows what the account may see; it needs `applications, get, PROJECT/NAME`",
+        next=_HOW_TO_SEE,
     ) from denied
 
 

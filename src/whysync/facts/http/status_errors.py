@@ -17,7 +17,9 @@ from whysync.facts.http.response import Response
 from whysync.facts.masking import Masker
 
 _LOGIN = "log in again, or give another token: this one is wrong or has expired"
-_IN_FRONT = "check the server's address and root path, and what a proxy or a login page in front of it requires"
+_IN_FRONT = (
+    "check the server's address and root path, and what a proxy or a login page in front of it requires"
+)
 
 
 def error_of(response: Response, name: str, login: str = "") -> HttpError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -13,12 +13,12 @@ from whysync.errors import NotFound
 from whysync.facts.http.errors import Forbidden, HttpError, Missing
 from whysync.facts.kubernetes_api.api import Api
 from whysync.facts.kubernetes_api.discovery import Kind
-from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.listing import Query, named
 from whysync.facts.selection import Selection
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest, Role, owner_of_kind
-from whysync.kubernetes.api.ref import Key
+from whysync.kubernetes.api.ref import Key, Ref
 
 ARGO = "argoproj.io"
 DEFAULT_NAMESPACE = "argocd"
@@ -38,6 +38,8 @@ class ControlPlane(msgspec.Struct, frozen=True, kw_only=True):
     version: str = ""
     # why the repository and cluster secrets could not be read
     secrets_error: HttpError | None = None
+    # by the name that was asked for: Applications that the account may not read
+    not_shown: Mapping[str, Gap] = msgspec.field(default_factory=dict[str, Gap])
 
 
 async def read_control_plane(
@@ -61,8 +63,15 @@ async def read_control_plane(
         for name in selection.sets
         for manifest in await _named_sets(api, name, selection, candidates)
     ]
+    not_shown: dict[str, Gap] = {}
     applications = await _applications(
-        api, kind, selection, namespace=namespace, candidates=candidates, sets=named_sets
+        api,
+        kind,
+        selection,
+        namespace=namespace,
+        candidates=candidates,
+        sets=named_sets,
+        not_shown=not_shown,
     )
     argocd_namespace = namespace or await _argocd_namespace(api, applications, candidates)
     projects, live, settings, (secrets, problem), version = await asyncio.gather(
@@ -83,6 +92,7 @@ async def read_control_plane(
         settings=(*settings, *secrets),
         version=version,
         secrets_error=problem,
+        not_shown=not_shown,
     )
 
 
@@ -97,13 +107,25 @@ async def _applications(
     namespace: str,
     candidates: tuple[str, ...],
     sets: list[Manifest],
+    not_shown: dict[str, Gap],
 ) -> list[Manifest]:
+    """Raises `Forbidden` if none of them may be read; otherwise those that may not are in `not_shown`."""
     if selection.sets and not selection.names:
         return await _generated(api, kind, sets)
+
+    async def by_name(name: str) -> list[Manifest]:
+        try:
+            return await _get_by_name(api, kind, name, selection, candidates)
+        except Forbidden as problem:
+            if len(selection.names) == 1:
+                raise
+            not_shown[name] = Gap(
+                kind=GapKind.FORBIDDEN, what=f"Application {name}", why=problem.why, how_to_get=problem.next
+            )
+            return []
+
     if selection.names:
-        lists = await asyncio.gather(
-            *(_get_by_name(api, kind, name, selection, candidates) for name in selection.names)
-        )
+        lists = await asyncio.gather(*map(by_name, selection.names))
         manifests = [manifest for manifests in lists for manifest in manifests]
         for name in selection.also:
             with contextlib.suppress(Forbidden):
@@ -192,7 +214,7 @@ async def _list_applications(
         except Forbidden as problem:
             namespaces = namespaces or candidates
             if selection.all_namespaces:
-                api.gaps.add_unread(Unread(kind=kind, namespace="", problem=problem))
+                api.gaps.add(_applications_gap(kind, "", problem))
         else:
             return manifests
     forbidden: Forbidden | None = None
@@ -202,9 +224,22 @@ async def _list_applications(
             await api.read_into(manifests, query, Role.APPLICATION)
         except Forbidden as problem:
             forbidden = problem
+            if candidate in selection.app_namespaces:
+                api.gaps.add(_applications_gap(kind, candidate, problem))
     if forbidden is not None and not manifests:
         raise _forbidden(kind, forbidden, verbs="list")
     return manifests
+
+
+def _applications_gap(kind: Kind, namespace: str, problem: Forbidden) -> Gap:
+    refused = _forbidden(kind, problem, verbs="list")
+    return Gap(
+        kind=GapKind.FORBIDDEN,
+        what=f"Applications in namespace {namespace}" if namespace else "Applications in all namespaces",
+        why=refused.why,
+        how_to_get=refused.next,
+        about=Ref(group=kind.group, kind=kind.kind, namespace=namespace, name=""),
+    )
 
 
 def _forbidden(kind: Kind, problem: Forbidden, *, verbs: str) -> Forbidden:

@@ -87,7 +87,7 @@ async def _read(
             api, selection, namespace=access.namespace, context_namespace=hub.namespace
         )
         if selection.names and not control.applications:
-            raise _not_found(selection)
+            raise _not_found(selection, control.not_shown)
         if selection.sets and not any(m.ref.kind == "ApplicationSet" for m in control.live):
             raise _no_set(selection)
         apps = list(_decoded(control.applications))
@@ -144,7 +144,8 @@ async def _read(
         events=(*own_events, *(event for facts in cluster_facts for event in facts.live.events)),
         logs=tuple(log for facts in cluster_facts for log in facts.logs),
         heads=desired.heads,
-        gaps=tuple(dict.fromkeys([*gaps, *desired.gaps, *hub_gaps])),
+        gaps=tuple(dict.fromkeys([*control.not_shown.values(), *gaps, *desired.gaps, *hub_gaps])),
+        not_shown=control.not_shown,
         renderings=desired.renderings,
     )
 
@@ -372,8 +373,15 @@ def _no_set(selection: Selection) -> NotFound:
     )
 
 
-def _not_found(selection: Selection) -> NotFound:
+def _not_found(selection: Selection, not_shown: Mapping[str, Gap]) -> NotFound:
     names = ", ".join(selection.names)
+    if not_shown:
+        gap = next(iter(not_shown.values()))
+        return NotFound(
+            what=f"this account can read none of the Applications {names}",
+            why=gap.why,
+            next=gap.how_to_get,
+        )
     return NotFound(
         what=f"there is no Application {names}",
         why="no namespace that this account can read has an Application with that name",
