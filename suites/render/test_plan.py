@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from suites.render.test_hostile import CHART, CM
-from tests.plan.shop import Shop
+from tests.plan.shop import APP, Shop
 from tests.plan.test_plan import planned_changes
 from whysync.argocd.repo_server.render import RenderOptions
 from whysync.plan.plan import Verdict
@@ -98,3 +98,29 @@ def test_plugins_of_kustomize(shop: Shop, flags: str, plugin: str, verdict: Verd
     shop.commit({**settings, "apps/shop/kustomization.yaml": kustomization, "apps/shop/plugin.yaml": plugin})
     (app,) = planned_changes(shop).apps
     assert app.verdict is verdict
+
+
+def test_an_application_that_a_kustomization_patches_is_planned_as_rendered(
+    tmp_path: Path, options: RenderOptions
+) -> None:
+    """A base with a placeholder for each cluster, and a patch that is a part of an Application."""
+    assert options.tools is not None
+    shop = Shop(tmp_path / "shop")
+    wiki = APP.replace("name: shop,", "name: wiki,").replace(
+        "targetRevision: main", "targetRevision: nowhere"
+    )
+    patch = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: wiki, namespace: argocd}\n"
+    shop.commit(
+        {
+            "argocd/root.yaml": APP.replace("apps/shop", "clusters/a").replace("name: shop,", "name: root,"),
+            "clusters/base/wiki.yaml": wiki,
+            "clusters/base/kustomization.yaml": "resources: [wiki.yaml]\n",
+            "clusters/a/kustomization.yaml": "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+            "clusters/a/patch.yaml": f"{patch}spec: {{source: {{targetRevision: main}}}}\n",
+        }
+    )
+    plan = planned_changes(shop)
+    assert {app.name: app.verdict for app in plan.apps} == {
+        "argocd/root": Verdict.PASS,
+        "argocd/wiki": Verdict.PASS,
+    }

@@ -152,3 +152,57 @@ def test_an_app_that_deploys_itself_and_changes_its_revision(tmp_path: Path) -> 
         (PlannedCluster.BASE, True, ""),
         (PlannedCluster.EMPTY, True, ""),
     ]
+
+
+def _roots(folder: str, apps: dict[str, str]) -> dict[str, str]:
+    """A root app of a cluster with its children and their project, as files."""
+    root = APP.replace("path: apps/shop", f"path: clusters/{folder}").replace("name: shop,", "name: root,")
+    children = {
+        f"clusters/{folder}/list.yaml": "apiVersion: v1\nkind: List\nitems:\n"
+        + "".join(
+            f"- {line}" if number == 0 else f"  {line}"
+            for body in (
+                *(
+                    APP.replace("name: shop,", f"name: {name},").replace(
+                        "namespace: shop}", f"namespace: {space}}}"
+                    )
+                    for name, space in apps.items()
+                ),
+                PROJECT.replace("SPACE", next(iter(apps.values()))),
+            )
+            for number, line in enumerate(
+                body.replace("project: default", "project: own").splitlines(keepends=True)
+            )
+        )
+    }
+    return {f"roots/{folder}.yaml": root, **children}
+
+
+PROJECT = """\
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: own, namespace: argocd}
+spec:
+  sourceRepos: ["*"]
+  destinations: [{server: "*", namespace: SPACE}]
+  clusterResourceWhitelist: [{group: "*", kind: "*"}]
+"""
+
+
+def test_each_root_has_its_own_apps_and_projects(tmp_path: Path) -> None:
+    """A root for each cluster, whose apps have the same names."""
+    shop = Shop(tmp_path / "shop")
+    shop.commit({**_roots("dev", {"a": "dev", "b": "dev"}), **_roots("prod", {"a": "prod", "b": "prod"})})
+    shop.git("branch", "-f", "main")
+    plan = planned_changes(shop)
+    assert plan.apps == ()
+    assert sorted(plan.untouched).count("argocd/a") == 2
+    shop.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "bye")})
+    plan = planned_changes(shop)
+    assert {app.title: app.verdict for app in plan.apps if app.name == "argocd/a"} == {
+        "a (roots/dev.yaml)": Verdict.PASS,
+        "a (roots/prod.yaml)": Verdict.PASS,
+    }
+    shop.commit(_roots("prod", {"a": "prod"}))
+    removed = [app.title for app in planned_changes(shop).apps if app.is_removed]
+    assert removed == ["b (roots/prod.yaml)"]

@@ -315,7 +315,7 @@ def test_a_set_that_is_not_expanded_makes_it_unknown(tmp_path: Path) -> None:
     plan = planned_changes(shop)
     assert plan.verdict is Verdict.UNKNOWN
     (why,) = plan.not_planned
-    assert why.startswith("2 ApplicationSets (argocd/a.yaml, …) are not expanded: ")
+    assert why.startswith("2 ApplicationSets (all in argocd/a.yaml, …) are not expanded: ")
 
 
 @pytest.mark.parametrize("base", ["nope", "--upload-pack=touch x", "\x00", "main:apps"])

@@ -65,7 +65,7 @@ class CheckoutPlaces:
             ]
         known = [location for location in candidates if location is not None]
         changed = (location for location in known if self._is_changed(location))
-        location = next(changed, known[0] if known else self._lines.of_application(app.file, app.name))
+        location = next(changed, known[0] if known else self._lines.of_application(app))
         return replace(app, location=location)
 
     def _location_of(
@@ -78,7 +78,8 @@ class CheckoutPlaces:
             )
         elif finding.side is Side.COMPARE:  # its source cannot be rendered
             location = self._lines.of_source(case.application.body)
-        return location or self._lines.of_application(app.file, app.name)
+        is_own = (finding.about.kind, finding.about.name) == ("Application", app.name.partition("/")[2])
+        return location or self._lines.of_application(app, (finding.field or "") if is_own else "")
 
     def _fixes(self, finding: Finding, case: Case) -> list[PlannedFix]:
         """Fixes that change files; commands are for a sync that runs, and none does."""

@@ -83,6 +83,7 @@ class Checkout(msgspec.Struct, kw_only=True):
 
     def sources(self, applications: list[Object], side: Side) -> GitSources:
         """The renderer of these Applications, with this side for every branch of this repository."""
+        side.tree.unshare()
         every = [source for application in applications for source in sources_of(application)]
         urls = sorted({text(source.get("repoURL")) for source in every if self.contains_source(source)})
         own = {repository_key(url) for url in urls}

@@ -38,6 +38,11 @@ class FoundApp(msgspec.Struct, frozen=True, kw_only=True):
     body: Object
     file: str
     """Path in the checkout; empty if another Application renders it."""
+    made_by: tuple[str, str] = ("", "")
+    """The file, or the Application that renders it, and the name of the ApplicationSet that generates it."""
+
+    parent: tuple[str, str] = ("", "")
+    """The name and the file of the Application whose output contains it, or contains what does."""
 
     @property
     def name(self) -> str:
@@ -45,7 +50,12 @@ class FoundApp(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.name, self.file
+        return self.name, self.file or self.parent[1]
+
+    @property
+    def root(self) -> tuple[str, str]:
+        """The Application in a file that leads to it, or itself."""
+        return self.parent if self.parent[0] else self.key
 
 
 def qualified(body: Object) -> str:
@@ -62,7 +72,14 @@ class NotExpandedSet(msgspec.Struct, frozen=True):
 
     file: str
     why: str
+    name: str = ""
     is_unreadable: bool = False
+    was_there: bool = False
+    """Does the base have it too?"""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.file, self.name
 
 
 def is_project(body: Object) -> bool:
@@ -89,11 +106,16 @@ def deletes_resources(app: FoundApp) -> bool:
 
 
 def apps_in(
-    checkout: Checkout, side: Side, only: str = "", not_expanded: list[NotExpandedSet] | None = None
+    checkout: Checkout,
+    side: Side,
+    only: str = "",
+    not_expanded: list[NotExpandedSet] | None = None,
+    sets: dict[tuple[str, str], Object] | None = None,
 ) -> list[FoundApp]:
     """Applications in files, without copies of the same Application. Unreadable files are skipped.
 
-    A repository with a folder for each cluster may have several with the same name.
+    A repository with a folder for each cluster may have several with the same name. `sets` gets the
+    ApplicationSets, by file and name.
     """
     apps: dict[tuple[str, str], FoundApp] = {}
     bodies: dict[str, list[Object]] = {}
@@ -105,11 +127,13 @@ def apps_in(
             continue
         file = str(path.relative_to(root))
         for body in _objects(path, b"Application", b"argoproj.io"):
-            for application in (
-                applications_of_set(body, inputs, file, not_expanded) if is_application_set(body) else (body,)
-            ):
+            is_set = is_application_set(body)
+            made_by = (file, _name(body)) if is_set else ("", "")
+            if sets is not None and is_set:
+                sets[made_by] = body
+            for application in applications_of_set(body, inputs, file, not_expanded) if is_set else (body,):
                 if _is_complete(application, file, side):
-                    app = FoundApp(body=placed(application), file=file)
+                    app = FoundApp(body=placed(application), file=file, made_by=made_by)
                     found = bodies.setdefault(app.name, [])
                     if app.body not in found:
                         found.append(app.body)
@@ -188,6 +212,14 @@ def is_application_set(body: Object) -> bool:
     return body.get("kind") == "ApplicationSet" and group_of(text(body.get("apiVersion"))) == "argoproj.io"
 
 
+def keeps_applications(body: Object) -> bool:
+    """Does an ApplicationSet keep the Applications that it no longer generates?
+
+    Deleting the set itself deletes them: it owns them.
+    """
+    return text(dig(body, "spec", "syncPolicy", "applicationsSync")) in ("create-only", "create-update")
+
+
 class SideInputs:
     """The inputs of generators on one side of a checkout; a `GeneratorInputs`."""
 
@@ -238,10 +270,14 @@ def applications_of_set(
     try:
         return expanded(body, inputs)
     except NotExpanded as problem:
-        found = NotExpandedSet(file, str(problem))
+        found = NotExpandedSet(file, str(problem), _name(body))
         if not_expanded is not None and found not in not_expanded:
             not_expanded.append(found)
         return []
+
+
+def _name(body: Object) -> str:
+    return text(dig(body, "metadata", "name"))
 
 
 def placed(body: Object) -> Object:

@@ -65,12 +65,16 @@ def _of_commit(run: Run, changes: Iterable[Change]) -> Safety | None:
     return replace(run.safety, reasons=reasons, sync=run.safety.sync if reasons else SyncSafety.SAFE)
 
 
-def safety_of_removal(changes: Iterable[Change], *, cascades: bool) -> Safety:
-    """The safety of an Application that leaves Git.
+def safety_of_removal(changes: Iterable[Change], *, cascades: bool, is_generated: bool) -> Safety:
+    """The safety of an Application that leaves Git or its ApplicationSet.
 
     The first reason names no app: a plan states it once for all of them.
     """
-    gone = "the Application is no longer in Git: if Argo CD prunes it, its resources"
+    gone = (
+        "its ApplicationSet no longer generates the Application: Argo CD deletes it, and its resources"
+        if is_generated
+        else "the Application is no longer in Git: if Argo CD prunes it, its resources"
+    )
     fate = (
         f"are deleted with it (finalizer {RESOURCES})"
         if cascades

@@ -181,6 +181,10 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Qualified name, such as `argocd/shop`."""
     file: str
+    application_set: str = ""
+    """The name of the ApplicationSet in `file` that generates it."""
+    root: str = ""
+    """The file of the Application whose output contains it, if no file does."""
     runs: tuple[Run, ...] = ()
     changes: tuple[Change, ...] = ()
     safety: Safety | None = None
@@ -198,12 +202,12 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> tuple[str, str]:
-        return self.name, self.file
+        return self.name, self.file or self.root
 
     @property
     def title(self) -> str:
         short = self.name.partition("/")[2]
-        return f"{short} ({self.file})" if self.shares_name else short
+        return f"{short} ({self.file or self.root})" if self.shares_name else short
 
     @property
     def verdict(self) -> Verdict:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 import msgspec
@@ -16,8 +17,10 @@ from whysync.argocd.repo_server.repository import Head, Rendered, RepoProblem
 from whysync.deadline import stage
 from whysync.diagnosis.case import Case
 from whysync.errors import NotFound, SourceError, Unreadable
+from whysync.facts.checkout import Checkout as Files
 from whysync.facts.masking import mask_snapshot
 from whysync.facts.snapshot import Gap, GapKind, Snapshot
+from whysync.fixes.kustomize_edits import reached_folders
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
@@ -37,6 +40,7 @@ from whysync.plan.find_applications import (
     deletes_resources,
     is_application,
     is_application_set,
+    keeps_applications,
     may_be_touched,
     objects_in_files,
     placed,
@@ -114,10 +118,10 @@ def plan(
         if side.tree.missing
     ]
     settings_notes = _use_settings(checkout, live)
-    in_head, in_base, not_expanded = _on_both_sides(checkout, file)
+    in_head, in_base, not_expanded, sets = _on_both_sides(checkout, file)
     checkout.argocd_namespace = _argocd_namespace(live, in_head)
     old_of = _counterparts(in_base, in_head)
-    removed = _removed(in_base, in_head, old_of, not_expanded)
+    removed = _removed(in_base, in_head, old_of, not_expanded, sets)
     removed = [app for app in removed if _is_meant(app, checkout, path=path, name=name)]
     is_whole = path in ("", ".") and not name and not file
     charts = charts_with_applications(checkout.head) if is_whole else []
@@ -130,9 +134,8 @@ def plan(
     )  # fmt: skip
     notes += _unmatched_paths(apps, checkout)
     all_apps = AllApplications()
-    names = {app.name for app in (*in_head, *apps)}
     children = _Children(checkout, not_expanded, apps)
-    projects = _Projects(checkout)
+    known = _KnownApps(checkout, [*in_head, *apps])
     queue = list(apps)
     renderings: list[_Rendered] = []
     for rendering in _renderings(
@@ -140,17 +143,21 @@ def plan(
     ):
         app, _, new, base = rendering
         renderings.append(rendering)
+        queue += [child for child in children.of(app, new, base) if known.add(child, app)]
+    renderings = [rendering for rendering in renderings if rendering[0].key not in known.replaced]
+    projects = _Projects(checkout)
+    for app, _, new, base in renderings:
         all_apps.add(app.body, new.objects)
         projects.add(app, new, base)
-        for child in children.of(app, new, base):
-            if child.name not in names:
-                names.add(child.name)
-                queue.append(child)
     seen = [app for app, *_ in renderings]
     touched, untouched = _touched(checkout, renderings, projects)
     notes += settings_notes if touched else []
-    names |= {app.name for app in removed}
-    removed += [app for app in children.removed if app.name not in names]
+    removed_names = {app.name for app in removed}
+    removed += [
+        app
+        for app in children.removed
+        if app.name not in removed_names and not known.has_moved(app, children.before)
+    ]
     apart = frozenset(app.name for app in removed)
     work = _Simulation(
         checkout, touched, _facts_of(touched, live, closely), all_apps, apart, on_base=on_base, keep=keep
@@ -160,8 +167,9 @@ def plan(
     planned = [app for app, _ in results]
     if trials is not None:
         trials |= {app.key: trial for app, trial in results if trial is not None}
-    planned += [_removal(checkout, app) for app in removed]
-    counts = Counter(app.name for app in (*in_head, *removed))
+    sets |= children.sets
+    planned += [_removal(checkout, app, is_generated=app.made_by in sets) for app in removed]
+    counts = Counter(app.name for app in {app.key: app for app in (*in_head, *seen, *removed)}.values())
     planned = [replace(app, shares_name=counts[app.name] > 1) for app in planned]
     left_out = [f"{len(queue)} more Applications: a plan has at most {_MAX_APPS}"] if queue else []
     return Plan(
@@ -178,8 +186,52 @@ def plan(
     )
 
 
+_Sets = dict[tuple[str, str], Object]
+"""The ApplicationSets of the head, by their file, or the Application that renders them, and their name."""
 _Rendered = tuple[FoundApp, FoundApp | None, Rendering, Rendering]
 """An app of the head, its counterpart in the base, and how each of them is rendered, the head first."""
+
+
+class _KnownApps:
+    """The Applications of the head, each once: those in files, and those in the output of others."""
+
+    def __init__(self, checkout: Checkout, apps: Iterable[FoundApp]) -> None:
+        self._checkout = checkout
+        self._apps: dict[str, list[FoundApp]] = {}
+        self.replaced: set[tuple[str, str]] = set()
+        """Applications in files from which a kustomization makes others of the same name."""
+        for app in apps:
+            self._apps.setdefault(app.name, []).append(app)
+
+    def add(self, child: FoundApp, parent: FoundApp) -> bool:
+        """Is it to be planned? Each root has its own Applications, but a file's own is planned once."""
+        apps = self._apps.setdefault(child.name, [])
+        sources = [
+            app for app in apps if app.file and app.body != child.body and self._uses(parent, app.file)
+        ]
+        self.replaced |= {app.key for app in sources}
+        others = [app for app in apps if app not in sources]
+        if any(app.file or app.root == child.root or app.body == child.body for app in others):
+            return False
+        apps.append(child)
+        return True
+
+    def has_moved(self, app: FoundApp, before: Collection[tuple[str, tuple[str, str]]]) -> bool:
+        """Does the head have it in a file, or in the output of a root that did not have it before?"""
+        return any(
+            other.file or (other.name, other.root) not in before for other in self._apps.get(app.name, ())
+        )
+
+    def _uses(self, parent: FoundApp, file: str) -> bool:
+        """Does a kustomization of the parent read this file?"""
+        files = Files(str(self._checkout.head.tree.root))
+        folders = (
+            text(source.get("path")).strip("/").removeprefix("./")
+            for source in sources_of(parent.body)
+            if self._checkout.contains_source(source)
+        )
+        used = {used for folder in folders for used in reached_folders(files, folder)}
+        return any(PurePosixPath(file).is_relative_to(folder or ".") for folder in used)
 
 
 class _Projects:
@@ -192,17 +244,17 @@ class _Projects:
         )
 
     def add(self, app: FoundApp, new: Rendering, base: Rendering) -> None:
-        self._head.add(app.name, new.objects)
-        self._base.add(app.name, base.objects)
+        self._head.add(app.root, new.objects)
+        self._base.add(app.root, base.objects)
 
     def of(
         self, app: FoundApp, old: FoundApp | None, new: Rendering, base: Rendering
     ) -> tuple[UsedProject, UsedProject]:
         """The project of an app in the head and in the base."""
-        before = self._base.of(old.body, base.objects) if old is not None else UsedProject()
-        after = self._head.of(app.body, new.objects)
+        before = self._base.of(old.body, base.objects, old.root) if old is not None else UsedProject()
+        after = self._head.of(app.body, new.objects, app.root)
         is_declared = after.body is not None or after.gap is not None
-        was_declared = self._base.of(app.body, new.objects).body is not None
+        was_declared = self._base.of(app.body, new.objects, app.root).body is not None
         return replace(after, is_removed=was_declared and not is_declared), before
 
 
@@ -230,15 +282,18 @@ def _touched(
 
 def _on_both_sides(
     checkout: Checkout, file: str
-) -> tuple[list[FoundApp], list[FoundApp], list[NotExpandedSet]]:
-    """The apps in files of the head and of the base, and the sets that are not expanded."""
+) -> tuple[list[FoundApp], list[FoundApp], list[NotExpandedSet], _Sets]:
+    """The apps in files of the head and of the base, the sets that are not expanded, and all of the head."""
     not_expanded: list[NotExpandedSet] = []
-    in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded)
+    sets: _Sets = {}
+    in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded, sets=sets)
     before: list[NotExpandedSet] = []
     in_base = apps_in(checkout, checkout.base, only=file, not_expanded=before)
     names = {app.name for app in in_head}
+    known = {app.made_by for app in in_base} | {application_set.key for application_set in before}
+    not_expanded = [replace(entry, was_there=entry.key in known) for entry in not_expanded]
     not_expanded += unreadable_files([app for app in in_base if app.name not in names], checkout.head)
-    return in_head, in_base, [*not_expanded, *_only_before(before, not_expanded)]
+    return in_head, in_base, [*not_expanded, *_only_before(before, not_expanded)], sets
 
 
 def _renderings(
@@ -318,33 +373,60 @@ class _Children:
         self._base = SideInputs(checkout, checkout.base)
         self._not_expanded = not_expanded
         # one that no file contains (assumed for a folder, or from the facts) is the same before and after
-        self._old = {app.name: app for app in chosen if not app.file}
+        self._old = {(app.name, app.root): app for app in chosen if not app.file}
+        self._now: set[tuple[str, tuple[str, str]]] = set()
+        self.before: set[tuple[str, tuple[str, str]]] = set()
+        """The Applications that the output of the base contains, with their roots."""
         self.removed: list[FoundApp] = []
         """Applications that only the output of the base contains, or only its ApplicationSets generate."""
+        self.sets: _Sets = {}
 
     def of(self, parent: FoundApp, head: Rendering, base: Rendering) -> list[FoundApp]:
-        found = self._rendered(head.objects)
+        found = self._rendered(parent, head.objects)
         generated = self._generated(parent, head.objects, self._head)
+        now = {(app.name, app.root): app for app in (*found, *generated)}
+        self._now |= now.keys()
         if base.problem:  # what the base deploys is not known: taken as it is now
-            self._old |= {app.name: app for app in (*found, *generated)}
+            self._old |= now
             return [*found, *generated]
-        found_before = self._rendered(base.objects)
+        found_before = self._rendered(parent, base.objects)
         generated_before = self._generated(parent, base.objects, self._base)
         before = [*found_before, *generated_before]
-        self._old |= {app.name: app for app in before}
+        self._old |= {(app.name, app.root): app for app in before}
+        self.before |= {(app.name, app.root) for app in before}
         if not head.problem:
-            kept = {app.name for app in (*found, *generated)}
+            source = parent.file or parent.name
+            sets: _Sets = {
+                (source, text(dig(obj, "metadata", "name"))): obj
+                for obj in head.objects
+                if is_application_set(obj)
+            }
+            self.sets |= sets
+            unclear = {application_set.key for application_set in self._not_expanded}
+            unclear |= {key for key, body in sets.items() if keeps_applications(body)}
             deleted = before if _prunes(parent.body) else generated_before
-            self.removed += [app for app in deleted if app.name not in kept]
+            self.removed += [
+                app for app in deleted if (app.name, app.root) not in now and app.made_by not in unclear
+            ]
         return [*found, *generated]
 
     def old_of(self, app: FoundApp) -> FoundApp | None:
-        """The Application that the output of the base contains, or itself if no output contains it."""
-        return self._old.get(app.name) if not app.file else None
+        """The Application that the output of the base contains, or itself if no output contains it.
 
-    def _rendered(self, objects: list[Object]) -> list[FoundApp]:
+        It may have moved from the output of another root.
+        """
+        if app.file:
+            return None
+        moved = (
+            old
+            for (name, root), old in self._old.items()
+            if name == app.name and (name, root) not in self._now
+        )
+        return self._old.get((app.name, app.root)) or next(moved, None)
+
+    def _rendered(self, parent: FoundApp, objects: list[Object]) -> list[FoundApp]:
         return [
-            FoundApp(body=placed(obj), file="")
+            FoundApp(body=placed(obj), file="", parent=parent.root)
             for obj in objects
             if is_application(obj) and text(dig(obj, "metadata", "name"))
         ]
@@ -352,7 +434,7 @@ class _Children:
     def _generated(self, parent: FoundApp, objects: list[Object], inputs: SideInputs) -> list[FoundApp]:
         source = parent.file or parent.name
         return [
-            FoundApp(body=placed(application), file="")
+            FoundApp(body=placed(application), file="", made_by=(source, text(dig(obj, "metadata", "name"))))
             for obj in objects
             if is_application_set(obj)
             for application in applications_of_set(obj, inputs, source, self._not_expanded)
@@ -440,23 +522,35 @@ def _removed(
     in_head: list[FoundApp],
     old_of: dict[tuple[str, str], FoundApp],
     not_expanded: list[NotExpandedSet],
+    sets: _Sets,
 ) -> list[FoundApp]:
-    """Apps of the base that the head no longer has; those of a set that is not expanded may remain."""
+    """Apps of the base that Argo CD deletes, as the head no longer has them.
+
+    Those of a set that is not expanded may remain, and so may those of a file that is not readable or that
+    gets a new set that is not expanded.
+    """
     kept = {app.key for app in old_of.values()}
     bodies = [app.body for app in in_head]
-    unclear = {application_set.file for application_set in not_expanded}
+    unclear = {application_set.key for application_set in not_expanded}
+    unclear |= {key for key, body in sets.items() if keeps_applications(body)}
+    files = {entry.file for entry in not_expanded if not entry.was_there}
     return [
-        app for app in in_base if app.key not in kept and app.file not in unclear and app.body not in bodies
+        app
+        for app in in_base
+        if app.key not in kept
+        and app.made_by not in unclear
+        and app.file not in files
+        and app.body not in bodies
     ]
 
 
 def _only_before(before: list[NotExpandedSet], after: list[NotExpandedSet]) -> list[NotExpandedSet]:
     """Sets of the base that are not expanded there: which Applications the head removes is not known."""
-    known = {application_set.file for application_set in after}
+    known = {application_set.key for application_set in after}
     return [
-        NotExpandedSet(application_set.file, f"at the base, {application_set.why}")
+        replace(application_set, why=f"at the base, {application_set.why}", was_there=True)
         for application_set in before
-        if application_set.file not in known
+        if application_set.key not in known
     ]
 
 
@@ -466,7 +560,7 @@ def _is_meant(app: FoundApp, checkout: Checkout, *, path: str, name: str) -> boo
     return concerns(app, path, checkout)
 
 
-def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
+def _removal(checkout: Checkout, app: FoundApp, *, is_generated: bool) -> AppPlan:
     """The plan of an Application that leaves Git."""
     base = rendered(checkout, app, checkout.base)
     cascades = deletes_resources(app)
@@ -476,8 +570,10 @@ def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
     return AppPlan(
         name=app.name,
         file=app.file,
+        application_set=app.made_by[1],
+        root=app.parent[1],
         changes=changes,
-        safety=safety_of_removal(changes, cascades=cascades),
+        safety=safety_of_removal(changes, cascades=cascades, is_generated=is_generated),
         notes=notes,
         is_removed=True,
     )
@@ -485,16 +581,17 @@ def _removal(checkout: Checkout, app: FoundApp) -> AppPlan:
 
 def _not_expanded_texts(not_expanded: list[NotExpandedSet]) -> list[str]:
     """One sentence for each reason: a repository may have hundreds of sets."""
-    files: dict[str, list[str]] = {}
+    places: dict[str, list[str]] = {}
     unreadable = [entry for entry in not_expanded if entry.is_unreadable]
     for application_set in not_expanded:
         if not application_set.is_unreadable:
-            files.setdefault(application_set.why, []).append(application_set.file)
+            place = f"{application_set.name} in {application_set.file}"
+            places.setdefault(application_set.why, []).append(place)
     return [f"the Applications in {entry.file} are not known: {entry.why}" for entry in unreadable] + [
-        f"the ApplicationSet in {names[0]} is not expanded: {why}"
+        f"ApplicationSet {names[0]} is not expanded: {why}"
         if len(names) == 1
         else f"{len(names)} ApplicationSets ({names[0]}, …) are not expanded: {why}"
-        for why, names in files.items()
+        for why, names in places.items()
     ]
 
 
@@ -656,7 +753,13 @@ def _planned(
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
     project = touched.project if live is None else or_of_cluster(touched.project, app.body, live.projects)
     if new.gap is not None:
-        return AppPlan(name=app.name, file=app.file, unseen=(new.gap,))
+        return AppPlan(
+            name=app.name,
+            file=app.file,
+            application_set=app.made_by[1],
+            root=app.parent[1],
+            unseen=(new.gap,),
+        )
     others = all_apps.others(app.body)
     undeclared = undeclared_names(new.objects, text(dig(app.body, "spec", "destination", "namespace")))
     unused = objects_in_files(checkout, app.body, undeclared)
@@ -672,7 +775,13 @@ def _planned(
             keep=keep,
         )
     if new.problem:
-        return AppPlan(name=app.name, file=app.file, runs=(empty_run,))
+        return AppPlan(
+            name=app.name,
+            file=app.file,
+            application_set=app.made_by[1],
+            root=app.parent[1],
+            runs=(empty_run,),
+        )
     notes = _other_cluster(app, old)
     case = _live_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
@@ -734,6 +843,8 @@ def _planned(
     return AppPlan(
         name=app.name,
         file=app.file,
+        application_set=app.made_by[1],
+        root=app.parent[1],
         runs=tuple(runs),
         changes=changes,
         safety=None if base.gap else safety_of(changes, runs),

@@ -74,20 +74,24 @@ class DeclaredProjects:
     def __init__(self, in_files: Iterable[tuple[str, Object]], clusters: Iterable[RegisteredCluster]) -> None:
         self._in_files: dict[str, list[tuple[str, Object]]] = {}
         self._rendered: dict[str, list[tuple[str, Object]]] = {}
+        self._of_roots: dict[tuple[str, str], dict[str, list[tuple[str, Object]]]] = {}
         self._clusters = tuple(clusters)
         for file, body in in_files:
             _add(self._in_files, file, body)
 
-    def add(self, renderer: str, objects: Iterable[Object]) -> None:
-        """Add the projects in the output of an Application."""
+    def add(self, root: tuple[str, str], objects: Iterable[Object]) -> None:
+        """Add the projects in the output of an Application, which this root leads to."""
         for obj in objects:
             if is_project(obj):
-                _add(self._rendered, renderer, obj)
+                own = self._of_roots.setdefault(root, {})
+                _add(own, root[1] or root[0], obj)
+                _add(self._rendered, root[1] or root[0], obj)
 
-    def of(self, application: Object, objects: list[Object]) -> UsedProject:
-        """The project of an Application that deploys these objects."""
+    def of(self, application: Object, objects: list[Object], root: tuple[str, str]) -> UsedProject:
+        """The project of an Application that deploys these objects; each root may lead to its own cluster."""
         name = project_name(application)
-        declared = self._rendered.get(name) or self._in_files.get(name) or []
+        of_root = self._of_roots.get(root, {})
+        declared = of_root.get(name) or self._rendered.get(name) or self._in_files.get(name) or []
         used = [self._used(body, application) for _, body in declared]
         if len(used) < 2:
             return used[0] if used else NOT_DECLARED

@@ -22,6 +22,7 @@ from whysync.manifests.read_files import Reader, tree_of
 from whysync.manifests.tree import Tree
 from whysync.plan.changes import key_of
 from whysync.plan.checkout import sources_of
+from whysync.plan.plan import AppPlan
 
 _MOST_FOLDERS: Final = 50
 _TOOL_FILES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization", "Chart.yaml")
@@ -60,12 +61,21 @@ class SourceLines:
             case _:
                 return FileLocation(path=origin.path, line=1)
 
-    def of_application(self, path: str, name: str) -> FileLocation | None:
-        """Where the Application is declared, or the ApplicationSet that generates it."""
-        if not path:
+    def of_application(self, app: AppPlan, pointer: str = "") -> FileLocation | None:
+        """Where the Application declares a field, or the ApplicationSet that generates it."""
+        if not app.file:
             return None
-        place = self._place(path, "Application", name.partition("/")[2])
-        return FileLocation(path=path, line=place.line if place is not None else 1)
+        if app.application_set:
+            place = self._place(app.file, "ApplicationSet", app.application_set)
+            pointer = f"/spec/template{pointer}" if pointer else ""
+        else:
+            place = self._place(app.file, "Application", app.name.partition("/")[2])
+        if place is None:
+            return FileLocation(path=app.file, line=1)
+        if not pointer:
+            return FileLocation(path=app.file, line=place.line)
+        position = self._lines(app.file).position(place.document, join(place.inside) + pointer)
+        return FileLocation(path=app.file, line=position.line, column=position.column)
 
     def of_source(self, application: Object) -> FileLocation | None:
         """The kustomization or chart that the source of an Application names."""

@@ -9,6 +9,7 @@ import base64
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.diagnosis.case import Case
 from whysync.facts.masking import is_mask
 from whysync.facts.snapshot import Gap, GapKind
@@ -168,7 +169,10 @@ class AssumedCrds:
         if rows:
             return bool(rows[0].namespace)
         live = [obj for obj in own if obj in self._live]
-        return any(dig(live_object, "metadata", "namespace") for live_object in live) if live else True
+        if any(dig(obj, "metadata", "namespace") for obj in live or own):
+            return True
+        # Objects without a namespace in an app without one can only be of a cluster-scoped kind.
+        return not live and bool(self._case.destination_namespace) and not is_cluster_scoped_kind(kind)
 
 
 def _kind_of(obj: Object) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from whysync.argocd.repo_server.git import (
 )
 from whysync.argocd.repo_server.git.command import Git
 from whysync.errors import NotFound, Refused, Unreadable
+from whysync.processes.forked import forked
 
 
 def files_of(root: Path) -> dict[str, str]:
@@ -425,3 +426,31 @@ def test_git_is_started_in_one_place_only() -> None:
     started = re.compile(r"""which\("git"\)|(?:run|Popen)\(\s*\[?\(?"git\"""")
     result = [path for path in source.rglob("*.py") if started.search(path.read_text())]
     assert [path.relative_to(source).as_posix() for path in result] == ["argocd/repo_server/git/command.py"]
+
+
+def test_a_child_process_changes_its_own_copy_of_a_tree(tmp_path: Path) -> None:
+    """Kustomizations are edited for a build; another process must not see that."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/kustomization.yaml").write_text("resources: []\n")
+    (tmp_path / "link").symlink_to("a")
+    with tree_of_folder(tmp_path) as tree:
+        shared = tree.root
+
+        def work(_: int) -> tuple[str, str, bool]:
+            tree.unshare()
+            file = tree.root / "link/kustomization.yaml"
+            file.unlink()
+            file.write_text("changed\n")
+            return (
+                str(tree.root),
+                (shared / "a/kustomization.yaml").read_text(),
+                file.samefile(tree.root / "a/kustomization.yaml"),
+            )
+
+        ((_, (own, seen, is_inside)),) = forked(work, [0], 1)
+        tree.unshare()
+        assert (tree.root, Path(own).parent) == (shared, shared.parent)
+        assert own != str(shared)
+        assert (seen, is_inside) == ("resources: []\n", True)
+        assert Path(own).is_dir()
+    assert not Path(own).exists()

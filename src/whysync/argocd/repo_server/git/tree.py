@@ -46,9 +46,22 @@ class Tree:
         """Held while files are changed temporarily."""
         self.checked: str | None = None
         """The first link that leads out of the tree, empty if there is none; `None` before the check."""
+        self._process = os.getpid()
+
+    def unshare(self) -> None:
+        """In a forked process: continue with a copy, as others may change files of the tree temporarily.
+
+        Files are hard links, so whoever changes one replaces it. `close` deletes the copies.
+        """
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            root = self.root.with_name(f"{self.root.name}-{self._process}")
+            shutil.copytree(self.root, root, symlinks=True, copy_function=os.link)
+            self.root = root
 
     def close(self) -> None:
-        shutil.rmtree(self.root, ignore_errors=True)
+        for root in (self.root, *self.root.parent.glob(f"{self.root.name}-*")):
+            shutil.rmtree(root, ignore_errors=True)
 
     def __enter__(self) -> Tree:
         return self

@@ -210,6 +210,7 @@ class _EditedKustomization:
         # The file may be a link; its target is written.
         if self._file.is_symlink():
             self._file = self._file.resolve()
+        self._file.unlink()  # it may be a hard link: see `Tree.unshare`
         self._file.write_bytes(content)
 
     def _exists(self, component: str) -> bool:
