@@ -206,3 +206,23 @@ def test_each_root_has_its_own_apps_and_projects(tmp_path: Path) -> None:
     shop.commit(_roots("prod", {"a": "prod"}))
     removed = [app.title for app in planned_changes(shop).apps if app.is_removed]
     assert removed == ["b (roots/prod.yaml)"]
+
+
+def test_an_app_that_leaves_its_root_is_deleted_although_its_file_remains(tmp_path: Path) -> None:
+    """Only the folder that the root deploys changes; the same Application is also in another file."""
+    shop = Shop(tmp_path / "shop")
+    wiki = APP.replace("name: shop,", "name: wiki,")
+    root_app = APP.replace("path: apps/shop", "path: root").replace("name: shop,", "name: root,")
+    shop.commit(
+        {
+            "argocd/shop.yaml": root_app,
+            "copies/wiki.yaml": wiki,
+            "root/config.yaml": CONFIG,
+            "root/wiki.yaml": wiki,
+        }
+    )
+    shop.git("branch", "-f", "main")
+    (shop.folder / "root/wiki.yaml").unlink()
+    plan = planned_changes(shop)
+    assert {app.name: app.is_removed for app in plan.apps} == {"argocd/root": False, "argocd/wiki": True}
+    assert (plan.verdict, plan.untouched) == (Verdict.DELETE, ())

@@ -179,7 +179,7 @@ def test_a_set_may_keep_what_it_no_longer_generates(tmp_path: Path, policy: str)
 def test_a_rendered_set_that_is_no_longer_expanded_removes_nothing(tmp_path: Path) -> None:
     root: Object = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "root"}}
     spec = fields(fields(fields(a_set(name="x")["spec"])["template"])["spec"])
-    application = {**root, "spec": {**spec, "source": {"repoURL": URL, "path": "sets"}}}
+    application: Object = {**root, "spec": {**spec, "source": {"repoURL": URL, "path": "sets"}}}
     generator: Json = {"list": {"elements": [{"n": "wiki"}]}}
     shop = Shop(tmp_path / "shop")
 

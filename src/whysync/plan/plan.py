@@ -207,7 +207,8 @@ class AppPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def title(self) -> str:
         short = self.name.partition("/")[2]
-        return f"{short} ({self.file or self.root})" if self.shares_name else short
+        place = self.file or self.root
+        return f"{short} ({place})" if self.shares_name and place else short
 
     @property
     def verdict(self) -> Verdict:

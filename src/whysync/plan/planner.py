@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -144,7 +144,13 @@ def plan(
         app, _, new, base = rendering
         renderings.append(rendering)
         queue += [child for child in children.of(app, new, base) if known.add(child, app)]
-    renderings = [rendering for rendering in renderings if rendering[0].key not in known.replaced]
+    left = children.removed()
+    dropped = known.replaced | {
+        app.key
+        for app, *_ in renderings
+        if any(app.name == other.name and app.body == other.body for other in left)
+    }
+    renderings = [rendering for rendering in renderings if rendering[0].key not in dropped]
     projects = _Projects(checkout)
     for app, _, new, base in renderings:
         all_apps.add(app.body, new.objects)
@@ -153,11 +159,7 @@ def plan(
     touched, untouched = _touched(checkout, renderings, projects)
     notes += settings_notes if touched else []
     removed_names = {app.name for app in removed}
-    removed += [
-        app
-        for app in children.removed
-        if app.name not in removed_names and not known.has_moved(app, children.before)
-    ]
+    removed += [app for app in left if app.name not in removed_names]
     apart = frozenset(app.name for app in removed)
     work = _Simulation(
         checkout, touched, _facts_of(touched, live, closely), all_apps, apart, on_base=on_base, keep=keep
@@ -169,7 +171,7 @@ def plan(
         trials |= {app.key: trial for app, trial in results if trial is not None}
     sets |= children.sets
     planned += [_removal(checkout, app, is_generated=app.made_by in sets) for app in removed]
-    counts = Counter(app.name for app in {app.key: app for app in (*in_head, *seen, *removed)}.values())
+    counts = Counter(name for name, _ in {app.key for app in (*in_head, *seen, *removed)} - dropped)
     planned = [replace(app, shares_name=counts[app.name] > 1) for app in planned]
     left_out = [f"{len(queue)} more Applications: a plan has at most {_MAX_APPS}"] if queue else []
     return Plan(
@@ -215,12 +217,6 @@ class _KnownApps:
             return False
         apps.append(child)
         return True
-
-    def has_moved(self, app: FoundApp, before: Collection[tuple[str, tuple[str, str]]]) -> bool:
-        """Does the head have it in a file, or in the output of a root that did not have it before?"""
-        return any(
-            other.file or (other.name, other.root) not in before for other in self._apps.get(app.name, ())
-        )
 
     def _uses(self, parent: FoundApp, file: str) -> bool:
         """Does a kustomization of the parent read this file?"""
@@ -363,6 +359,14 @@ class _Simulation:
         return app, None if all(run.passed for run in app.runs) else trials.get(app.key)
 
 
+class _Child(NamedTuple):
+    """An Application in the output of another one."""
+
+    name: str
+    root: tuple[str, str]
+    parent: tuple[str, str]
+
+
 class _Children:
     """Applications in the output of others, also those of ApplicationSets in it."""
 
@@ -374,18 +378,18 @@ class _Children:
         self._not_expanded = not_expanded
         # one that no file contains (assumed for a folder, or from the facts) is the same before and after
         self._old = {(app.name, app.root): app for app in chosen if not app.file}
-        self._now: set[tuple[str, tuple[str, str]]] = set()
-        self.before: set[tuple[str, tuple[str, str]]] = set()
-        """The Applications that the output of the base contains, with their roots."""
-        self.removed: list[FoundApp] = []
-        """Applications that only the output of the base contains, or only its ApplicationSets generate."""
+        self._now: set[_Child] = set()
+        self._before: set[_Child] = set()
+        self._left: list[tuple[FoundApp, tuple[str, str]]] = []
+        """Applications that only the output of the base contains, or only its ApplicationSets generate,
+        each with the one whose output it left."""
         self.sets: _Sets = {}
 
     def of(self, parent: FoundApp, head: Rendering, base: Rendering) -> list[FoundApp]:
         found = self._rendered(parent, head.objects)
         generated = self._generated(parent, head.objects, self._head)
         now = {(app.name, app.root): app for app in (*found, *generated)}
-        self._now |= now.keys()
+        self._now |= {_Child(app.name, app.root, parent.key) for app in (*found, *generated)}
         if base.problem:  # what the base deploys is not known: taken as it is now
             self._old |= now
             return [*found, *generated]
@@ -393,7 +397,7 @@ class _Children:
         generated_before = self._generated(parent, base.objects, self._base)
         before = [*found_before, *generated_before]
         self._old |= {(app.name, app.root): app for app in before}
-        self.before |= {(app.name, app.root) for app in before}
+        self._before |= {_Child(app.name, app.root, parent.key) for app in before}
         if not head.problem:
             source = parent.file or parent.name
             sets: _Sets = {
@@ -405,10 +409,30 @@ class _Children:
             unclear = {application_set.key for application_set in self._not_expanded}
             unclear |= {key for key, body in sets.items() if keeps_applications(body)}
             deleted = before if _prunes(parent.body) else generated_before
-            self.removed += [
-                app for app in deleted if (app.name, app.root) not in now and app.made_by not in unclear
+            self._left += [
+                (app, parent.key)
+                for app in deleted
+                if (app.name, app.root) not in now
+                and app.made_by not in unclear
+                and app.name != parent.name  # it deploys itself: its own plan has the deletion
             ]
         return [*found, *generated]
+
+    def removed(self) -> list[FoundApp]:
+        """Applications that leave the output of another one, although a file may still contain them.
+
+        One that moves to the output of an app that did not have it before, or that another app of the same
+        root has too, is not among them.
+        """
+        return [app for app, parent in self._left if not self._is_elsewhere(app, parent)]
+
+    def _is_elsewhere(self, app: FoundApp, parent: tuple[str, str]) -> bool:
+        return any(
+            child.name == app.name
+            and child.parent != parent
+            and (child.root == app.root or child not in self._before)
+            for child in self._now
+        )
 
     def old_of(self, app: FoundApp) -> FoundApp | None:
         """The Application that the output of the base contains, or itself if no output contains it.
