@@ -155,3 +155,27 @@ def test_a_project_that_an_application_renders(tmp_path: Path) -> None:
     shop.write("projects/values.yaml", "namespace: other\n")
     verdicts = {app.name: app.verdict for app in planned_changes(shop).apps}
     assert verdicts == {"argocd/root": Verdict.PASS, "argocd/shop": Verdict.FAIL}
+
+
+NO_NAMESPACES = PROJECT.replace('clusterResourceWhitelist: [{group: "", kind: Namespace}]', "")
+
+
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_a_namespace_that_another_app_declares_exists(tmp_path: Path, is_declared: bool) -> None:
+    """The project forbids `CreateNamespace=true` to create it."""
+    app = OF_PROJECT.replace("name: shop,", "name: new,").replace("apps/shop", "apps/new")
+    shop = ShopWithProject(tmp_path / "shop", PROJECT)
+    spaces = APP.replace("name: shop,", "name: spaces,").replace("apps/shop", "apps/spaces")
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n" if is_declared else CONFIG
+    shop.commit(
+        {
+            "argocd/project.yaml": NO_NAMESPACES,
+            "argocd/new.yaml": app,
+            "argocd/spaces.yaml": spaces,
+            "apps/new/config.yaml": CONFIG.replace("name: shop", "name: new"),
+            "apps/spaces/namespace.yaml": namespace,
+        }
+    )
+    verdicts = {app.title: app.verdict for app in planned_changes(shop).apps}
+    assert verdicts["new"] is (Verdict.PASS if is_declared else Verdict.FAIL)
+    assert verdicts["shop"] is Verdict.PASS  # the base deploys to it: it exists

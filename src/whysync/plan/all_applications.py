@@ -22,7 +22,7 @@ from whysync.queries.references import references_of
 _Target = tuple[str, str, str, str]
 """Cluster, kind, namespace and name."""
 _MAX_USERS: Final = 2
-_CREATED: Final = frozenset({"Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim"})
+_CREATED: Final = frozenset({"Secret", "ConfigMap", "ServiceAccount", "PersistentVolumeClaim", "Namespace"})
 
 
 class AllApplications(msgspec.Struct):

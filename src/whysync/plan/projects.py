@@ -209,6 +209,13 @@ def _may_name(entry: Object, cluster: Cluster) -> bool:
     )
 
 
+def permits_kind(project: UsedProject, group: str, kind: str, name: str) -> bool:
+    """Does the project permit this cluster-scoped kind? One that is not known permits all."""
+    if project.body is None:
+        return True
+    return kind_verdict(_decoded(project.body), group, kind, name, namespaced=False).permitted
+
+
 def _denies(body: Object | None, application: Object, objects: list[Object]) -> bool:
     project = _decoded(body or {})
     return any(_denials(project, application, objects))

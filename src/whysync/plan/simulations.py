@@ -40,11 +40,11 @@ from whysync.plan.prerequisites import (
     rights,
     unknown_objects,
 )
-from whysync.plan.projects import NOT_DECLARED, UsedProject, project_name, with_permissions
+from whysync.plan.projects import NOT_DECLARED, UsedProject, permits_kind, project_name, with_permissions
 from whysync.plan.run_sync import Ended, retry_of, synced
 from whysync.plan.service_callers import with_callers
 from whysync.plan.steps import steps_of
-from whysync.proofs.assumed import namespaces
+from whysync.proofs.assumed import active_namespace, namespaces
 from whysync.proofs.partial_objects import AssumedCrds
 from whysync.proofs.simulated_case import Extra, SimulatedCase, simulated
 from whysync.proofs.sync_effects import WORKLOADS, Effects, data_loss_text, effects_of
@@ -82,7 +82,10 @@ def on_empty(
     case = _case_without_cluster(application, desired)
     later_objects = list(coming)
     assumed_crds = AssumedCrds(case, definitions(namespace), [*desired, *later_objects])
+    known = list(known)
     assumed_namespaces = namespaces(case, [], desired)
+    if _others_create_its_namespace(case, project, desired, known, others):
+        assumed_namespaces.append(active_namespace(case.destination_namespace))
     argocd_objects = definitions(namespace)
     if not any(_is_of_argocd(desired_object) for desired_object in desired):
         argocd_objects = argocd_objects[-1:]
@@ -170,6 +173,21 @@ def on_empty(
         unknown_objects=tuple(f"{obj['kind']} {text(dig(obj, 'metadata', 'name'))}" for obj in unknown),
         snapshot=masked(_without_our_settings(snapshot)) if mask and snapshot is not None else snapshot,
     )
+
+
+def _others_create_its_namespace(
+    case: Case, project: UsedProject, desired: list[Object], known: list[Object], others: Sequence[Object]
+) -> bool:
+    """Does the namespace exist although its project forbids the app to create it?
+
+    Another Application declares it, or the base already deploys to it.
+    """
+    name = case.destination_namespace
+    if not case.has_sync_option("CreateNamespace=true") or permits_kind(project, "", "Namespace", name):
+        return False
+    declared = any(obj.get("kind") == "Namespace" and dig(obj, "metadata", "name") == name for obj in desired)
+    by_others = (obj.get("kind") == "Namespace" and dig(obj, "metadata", "name") == name for obj in others)
+    return not declared and (bool(known) or any(by_others))
 
 
 def with_declared_project(snapshot: Snapshot, project: UsedProject) -> Snapshot:

@@ -88,16 +88,17 @@ def namespaces(case: Case, live: Iterable[Object], desired: Iterable[Object]) ->
         coming.add(case.destination_namespace)
     used = {text(dig(live_object, "metadata", "namespace")) for live_object in live}
     assumed = used_in_git - live_names - (coming - used) - missing_namespaces(case) - {""}
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
-            "spec": {"finalizers": ["kubernetes"]},
-            "status": {"phase": "Active"},
-        }
-        for name in sorted(assumed)
-    ]
+    return [active_namespace(name) for name in sorted(assumed)]
+
+
+def active_namespace(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    }
 
 
 def _was_synced_before(case: Case) -> bool:
