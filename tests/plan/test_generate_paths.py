@@ -45,12 +45,21 @@ def test_many_paths_that_match_no_file_are_one_note(tmp_path: Path) -> None:
 
 def test_a_glob_does_not_cross_folders(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
-    shop.commit({"argocd/shop.yaml": annotated("/app*"), "apps/shop/config.yaml": CONFIG})
+    shop.commit({"argocd/shop.yaml": annotated("/app*;/argocd"), "apps/shop/config.yaml": CONFIG})
     shop.git("branch", "-f", "main")
     shop.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "hi")})
     plan = planned_changes(shop)
     assert plan.untouched == ("argocd/shop",)
     shop.commit({"argocd/shop.yaml": annotated("/apps/*/*"), "apps/shop/config.yaml": CONFIG})
+    shop.git("branch", "-f", "main")
+    shop.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "hi")})
+    assert [app.name for app in planned_changes(shop).apps] == ["argocd/shop"]
+
+
+def test_paths_of_which_none_matches_a_file_hide_no_change(tmp_path: Path) -> None:
+    """Argo CD renders the app again when its cache expires."""
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"argocd/shop.yaml": annotated("/app*;missing"), "apps/shop/config.yaml": CONFIG})
     shop.git("branch", "-f", "main")
     shop.commit({"apps/shop/config.yaml": CONFIG.replace("hello", "hi")})
     assert [app.name for app in planned_changes(shop).apps] == ["argocd/shop"]

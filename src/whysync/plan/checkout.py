@@ -48,6 +48,7 @@ class Checkout(msgspec.Struct, kw_only=True):
     generator_files: GeneratorFiles = GeneratorFiles()
     _foreign: GitSources | None = msgspec.field(default=None)
     _changed: frozenset[str] | None = msgspec.field(default=None)
+    _head_files: frozenset[str] | None = msgspec.field(default=None)
     _failed: dict[bytes, RepoProblem] = msgspec.field(default_factory=dict[bytes, RepoProblem])
 
     def changed_paths(self) -> frozenset[str]:
@@ -57,8 +58,10 @@ class Checkout(msgspec.Struct, kw_only=True):
             self._changed = frozenset(path for path in old.keys() | new.keys() if _differ(path, old, new))
         return self._changed
 
-    def head_files(self) -> list[str]:
-        return list(_files(self.head.tree.root))
+    def head_files(self) -> frozenset[str]:
+        if self._head_files is None:
+            self._head_files = frozenset(_files(self.head.tree.root))
+        return self._head_files
 
     def contains_source(self, source: Object) -> bool:
         """Is it a source whose files are in this checkout?"""

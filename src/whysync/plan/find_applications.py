@@ -318,16 +318,24 @@ def concerns(app: FoundApp, path: str, checkout: Checkout) -> bool:
 
 
 def may_be_touched(app: FoundApp, checkout: Checkout) -> bool:
-    """Evaluate `manifest-generate-paths` as Argo CD's webhook does; without it any change counts."""
+    """Evaluate `manifest-generate-paths` as Argo CD's webhook does; without it any change counts.
+
+    If none of the paths matches a file, the annotation only delays all changes until the cached manifests
+    expire.
+    """
     generate_paths = text(dig(app.body, "metadata", "annotations", GENERATE_PATHS))
     changed = checkout.changed_paths()
     if not generate_paths or app.file in changed:
         return True
-    return any(_fits(path, pattern) for _, pattern in _generate_paths(app, checkout) for path in changed)
+    paths = list(_generate_paths(app, checkout))
+    if any(_fits(path, pattern) for _, pattern in paths for path in changed):
+        return True
+    return bool(paths) and len(unmatched_paths(app, checkout)) == len(paths)
 
 
-def unmatched_paths(app: FoundApp, checkout: Checkout, files: Collection[str]) -> list[str]:
+def unmatched_paths(app: FoundApp, checkout: Checkout) -> list[str]:
     """The paths of `manifest-generate-paths`, as written, that match no file."""
+    files = checkout.head_files() if dig(app.body, "metadata", "annotations", GENERATE_PATHS) else ()
     return [
         written
         for written, pattern in _generate_paths(app, checkout)

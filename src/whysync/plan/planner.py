@@ -492,10 +492,9 @@ def _build_options_of_head(checkout: Checkout) -> list[str]:
 def _unmatched_paths(apps: list[FoundApp], checkout: Checkout) -> list[str]:
     """Notes on `manifest-generate-paths` that match no file of the head: one per path, or one for many."""
     annotated = [app for app in apps if dig(app.body, "metadata", "annotations", GENERATE_PATHS)]
-    files = checkout.head_files() if annotated else []
     names: dict[str, list[str]] = {}
     for app in annotated:
-        for path in unmatched_paths(app, checkout, files):
+        for path in unmatched_paths(app, checkout):
             names.setdefault(path, []).append(app.name.partition("/")[2])
     if len(names) > _MAX_PATH_NOTES:
         apps_concerned = sorted({name for found in names.values() for name in found})
@@ -505,10 +504,12 @@ def _unmatched_paths(apps: list[FoundApp], checkout: Checkout) -> list[str]:
         return [
             f"{GENERATE_PATHS} of {len(apps_concerned)} app{many} ({shown}{more}): {len(names)} paths match"
             f" no file, such as {next(iter(names))}, so no commit refreshes the app{many} because of them"
+            " until Argo CD's cache expires"
         ]
     return [
         f"{GENERATE_PATHS} of {found[0]}{f' and {len(found) - 1} more' if len(found) > 1 else ''}:"
-        f" {path} matches no file, so no commit refreshes the app because of it"
+        f" {path} matches no file, so no commit refreshes the app because of it until Argo CD's cache"
+        " expires"
         for path, found in names.items()
     ]
 

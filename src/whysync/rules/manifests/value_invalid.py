@@ -27,7 +27,8 @@ from collections.abc import Iterator
 from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.rule import Layer, rule
 from whysync.facts.masking import Masker
-from whysync.manifests.files import finding
+from whysync.kubernetes.api.pointer import resolve
+from whysync.manifests.files import Item, finding
 from whysync.manifests.schemas.violation import ViolationKind
 from whysync.manifests.tree import Tree
 
@@ -42,4 +43,14 @@ def value_invalid(tree: Tree) -> Iterator[Finding]:
                 message = (
                     f"{message.partition(':')[0]}: invalid value" if "data" in violation.pointer else message
                 )
-            yield finding(item, f"the API server rejects it: {message}", field=violation.pointer)
+            severity = Severity.WARNING if _depends_on_cluster(item, violation.pointer) else Severity.CRITICAL
+            yield finding(
+                item, f"the API server rejects it: {message}", field=violation.pointer, severity=severity
+            )
+
+
+def _depends_on_cluster(item: Item, pointer: str) -> bool:
+    """The range of node ports is an option of the API server; 30000-32767 is its default."""
+    port = resolve(item.body, pointer)
+    is_port = isinstance(port, int) and 0 < port < 1 << 16
+    return is_port and item.ref.kind == "Service" and pointer.endswith("/nodePort")
