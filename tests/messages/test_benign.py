@@ -38,6 +38,19 @@ def test_what_the_api_server_repairs_itself_is_no_failure(text: str) -> None:
     assert understand(text).failures == ()
 
 
+@pytest.mark.parametrize("rules", [1, 200])
+def test_the_output_of_auth_reconcile_is_no_failure(rules: int) -> None:
+    """kubectl lists every rule that it adds, in a first sync all of them."""
+    added = "".join(f"\n\t\t{{Verbs:[get] Resources:[kind{number}]}}" for number in range(rules))
+    applied = (
+        "clusterrole.rbac.authorization.k8s.io/system:node:reader configured. Warning: resource is missing"
+    )
+    text = (
+        "clusterrole.rbac.authorization.k8s.io/system:node:reader reconciled. reconciliation required create"
+    )
+    assert understand(f"{text}\n\tmissing rules added:{added}{applied}").failures == ()
+
+
 def test_an_address_that_two_services_have_is_a_failure() -> None:
     assert understand(
         "Cluster IP [IPv4]:10.96.0.12 was assigned to multiple services; please recreate service"

@@ -33,6 +33,11 @@ _BENIGN = (
     r"Updated sync status|Sync operation to \S{0,200} ?succeeded|"
     r"Container image .{1,300} already present).{0,600}",
 )
+# The output of kubectl auth reconcile: every rule or subject that it adds, and then that of the apply.
+_RECONCILED = (
+    r"[a-z0-9.-]{1,253}/[\w.:-]{1,253} reconciled(?: \((?:server )?dry run\))?\. "
+    r"reconciliation required (?:create|update|recreate)\s"
+)
 # A condition that is not met because its controller is still at work on the object.
 _IN_PROGRESS = (
     r"^(?:issuing|creating|provisioning|initiali[sz]ing|installing|deploying|starting|updating|upgrading|"
@@ -71,7 +76,15 @@ def _benign() -> re.Pattern[str]:
 
 
 def is_benign(text: str) -> bool:
-    return len(text) < 4000 and _benign().fullmatch(text.strip()) is not None
+    text = text.strip()
+    if _reconciled().match(text) is not None:
+        return True
+    return len(text) < 4000 and _benign().fullmatch(text) is not None
+
+
+@cache
+def _reconciled() -> re.Pattern[str]:
+    return re.compile(_RECONCILED)
 
 
 @cache
