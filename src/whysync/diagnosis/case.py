@@ -7,6 +7,7 @@ same facts always give the same results.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -21,8 +22,9 @@ from whysync.argocd.health.assess import health_of
 from whysync.argocd.health.verdict import HealthVerdict
 from whysync.argocd.hooks import HELM_HOOK, HOOK
 from whysync.argocd.ignore_differences import BadRule, Normalizer
+from whysync.argocd.projects import effective_project, global_projects_of
 from whysync.argocd.repo_server.git_url import repository_key
-from whysync.argocd.settings import Settings
+from whysync.argocd.settings import GlobalProject, Settings
 from whysync.argocd.tracking.method import METHOD_SETTING, TRACKING_ID, TrackingMethod
 from whysync.diagnosis.comparison import NotCompared, comparison_of
 from whysync.diagnosis.drift import Drift, drifts_of
@@ -178,6 +180,20 @@ class Case:
     @cached_property
     def project(self) -> AppProject | None:
         return decode(self.project_manifest.body, AppProject)[0] if self.project_manifest else None
+
+    @cached_property
+    def effective_project(self) -> AppProject | None:
+        """The project with the lists that it inherits from global projects: these decide."""
+        return effective_project(self.project, *self._inheritance) if self.project is not None else None
+
+    @cached_property
+    def global_projects(self) -> tuple[AppProject, ...]:
+        """The projects that the Application's project inherits lists from."""
+        return global_projects_of(self.project, *self._inheritance) if self.project is not None else ()
+
+    @property
+    def _inheritance(self) -> tuple[tuple[GlobalProject, ...], Mapping[str, AppProject]]:
+        return self.argocd.global_projects, self.index.projects_by_name
 
     def settings(self, name: str) -> Manifest | None:
         """One of Argo CD's ConfigMaps, such as `argocd-cm`."""

@@ -16,7 +16,7 @@ from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.compare_app_state import compare
 from whysync.argocd.compare.comparison import ComparedResource, Comparison, Inputs
 from whysync.argocd.compare.live_objects import LiveIndex, LiveState
-from whysync.argocd.projects import Cluster, effective_project
+from whysync.argocd.projects import Cluster
 from whysync.argocd.projects.cluster_secrets import cluster_for
 from whysync.argocd.projects.permissions import destination_verdict
 from whysync.argocd.settings import Settings
@@ -115,9 +115,9 @@ def _project(case: Case, cluster: Cluster) -> AppProject | None:
     With a project that does not permit the destination, Argo CD compares nothing. Rows with live objects were
     then compared with another project than the one among the facts.
     """
-    if case.project is None:
+    project = case.effective_project
+    if project is None:
         return None
-    project = effective_project(case.project, case.argocd.global_projects, case.index.projects_by_name)
     scoped = _clusters_of(case.app.project, case.index.clusters) or [cluster]
     permitted = destination_verdict(project, cluster, case.destination_namespace, scoped).permitted
     return project if permitted else None

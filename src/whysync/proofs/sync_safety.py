@@ -241,7 +241,8 @@ def _is_hidden(findings: Sequence[Finding]) -> bool:
 
 def _closed_window(case: Case) -> str:
     """The window that refuses a manual sync now, whatever the manifests are; empty if none does."""
-    windows = matching(case.project.spec.sync_windows, case.app) if case.project is not None else ()
+    project = case.effective_project
+    windows = matching(project.spec.sync_windows, case.app) if project is not None else ()
     if can_sync(windows, case.now, manual=True).allowed:
         return ""
     end = next_allowed(windows, case.now)

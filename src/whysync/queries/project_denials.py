@@ -20,6 +20,7 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Add, Edit, Remove
 from whysync.diagnosis.sentences import and_more
 from whysync.json_tree import Json, Object
+from whysync.kubernetes.api.manifest import Manifest
 from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.named_objects import is_namespaced
 
@@ -56,8 +57,18 @@ def _destination(case: Case, denied: ProjectDenied) -> tuple[str, str]:
 
 
 def is_permitted(case: Case, denied: ProjectDenied) -> bool:
-    assert case.project is not None
-    return _verdict(case, case.project, denied).permitted
+    assert case.effective_project is not None
+    return _verdict(case, case.effective_project, denied).permitted
+
+
+def global_denier(case: Case, denied: ProjectDenied) -> Manifest | None:
+    """The global project that forbids it: what the Application's own project permits does not matter then."""
+    names = {
+        project.metadata.name
+        for project in case.global_projects
+        if _verdict(case, project, denied) is PermissionResult.DENIED
+    }
+    return next((p for p in case.index.snapshot.projects if p.ref.name in names), None)
 
 
 def _verdict(case: Case, project: AppProject, denied: ProjectDenied) -> PermissionResult:
@@ -98,9 +109,9 @@ def may_deploy_to_destination(case: Case) -> bool:
     """Does the project permit the Application's own destination?"""
     destination = case.app.spec.destination
     server = destination.server or destination.name
-    if case.project is None or not server or not destination.namespace:
+    if case.effective_project is None or not server or not destination.namespace:
         return False
-    return _destination_verdict(case.project, server, destination.namespace).permitted
+    return _destination_verdict(case.effective_project, server, destination.namespace).permitted
 
 
 def _list_of(case: Case, denied: ProjectDenied) -> str:
@@ -112,6 +123,12 @@ def _list_of(case: Case, denied: ProjectDenied) -> str:
 
 def lists_that_deny(case: Case, still: tuple[ProjectDenied, ...]) -> Iterator[Evidence]:
     assert case.project_manifest is not None
+    for denied in still:
+        inherited = global_denier(case, denied)
+        if inherited is not None:
+            pointer = _list_of(case, denied).replace("White", "Black")
+            yield cite(inherited, pointer, says="what the global project forbids")
+    still = tuple(denied for denied in still if global_denier(case, denied) is None)
     for denied in still:
         black = _list_of(case, denied).replace("White", "Black")
         if black.endswith("Blacklist") and case.project_manifest.at(black):

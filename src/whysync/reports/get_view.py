@@ -96,9 +96,10 @@ def _head(case: Case) -> Iterator[tuple[str, str]]:
 
 def _windows(case: Case) -> str:
     """The sync window as in `argocd app get`, and the time until which syncs are denied."""
-    if case.project is None:
+    project = case.effective_project
+    if project is None:
         return "unknown: the AppProject is not in the facts"
-    windows = matching(case.project.spec.sync_windows, case.app)
+    windows = matching(project.spec.sync_windows, case.app)
     if not windows:
         return "Sync Allowed (no window matches this app)"
     automatic = can_sync(windows, case.now, manual=False).allowed

@@ -44,7 +44,9 @@ def impersonation_account_missing(case: Case) -> Iterator[Finding]:
         project = case.project_manifest
         listed = project is not None and any(
             account.server == server and account.namespace == namespace
-            for account in (case.project.spec.destination_service_accounts if case.project else ())
+            for account in (
+                case.effective_project.spec.destination_service_accounts if case.effective_project else ()
+            )
         )
         yield Finding(
             about=project.ref if project is not None and not listed else case.application.ref,

@@ -29,11 +29,21 @@ from whysync.diagnosis.symptom import OPERATION
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.projects import ProjectDenied, ProjectRule
 from whysync.queries.already_fixed import already_fixed
-from whysync.queries.commands import app_argument, comment, hard_refresh, refresh, sync, with_comment
+from whysync.queries.commands import (
+    app_argument,
+    argocd_namespace,
+    comment,
+    hard_refresh,
+    kubectl,
+    refresh,
+    sync,
+    with_comment,
+)
 from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.project_denials import (
     denied_text,
     denying_entries,
+    global_denier,
     is_permitted,
     lists_that_deny,
     may_deploy_to_destination,
@@ -91,6 +101,35 @@ def _fixes(
     *,
     known: bool,
 ) -> Iterator[Fix]:
+    globals = dict.fromkeys(p.ref.name for d in still if known and (p := global_denier(case, d)) is not None)
+    for parent in globals:
+        yield Fix.run(
+            f"argocd proj get {quote(parent)}",
+            kubectl("edit", "appproject", parent, namespace=argocd_namespace(case)),
+            again,
+            title=f"With its owner's consent: permit it in the global project {parent}, which forbids it",
+            risk="it holds for every project that inherits from it",
+        )
+    still = tuple(d for d in still if not known or global_denier(case, d) is None)
+    if still or not globals:
+        yield from _permit(case, again, name, still, known=known)
+    yield Fix.run(
+        "argocd proj list",
+        f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
+        title="Or move the Application to a project that permits it",
+        risk="all other permissions, roles and sync windows of that project apply, too",
+    )
+
+
+def _permit(
+    case: Case,
+    again: str,
+    name: str,
+    still: tuple[ProjectDenied, ...],
+    *,
+    known: bool,
+) -> Iterator[Fix]:
+    """Permit it in the Application's own project."""
     title, risk = f"With its owner's consent: permit exactly this in AppProject {name}", _RISK
     if known and any(denying_entries(case, denied) for denied in still):
         yield Fix.run(
@@ -111,12 +150,6 @@ def _fixes(
             "look first: an entry with ! (or in a deny list) denies it, and no other entry overrides that",
         )
         yield Fix.run(look, *commands, again, title=title, risk=risk)
-    yield Fix.run(
-        "argocd proj list",
-        f"argocd app set {app_argument(case)} --project OTHER_PROJECT",
-        title="Or move the Application to a project that permits it",
-        risk="all other permissions, roles and sync windows of that project apply, too",
-    )
 
 
 def _objects(group: FailureGroup[ProjectDenied]) -> str:
@@ -127,9 +160,12 @@ def _objects(group: FailureGroup[ProjectDenied]) -> str:
 
 
 def _denied_by(case: Case, still: tuple[ProjectDenied, ...], *, known: bool) -> str:
-    if not known or not any(denying_entries(case, denied) for denied in still):
+    if not known:
         return ""
-    return ": an entry with ! denies it"
+    parents = dict.fromkeys(p.ref.name for d in still if (p := global_denier(case, d)) is not None)
+    if parents:
+        return f": {listed([f'global project {parent}' for parent in parents])} forbids it"
+    return ": an entry with ! denies it" if any(denying_entries(case, denied) for denied in still) else ""
 
 
 def _move_objects(case: Case, group: FailureGroup[ProjectDenied], *, known: bool) -> Iterator[Fix]:

@@ -41,7 +41,8 @@ _TIME_TO_SYNC = timedelta(minutes=10)
 
 @rule(cause="sync-window", since="0.1")
 def sync_window_closed(case: Case) -> Iterator[Finding]:
-    windows = matching(case.project.spec.sync_windows, case.app) if case.project is not None else ()
+    project = case.effective_project
+    windows = matching(project.spec.sync_windows, case.app) if project is not None else ()
     automatic = can_sync(windows, case.now, manual=False)
     reported = tuple(grouped(case, SyncWindowBlocked))
     for group in reported:

@@ -68,18 +68,19 @@ def _existing(case: Case, row: ResourceRow) -> tuple[Evidence, ...]:
 
 def _denying_list(case: Case, row: ResourceRow) -> str | None:
     """The pointer to the project's list that does not permit the resource."""
-    assert case.project is not None
+    project = case.effective_project
+    assert project is not None
     scope = "namespace" if row.namespace else "cluster"
-    verdict = kind_verdict(case.project, row.group, row.kind, row.name, namespaced=bool(row.namespace))
+    verdict = kind_verdict(project, row.group, row.kind, row.name, namespaced=bool(row.namespace))
     if verdict is PermissionResult.DENIED:
         return f"/spec/{scope}ResourceBlacklist"
     if not verdict.permitted:
         return f"/spec/{scope}ResourceWhitelist"
     spec = case.app.spec.destination
-    by_server = spec.server and all(not entry.name for entry in case.project.spec.destinations)
-    if not row.namespace or not by_server or case.project.spec.permit_only_project_scoped_clusters:
+    by_server = spec.server and all(not entry.name for entry in project.spec.destinations)
+    if not row.namespace or not by_server or project.spec.permit_only_project_scoped_clusters:
         return None  # a cluster's name does not identify its server here
-    permitted = destination_verdict(case.project, Cluster(server=spec.server), row.namespace).permitted
+    permitted = destination_verdict(project, Cluster(server=spec.server), row.namespace).permitted
     return None if permitted else DESTINATIONS
 
 
