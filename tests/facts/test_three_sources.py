@@ -122,8 +122,6 @@ BEYOND = {
     "path-moved": "the head of a branch",
     "polling-lag": "the head of a branch",
     "argocd-rbac": "the log of an Argo CD server that runs nowhere",
-    "prune-confirm": "the reclaim policy of a PersistentVolume",
-    "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "switched-off": "the head of a branch",
 }
 
@@ -172,8 +170,6 @@ LEFT = {
     "namespace-terminating": "more: the health of a row, which the tree tells",
     "no-load-balancer": "more: the health of a row, which the tree tells",
     "polling-lag": "the head of a branch",
-    "prune-confirm": "the reclaim policy of a PersistentVolume",
-    "prune-forbidden": "the reclaim policy of a PersistentVolume",
     "random-password": "what was applied last, of a Secret",
     "retry-holds-old-commit": "more: the health of a row, which the tree tells",
     "switched-off": "the head of a branch",

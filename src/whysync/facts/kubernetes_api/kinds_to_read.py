@@ -60,6 +60,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     namespaces_with_problems: frozenset[str]
     resources: frozenset[Key]
     versions: dict[tuple[str, str], frozenset[str]]
+    # resources that are not in Git: a sync may delete them
+    prunable: frozenset[Key] = frozenset()
     # all error messages of Argo CD
     error_text: str = ""
     # namespaces with an Application whose logs are read
@@ -79,6 +81,7 @@ def scope_of(apps: Iterable[Application]) -> Scope:
     failing: set[str] = set()
     resources: set[Key] = set()
     versions: dict[tuple[str, str], set[str]] = {}
+    prunable: set[Key] = set()
     error_text: list[str] = []
     for app in apps:
         app_namespaces = (
@@ -92,6 +95,8 @@ def scope_of(apps: Iterable[Application]) -> Scope:
                 app_namespaces.add(resource_key.namespace)
         for resource in app.status.resources:
             versions.setdefault((resource.group, resource.kind), set()).add(resource.version)
+            if resource.requires_pruning:
+                prunable.add(resource.key)
         app_namespaces.discard("")
         namespaces |= app_namespaces
         if has_problem(app):
@@ -104,6 +109,7 @@ def scope_of(apps: Iterable[Application]) -> Scope:
         namespaces_with_problems=frozenset(namespaces_with_problems),
         resources=frozenset(resources),
         versions={key: frozenset(served) for key, served in versions.items()},
+        prunable=frozenset(prunable),
         error_text="\n".join(error_text),
         failing=frozenset(failing),
     )

@@ -195,7 +195,18 @@ class _Reader:
         kinds = (self._api.kinds.find(*name) for name in requested)
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
         more = [*await self._revisions(manifests), *await self._owners(manifests)]
+        more += await self._volumes(manifests)
         return [*lists, *more, *await self._blocking_deletion(manifests), *await self._rights()]
+
+    async def _volumes(self, manifests: list[Manifest]) -> list[Manifest]:
+        """The volumes of claims that a sync may delete: their reclaim policy decides about the data."""
+        kind = self._api.kinds.find("", "PersistentVolume")
+        names = {
+            text(manifest.spec.get("volumeName"))
+            for manifest in manifests
+            if manifest.ref.kind == "PersistentVolumeClaim" and manifest.key in self._scope.prunable
+        }
+        return await self._by_name(kind, sorted(names - {""})) if kind is not None else []
 
     async def _rights(self) -> list[Manifest]:
         """Roles and bindings of accounts that Kubernetes RBAC refused something."""
