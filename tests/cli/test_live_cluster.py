@@ -157,3 +157,26 @@ def test_a_list_that_is_not_complete_says_so(
         ran = whysync("list", *flags, "--kubeconfig", str(kubeconfig(tmp_path, server.url)))
     assert "2 of 3 need attention" in ran.out
     assert f"not readable Applications {place}: applications is forbidden" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("quota", "ResourceQuota team-media/team-media"),
+        ("limit-range", "LimitRanges of namespace team-search"),
+    ],
+)
+def test_what_rejected_something_and_was_not_seen_is_a_gap(
+    whysync: Whysync, tmp_path: Path, name: str, what: str
+) -> None:
+    """Argo CD's API does not show them: what they permit now is not known."""
+    scene = of_lab(name)
+    with ArgoCD(scene) as argocd, serving(Cluster(scene)) as server:
+        cluster = ("--kubeconfig", str(kubeconfig(tmp_path, server.url)))
+        reports = [
+            json.loads(whysync(*flags, "--no-proof", "-o", "json").out)["apps"][0]
+            for flags in (at(argocd), cluster, (*at(argocd), *cluster))
+        ]
+    assert [report["findings"][0]["confidence"] for report in reports] == ["medium", "high", "high"]
+    gaps = [[gap["what"] for gap in report["gaps"]] for report in reports]
+    assert [what in named for named in gaps] == [True, False, False]

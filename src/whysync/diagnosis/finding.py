@@ -11,6 +11,7 @@ from whysync.diagnosis.evidence import Evidence
 from whysync.diagnosis.file_location import FileLocation
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.symptom import Side, SymptomId
+from whysync.facts.snapshot import Gap
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
 
@@ -126,6 +127,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     root: str | None = None
     already_fixed: AlreadyFixed | None = None
     key: EvidenceKey | None = None
+    gaps: tuple[Gap, ...] = ()
     id: str = ""
     rule: str = ""
     cause: str = ""

@@ -108,7 +108,7 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
         findings=findings,
         unexplained=tuple(symptom for symptom in case.symptoms if symptom.id not in explained),
         safety=Safety.unknown(ReasonKind.NOT_TRIED, "it was not simulated"),
-        gaps=case.gaps,
+        gaps=tuple(dict.fromkeys((*case.gaps, *(gap for finding in findings for gap in finding.gaps)))),
         skipped=tuple(skipped),
         crashed=tuple(crashed),
     )

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from whysync.diagnosis.rule import Fact
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.golang.quantity import canonical_quantity, quantity_value
 from whysync.json_tree import Missing, Object, dig, integer
 from whysync.kubernetes.api.ref import Ref
+from whysync.queries.commands import kubectl
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -36,6 +39,24 @@ class CountedResource(msgspec.Struct, frozen=True, kw_only=True):
     service_type: str = ""
     loss: str
     """What is lost with such an object."""
+
+
+def not_seen(case: Case, kind: str, namespace: str, name: str = "") -> tuple[Gap, ...]:
+    """A gap for the object that rejected something before, if the facts have live objects but not this one.
+
+    Argo CD's API shows no quotas and no LimitRanges: what they permit now is not known.
+    """
+    if not case.has(Fact.LIVE):
+        return ()
+    plural = f"{kind.lower()}s"
+    command = kubectl("get", plural, *([name] if name else []), "-o", "yaml", namespace=namespace)
+    gap = Gap(
+        kind=GapKind.NOT_COLLECTED,
+        what=f"{kind} {namespace}/{name}" if name else f"{kind}s of namespace {namespace}",
+        why="something was rejected before; what is permitted now was not seen",
+        how_to_get=f"{command}, or read the cluster with --core",
+    )
+    return (gap,)
 
 
 def counted_resources(requested: str) -> Iterator[CountedResource]:

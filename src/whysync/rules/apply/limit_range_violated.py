@@ -34,6 +34,7 @@ from whysync.queries.group_failures import FailureGroup, grouped
 from whysync.queries.named_objects import is_unnamed, named_ref, object_text
 from whysync.queries.pod_creation import until_created
 from whysync.queries.previous_revision import with_revert
+from whysync.queries.quotas import not_seen
 
 _CONTAINERS = ("/spec/template/spec/containers", "/spec/containers")
 # The third bound, the ratio between limit and request, is not an amount.
@@ -52,13 +53,16 @@ def limit_range_violated(case: Case) -> Iterator[Finding]:
         bound_kind = failure.bound or "maximum limit/request ratio of"
         bound = f"the {bound_kind} {failure.amount} per {failure.per} in namespace {namespace}"
         requested = _violation(failure)
+        ranges = tuple(_ranges(case, namespace))
+        gaps = () if ranges else not_seen(case, "LimitRange", namespace)
         finding = Finding(
             about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
+            confidence=Confidence.MEDIUM if gaps else Confidence.HIGH,
+            gaps=gaps,
             verdict=f"{object_text(case, ref)}{_others(case, group)}: {bound} is {failure.limit}{requested}",
-            evidence=(*group.cited(says="the LimitRange rejects it"), *_ranges(case, namespace)),
+            evidence=(*group.cited(says="the LimitRange rejects it"), *ranges),
             fixes=tuple(_fixes(case, ref, namespace, failure)),
         )
         yield _within_bounds(case, finding, failure)

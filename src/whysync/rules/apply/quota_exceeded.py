@@ -39,6 +39,7 @@ from whysync.queries.quotas import (
     CountedResource,
     amounts_left,
     counted_resources,
+    not_seen,
     ready_and_desired,
     required_hard_limits,
 )
@@ -56,11 +57,13 @@ def quota_exceeded(case: Case) -> Iterator[Finding]:
         if proof_of_fix(case, failure, namespace) is not None and fixed_since_autosync_gave_up(case):
             continue  # the quota has room now: autosync_gave_up reports why nothing happens
         quota = case.live_named("ResourceQuota", namespace, failure.quota)
+        gaps = () if quota is not None else not_seen(case, "ResourceQuota", namespace, failure.quota)
         yield Finding(
             about=ref,
             explains=tuple(dict.fromkeys((*group.explains, *symptoms_about(case, ref)))),
             severity=Severity.CRITICAL,
-            confidence=Confidence.HIGH,
+            confidence=Confidence.MEDIUM if gaps else Confidence.HIGH,
+            gaps=gaps,
             verdict=_verdict(object_text(case, ref), namespace, failure),
             evidence=(
                 *group.cited(says="the quota rejects it"),
