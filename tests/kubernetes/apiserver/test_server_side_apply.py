@@ -89,3 +89,41 @@ def test_a_whole_float_is_an_integer_for_apply_and_strategic_patches(talk: Talk)
     fields(body["spec"])["replicas"] = 2.5
     refused = talk.apply(body, "argocd-controller", force=True)
     assert message_of(refused).endswith("cannot convert float64 to int32")
+
+
+SCALE = "/apis/apps/v1/namespaces/shop/deployments/web/scale"
+
+
+def scale(model: ApiServer, replicas: Json, *, manager: str = "hpa", force: bool = False) -> Answer:
+    body: Object = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {"name": "web"},
+        "spec": {"replicas": replicas},
+    }
+    return model.send(Request(verb="ssa", path=SCALE, body=body, manager=manager, force=force))
+
+
+def test_a_scale_is_applied_and_owns_the_replicas(talk: Talk) -> None:
+    model = talk.api_server
+    talk.create(deployment("web", replicas=2))
+    assert message_of(scale(model, 3)).endswith('conflict with "client" using apps/v1: .spec.replicas')
+    forced = scale(model, 3, force=True)
+    assert (forced.code, dig(forced.body, "kind"), dig(forced.body, "spec", "replicas")) == (200, "Scale", 3)
+    other = scale(model, 4, manager="other")
+    assert message_of(other).endswith('conflict with "hpa" with subresource "scale": .spec.replicas')
+    live = model.send(Request(verb="get", path=SCALE.removesuffix("/scale")))
+    assert dig(live.body, "spec", "replicas") == 3
+    claims = [fields(entry) for entry in items(dig(live.body, "metadata", "managedFields"))]
+    (claim,) = [claim for claim in claims if claim.get("manager") == "hpa"]
+    assert (claim["subresource"], claim["fieldsV1"]) == ("scale", {"f:spec": {"f:replicas": {}}})
+
+
+def test_a_scale_that_is_none(talk: Talk) -> None:
+    model = talk.api_server
+    talk.create(deployment("web", replicas=2))
+    assert ".spec.replicas: expected numeric" in message_of(scale(model, "3"))
+    assert "must be greater than or equal to 0" in message_of(scale(model, -1, force=True))
+    body: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
+    refused = model.send(Request(verb="ssa", path=SCALE, body=body, manager="hpa"))
+    assert refused.code == 400

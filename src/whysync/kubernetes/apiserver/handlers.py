@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from whysync.json_tree import Json, Object, dig, fields, integer, items, text
+from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.admission.builtin_plugins import check_account, check_resize, require_namespace
 from whysync.kubernetes.admission.limit_range import check_limits, with_limits
 from whysync.kubernetes.admission.pod_security import check_pod_security
@@ -47,7 +47,7 @@ from whysync.kubernetes.apiserver.request_body import (
     read_body,
 )
 from whysync.kubernetes.apiserver.scale_subresource import scale_of
-from whysync.kubernetes.apiserver.server_side_apply import apply_config
+from whysync.kubernetes.apiserver.server_side_apply import apply_config, apply_scale
 from whysync.kubernetes.apiserver.service_allocation import AddressAllocator, RegistryContext
 from whysync.kubernetes.apiserver.status_errors import (
     Cause,
@@ -136,6 +136,9 @@ class WriteHandlers:
         config = fields(with_whole_numbers(read_body(call)))
         if live is None and call.address.subresource:
             raise call.missing()
+        if live is not None and call.address.subresource == "scale":
+            new, managed = apply_scale(call.served.read(live), config, call, self._writing(call))
+            return self._scaled(call, live, dig(new, "spec", "replicas"), managed)
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
         # A custom resource is not decoded again here: its schema decides about nulls that the apply left.
@@ -341,14 +344,27 @@ class WriteHandlers:
         version = text(dig(body, "metadata", "resourceVersion"))
         if version and version != dig(live, "metadata", "resourceVersion"):
             raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
-        replicas = integer(dig(body, "spec", "replicas"))
+        # If no manager owns spec.replicas, the scale has no managedFields, and none are added.
+        owned = any(claim.owned.has(_REPLICAS) for claim in managed_or_empty(live).claims.values())
+        return self._scaled(call, live, dig(body, "spec", "replicas"), None, owned=not owned)
+
+    def _scaled(
+        self,
+        call: RequestContext,
+        live: Object,
+        replicas: Json | Missing,
+        managed: Managed | None,
+        *,
+        owned: bool = True,
+    ) -> Reply:
+        replicas = integer(replicas)
         if replicas < 0 and not call.resource.custom:
             why = f"Invalid value: {replicas}: must be greater than or equal to 0"
             raise invalid("Scale", "autoscaling", call.address.name, [Cause("spec.replicas", why)])
         new: Object = {**live, "spec": {**fields(live.get("spec")), "replicas": replicas}}
-        # If no manager owns spec.replicas, the scale has no managedFields, and none are added.
-        owned = any(claim.owned.has(_REPLICAS) for claim in managed_or_empty(live).claims.values())
-        return Reply(200, scale_of(self._update(new, live, call, owned=not owned), call.served))
+        if managed is not None:
+            new = with_managed(new, managed)
+        return Reply(200, scale_of(self._update(new, live, call, owned=owned), call.served))
 
 
 def _excluded(call: RequestContext) -> FieldSet:

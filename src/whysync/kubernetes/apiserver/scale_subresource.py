@@ -9,6 +9,8 @@ from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import Refused
 
+SCALE_VERSION: Final = "autoscaling/v1"
+SCALE: Final = "Scale"
 _BUILT_IN: Final[Object] = {
     "specReplicasPath": ".spec.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -40,8 +42,8 @@ def scale_of(obj: Object, served: Served) -> Object:
     if selector:
         status["selector"] = selector
     return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
+        "kind": SCALE,
+        "apiVersion": SCALE_VERSION,
         "metadata": scale_meta,
         "spec": {"replicas": integer(replicas)},
         "status": status,

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from whysync.json_tree import Object, dig, fields, text
+from whysync.json_tree import Missing, Object, dig, fields, text
 from whysync.kubernetes.api.ref import group_of, version_of
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.managed_fields import (
@@ -18,6 +18,7 @@ from whysync.kubernetes.apiserver.managed_fields import (
     decode_managed,
 )
 from whysync.kubernetes.apiserver.request import RequestContext
+from whysync.kubernetes.apiserver.scale_subresource import SCALE, SCALE_VERSION
 from whysync.kubernetes.apiserver.status_errors import bad_request, internal
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import (
@@ -26,8 +27,17 @@ from whysync.kubernetes.merge.last_applied import (
     last_applied_text,
     without_last_applied,
 )
-from whysync.kubernetes.merge.structured import Atom, FieldSet, Manager, TypeErrors, field_set, validate
+from whysync.kubernetes.merge.structured import (
+    Atom,
+    FieldSet,
+    Manager,
+    TypeErrors,
+    atom_of,
+    field_set,
+    validate,
+)
 from whysync.kubernetes.merge.structured.merge import merge
+from whysync.kubernetes.schema.types import type_of
 
 _KUBECTL: Final = "kubectl"
 
@@ -36,8 +46,34 @@ def apply_config(
     live: Object, config: Object, call: RequestContext, writing: Writing
 ) -> tuple[Object, Managed]:
     """The live object after the apply, and its field ownership; raises `Refused`."""
-    _check_config(config, call)
-    atom = call.served.atom
+    _check_config(config, call, call.resource.api_version, call.resource.kind)
+    _check_types(config, call.served.atom)
+    return _applied(live, config, call, writing)
+
+
+def apply_scale(
+    live: Object, config: Object, call: RequestContext, writing: Writing
+) -> tuple[Object, Managed]:
+    """As `apply_config`, for the `scale` subresource: its replicas are those of the object.
+
+    Mirrors `ScaleHandler` of apimachinery `managedfields`, which translates the field ownership.
+    """
+    _check_config(config, call, SCALE_VERSION, SCALE)
+    scale = type_of(SCALE_VERSION, SCALE)
+    assert scale is not None
+    _check_types(config, atom_of(scale))
+    replicas = dig(config, "spec", "replicas")
+    of_object: Object = {
+        "apiVersion": call.resource.api_version,
+        "kind": call.resource.kind,
+        "metadata": {"name": call.address.name},
+    }
+    if not isinstance(replicas, Missing):
+        of_object["spec"] = {"replicas": replicas}
+    return _applied(live, of_object, call, writing)
+
+
+def _check_types(config: Object, atom: Atom) -> None:
     try:
         validate(config, atom)
     except TypeErrors as problem:
@@ -45,6 +81,10 @@ def apply_config(
         identity = f"{text(dig(config, 'metadata', 'namespace'))}/{text(dig(config, 'metadata', 'name'))}"
         gvk = f"{group}/{version}, Kind={text(config.get('kind'))}"
         raise internal(f"failed to create typed patch object ({identity}; {gvk}): {problem}") from None
+
+
+def _applied(live: Object, config: Object, call: RequestContext, writing: Writing) -> tuple[Object, Managed]:
+    atom = call.served.atom
     try:
         managed = decode_managed(live)
     except DiffError as problem:
@@ -113,10 +153,9 @@ def _with_last_applied(obj: Object, config: Object) -> Object:
     return {**obj, "metadata": {**meta, "annotations": annotations}}
 
 
-def _check_config(config: Object, call: RequestContext) -> None:
-    resource = call.resource
+def _check_config(config: Object, call: RequestContext, api_version: str, of_kind: str) -> None:
     version, kind = text(config.get("apiVersion")), text(config.get("kind"))
-    if version != resource.api_version or kind != resource.kind:
+    if version != api_version or kind != of_kind:
         raise bad_request(f"invalid object type: {group_of(version)}/{version_of(version)}, Kind={kind}")
     meta = fields(config.get("metadata"))
     if meta.get("managedFields") is not None:
