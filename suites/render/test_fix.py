@@ -14,8 +14,9 @@ from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.fixes.files import FileChange, file_change
-from whysync.json_tree import Object, fields
+from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.api.yaml import dump
 
 pytestmark = pytest.mark.usefixtures("options")
 
@@ -225,8 +226,59 @@ def test_the_application_overrides_the_files(helm: Object, pointer: str, checkou
     case = case_of(body, desired(config_map(level="error")), desired(deployment()))
     change = changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
     assert change.path == "apps.yaml"
-    assert change.place.startswith(f"set /spec/source/helm/{pointer} in apps.yaml:")
+    line = 8 if "valuesObject" in helm else 9
+    expected = f"set logLevel in apps.yaml:{line} (/spec/source/helm/{pointer} of Application argocd/shop)"
+    assert change.place == expected
     assert change.after == written.replace("error   # loud", "debug   # loud")
+
+
+def test_inline_values_are_a_text_of_which_one_line_changes(checkout: Checkout) -> None:
+    helm: Object = {"valueFiles": ["values-prod.yaml"], "values": "# inline\nlogLevel: error   # loud\n"}
+    written = "apiVersion: argoproj.io/v1alpha1\nkind: Application\n"
+    written += "metadata: {name: shop, namespace: argocd}\nspec:\n  source:\n    helm:\n"
+    written += "      values: |\n        # inline\n        logLevel: error   # loud\n"
+    (checkout.root / "apps.yaml").write_text(written)
+    case = case_of(app(helm), desired(config_map(level="error")), desired(deployment()))
+    change = changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
+    assert change.after == written.replace("error   # loud", "debug   # loud")
+    assert change.place.startswith("set logLevel in apps.yaml:9 ")
+
+
+def test_other_parameters_than_simple_ones_stay_in_effect(checkout: Checkout) -> None:
+    parameters: list[Json] = [
+        {"name": "podAnnotations.example\\.com/size", "value": "8m"},
+        {"name": "podAnnotations.list", "value": "{a,b}"},
+    ]
+    helm: Object = {"valueFiles": ["values-prod.yaml"], "parameters": parameters}
+    case = case_of(app(helm), desired(config_map()), desired(deployment()))
+    change = changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
+    assert change.place == f"set logLevel in {CHART}/values-prod.yaml:4"
+
+
+def test_a_source_of_plain_files_next_to_a_chart(checkout: Checkout) -> None:
+    """An app with several sources: each object is edited in the one that declares it."""
+    extra = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra}\ndata:\n  a: x   # why\n"
+    (checkout.root / "plain").mkdir()
+    (checkout.root / "plain/extra.yaml").write_text(extra)
+    body = app()
+    spec = fields(body["spec"])
+    chart = fields(spec.pop("source"))
+    helm: Object = {"valueFiles": [f"$values/{CHART}/values-prod.yaml"]}
+    reference: Object = {"repoURL": chart["repoURL"], "ref": "values"}
+    plain: Object = {"repoURL": chart["repoURL"], "path": "plain"}
+    spec["sources"] = [{**chart, "helm": helm}, reference, plain]
+    ref = Ref(version="v1", kind="ConfigMap", namespace="shop", name="extra")
+    there: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "extra"},
+        "data": {"a": "x"},
+    }
+    case = case_of(body, desired(config_map()), desired(there))
+    change = changed(SETTINGS, Set(pointer="/data/level", value="debug"), case, checkout)
+    assert change.place == f"set logLevel in {CHART}/values-prod.yaml:4"
+    change = changed(ref, Set(pointer="/data/a", value="z"), case, checkout)
+    assert (change.path, change.after) == ("plain/extra.yaml", extra.replace("x   #", "z   #"))
 
 
 def test_the_set_that_generates_the_application_is_named(checkout: Checkout) -> None:
@@ -425,14 +477,115 @@ def test_a_patch_of_the_overlay_that_sets_the_field_is_edited(overlays: Checkout
     assert change.after == OVERLAYS[change.path].replace("Limit: 3", "Limit: 7")
 
 
-def test_what_the_application_overrides_is_refused(overlays: Checkout) -> None:
+@pytest.mark.parametrize(
+    ("options", "edit", "old", "new"),
+    [
+        (
+            {"replicas": [{"name": "web", "count": 2}]},
+            Set(pointer="/spec/replicas", value=5),
+            "count: 2",
+            "count: 5",
+        ),
+        (
+            {"images": ["registry.example.com/shop:2.0"]},
+            Set(pointer=f"{CONTAINER}/image", value="registry.example.com/shop:1.9"),
+            "shop:2.0",
+            "shop:1.9",
+        ),
+    ],
+    ids=["replicas", "image"],
+)
+def test_options_of_the_application_override_the_overlay(
+    options: Object, edit: Edit, old: str, new: str, overlays: Checkout
+) -> None:
     case = overlay_case()
     body = overlay_app()
-    fields(fields(body["spec"])["source"])["kustomize"] = {"replicas": [{"name": "web", "count": 2}]}
+    fields(fields(body["spec"])["source"])["kustomize"] = options
+    written = dump({key: body[key] for key in ("apiVersion", "kind", "metadata", "spec")})
+    (overlays.root / "app.yaml").write_text(written)
+    case = case_of(body, *(manifest.body for manifest in case.desired))
+    change = changed(PROD_WEB, edit, case, overlays)
+    assert (change.path, change.after) == ("app.yaml", written.replace(old, new))
+
+
+def test_what_nothing_in_the_overlay_can_change_is_refused(overlays: Checkout) -> None:
+    case = overlay_case()
+    body = overlay_app()
+    patch = "- {op: add, path: /spec/minReadySeconds, value: 5}"
+    options: Object = {"patches": [{"target": {"kind": "Deployment"}, "patch": patch}]}
+    fields(fields(body["spec"])["source"])["kustomize"] = options
     case = case_of(body, *(manifest.body for manifest in case.desired))
     with pytest.raises(Refused) as caught:
-        changed(PROD_WEB, Set(pointer="/spec/replicas", value=5), case, overlays)
-    assert caught.value.why.endswith("spec.source.kustomize of the Application sets replicas")
+        changed(PROD_WEB, Set(pointer="/spec/minReadySeconds", value=9), case, overlays)
+    assert caught.value.why.endswith("spec.source.kustomize of the Application sets patches")
+
+
+INLINE = """\
+resources: [../../base]
+configMapGenerator:
+- name: tuning
+  literals:
+  - POOL=10   # per pod
+  - MODE=fast
+  files: [app.properties]
+generatorOptions: {disableNameSuffixHash: true}
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - op: replace
+      path: /spec/minReadySeconds
+      value: 5   # slow start
+- patch: |
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {name: web}
+    spec:
+      template:
+        spec:
+          containers:
+          - name: web
+            imagePullPolicy: Always   # a moving tag
+"""
+TUNING = Ref(version="v1", kind="ConfigMap", namespace="shop", name="tuning")
+WEB_OF_BASE = Ref(group="apps", version="v1", kind="Deployment", namespace="shop", name="web")
+
+
+@pytest.mark.parametrize(
+    ("ref", "edit", "line", "old", "new"),
+    [
+        (WEB_OF_BASE, Set(pointer="/spec/minReadySeconds", value=9), 14, "value: 5 ", "value: 9 "),
+        (WEB_OF_BASE, Set(pointer=f"{CONTAINER}/imagePullPolicy", value="Never"), 24, "Always ", "Never "),
+        (TUNING, Set(pointer="/data/POOL", value="20"), 5, "POOL=10 ", "POOL=20 "),
+        (TUNING, Set(pointer="/data/app.properties", value="a=2\n"), 1, "a=1", "a=2"),
+    ],
+    ids=["json-patch", "merge-patch", "literal", "file"],
+)
+def test_patches_and_generators_of_the_overlay(
+    ref: Ref, edit: Edit, line: int, old: str, new: str, overlays: Checkout
+) -> None:
+    folder = overlays.root / "overlays/inline"
+    folder.mkdir()
+    (folder / "kustomization.yaml").write_text(INLINE)
+    (folder / "app.properties").write_text("a=1\n")
+    container: Object = {
+        "name": "web",
+        "image": "registry.example.com/shop:1.0",
+        "imagePullPolicy": "Always",
+    }
+    spec: Object = {
+        "replicas": 1,
+        "minReadySeconds": 5,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}},
+    }
+    web: Object = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    data: Object = {"POOL": "10", "MODE": "fast", "app.properties": "a=1\n"}
+    tuning: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "tuning"}, "data": data}
+    case = case_of(overlay_app(path="overlays/inline"), desired(web), desired(tuning))
+    change = changed(ref, edit, case, overlays)
+    assert change.place.endswith(f" in {change.path}:{line}")
+    assert change.after == (change.before or "").replace(old, new)
+    assert change.path == f"overlays/inline/{'app.properties' if line == 1 else 'kustomization.yaml'}"
 
 
 def test_overlays_on_the_edited_one_are_named(overlays: Checkout) -> None:

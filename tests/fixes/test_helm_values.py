@@ -11,9 +11,16 @@ from whysync.diagnosis.fix import Fix, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.fixes.files import file_change, secret_lines
-from whysync.fixes.helm_values import InApplication, Layer, ValueEdit, merged, parameter_values
+from whysync.fixes.helm_values import (
+    Layer,
+    ValueEdit,
+    in_application,
+    merged,
+    opaque_names,
+    parameter_values,
+)
 from whysync.fixes.kustomize_edits import reached_folders
-from whysync.json_tree import MISSING, Json, Object, fields
+from whysync.json_tree import MISSING, Json, Missing, Object, fields
 from whysync.kubernetes.api.ref import Ref
 
 
@@ -35,6 +42,10 @@ def test_later_layers_override_earlier_ones() -> None:
         ({"name": "replicas", "value": "3", "forceString": True}, {"replicas": "3"}),
         ({"name": "on", "value": "true"}, {"on": True}),
         ({"name": "code", "value": "007"}, {"code": "007"}),
+        (
+            {"name": "notes.example\\.com/size", "value": "8m"},
+            {"notes": {"example.com/size": "8m"}},
+        ),
     ],
     ids=str,
 )
@@ -42,23 +53,51 @@ def test_a_parameter_has_the_type_that_helm_gives_it(parameter: Object, values: 
     assert parameter_values(parameter) == values
 
 
-@pytest.mark.parametrize("name", ["list[0]", "a\\\\.b", "", "a..b"])
-def test_a_parameter_that_is_not_a_simple_name_is_refused(name: str) -> None:
-    with pytest.raises(Refused, match="is not a simple value"):
-        parameter_values({"name": name, "value": "1"})
+@pytest.mark.parametrize(
+    ("name", "value", "opaque"),
+    [
+        ("list[0]", "1", True),
+        ("a\\\\.b", "1", True),
+        ("", "1", True),
+        ("a..b", "1", True),
+        ("a", "{x,y}", True),
+        ("a", "$ARGOCD_APP_NAME", True),
+        ("a", "x\\,y", True),
+        ("a\\.b.c", "1", False),
+        ("image.tag", "1.2", False),
+    ],
+)
+def test_parameters_that_are_not_simple_are_kept_as_they_are(name: str, value: str, opaque: bool) -> None:
+    source: Object = {"helm": {"parameters": [{"name": name, "value": value}]}}
+    assert opaque_names(source) == ([name] if opaque else [])
+
+
+def test_file_parameters_are_not_traced() -> None:
+    assert opaque_names({"helm": {"fileParameters": [{"name": "motd", "path": "motd.txt"}]}}) == ["motd"]
 
 
 @pytest.mark.parametrize(
     ("pointer", "value", "field", "written"),
     [
+        ("/spec/source/helm/parameters/1/value", MISSING, "/spec/source/helm/parameters/1", MISSING),
+        ("/spec/source/helm/values", 3, "/spec/source/helm/values", "# top\na:\n  b: 3   # why\n"),
         ("/spec/source/helm/valuesObject", 3, "/spec/source/helm/valuesObject/a/b", 3),
         ("/spec/source/helm/parameters/1/value", 3, "/spec/source/helm/parameters/1/value", "3"),
         ("/spec/source/helm/parameters/1/value", True, "/spec/source/helm/parameters/1/value", "true"),
     ],
 )
-def test_the_field_of_the_application(pointer: str, value: Json, field: str, written: Json) -> None:
-    target = InApplication(ValueEdit(("a", "b"), value), Layer({}, pointer=pointer))
-    assert (target.pointer, target.value, target.is_text) == (field, written, False)
+def test_the_field_of_the_application(
+    pointer: str, value: Json | Missing, field: str, written: Json | Missing
+) -> None:
+    layer = Layer({"a": {"b": 1}}, pointer=pointer)
+    target = in_application(ValueEdit(("a", "b"), value), layer, "# top\na:\n  b: 1   # why\n")
+    assert (target.pointer, target.value, target.name) == (field, written, "a.b")
+
+
+def test_a_text_of_values_that_cannot_be_edited_is_refused() -> None:
+    layer = Layer({"a": {"b": 1}}, pointer="/spec/source/helm/values")
+    with pytest.raises(Refused, match=r"a\.b cannot be changed in /spec/source/helm/values"):
+        in_application(ValueEdit(("a", "b"), 2), layer, "x: &x {b: 1}\na: *x\n")
 
 
 def test_an_edit_of_values() -> None:

@@ -25,7 +25,9 @@ from whysync.kubernetes.api.yaml.errors import Invalid
 _MARK = "whysync0mark"
 _NUMBER = 7919
 """A mark for integers: small enough for any field, and unlikely to be in a chart."""
-_SIMPLE_NAME = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_SIMPLE_NAME = re.compile(r"(?:[^\\.,=\[\]{}$\s]|\\\.)+(?:\.(?:[^\\.,=\[\]{}$\s]|\\\.)+)*")
+"""The name of a parameter: keys with dots between them; a dot in a key is written `\\.`."""
+_DOT = re.compile(r"(?<!\\)\.")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _DEEPEST_NEW_FIELD = 3
 
@@ -68,7 +70,7 @@ class FoundValue(NamedTuple):
 def layers_of(rendering: Rendering) -> list[Layer]:
     """The values in Argo CD's order: each layer overrides those before it."""
     helm = fields(rendering.source.get("helm"))
-    source_pointer = _source_pointer(rendering)
+    above = source_pointer(rendering)
     files = rendering.files
     defaults = f"{rendering.path}/values.yaml".lstrip("/")
     try:
@@ -77,23 +79,31 @@ def layers_of(rendering: Rendering) -> list[Layer]:
         raise Refused(what="the values files cannot be read", why=problem.text) from problem
     layers = [Layer(fields(_parsed(files.read(path))), path=path) for path in (defaults, *paths)]
     if helm.get("valuesObject") is not None:
-        layers.append(Layer(fields(helm.get("valuesObject")), pointer=f"{source_pointer}/helm/valuesObject"))
+        layers.append(Layer(fields(helm.get("valuesObject")), pointer=f"{above}/helm/valuesObject"))
     elif text(helm.get("values")):
         values = fields(_parsed(text(helm.get("values"))))
-        layers.append(Layer(values, pointer=f"{source_pointer}/helm/values"))
+        layers.append(Layer(values, pointer=f"{above}/helm/values"))
     for number, parameter in enumerate(map(fields, items(helm.get("parameters")))):
-        values = parameter_values(parameter)
-        layers.append(Layer(values, pointer=f"{source_pointer}/helm/parameters/{number}/value"))
-    if items(helm.get("fileParameters")):
-        raise Refused(
-            what="the Application has file parameters",
-            why="whysync does not trace values through them",
-            next="edit the values manually; without --checkout, whysync fix shows what to change",
-        )
+        if not is_opaque(parameter):
+            values = parameter_values(parameter)
+            layers.append(Layer(values, pointer=f"{above}/helm/parameters/{number}/value"))
     return layers
 
 
-def _source_pointer(rendering: Rendering) -> str:
+def is_opaque(parameter: Object) -> bool:
+    """A parameter with a list, an escape or a variable: it is kept as it is, and not traced."""
+    name, value = text(parameter.get("name")), text(parameter.get("value"))
+    return _SIMPLE_NAME.fullmatch(name) is None or any(char in value for char in "{$\\")
+
+
+def opaque_names(source: Object) -> list[str]:
+    """The parameters of the Application that are not traced."""
+    helm = fields(source.get("helm"))
+    parameters = [p for p in map(fields, items(helm.get("parameters"))) if is_opaque(p)]
+    return [text(p.get("name")) for p in (*parameters, *map(fields, items(helm.get("fileParameters"))))]
+
+
+def source_pointer(rendering: Rendering) -> str:
     spec = fields(rendering.app.get("spec"))
     sources = items(spec.get("sources"))
     number = next((n for n, source in enumerate(sources) if source is rendering.source), None)
@@ -110,18 +120,12 @@ def _parsed(content: str) -> Json:
 def parameter_values(parameter: Object) -> Object:
     """`image.tag=1.2` as values. Mirrors the types of Helm's `--set`."""
     name, value = text(parameter.get("name")), text(parameter.get("value"))
-    if not _SIMPLE_NAME.fullmatch(name) or "{" in value or "$" in value:
-        raise Refused(
-            what=f"the Helm parameter {name} of the Application is not a simple value",
-            why="whysync does not trace lists and variables in parameters",
-            next="edit the values manually; without --checkout, whysync fix shows what to change",
-        )
     typed: Json = value
     if parameter.get("forceString") is not True:
         typed = {"true": True, "false": False, "null": None}.get(value, value)
         typed = int(value) if _INTEGER.fullmatch(value) else typed
-    for part in reversed(name.split(".")):
-        typed = {part: typed}
+    for part in reversed(_DOT.split(name)):
+        typed = {part.replace("\\.", "."): typed}
     return fields(typed)
 
 
@@ -168,6 +172,9 @@ class Tracer:
         names = ("valueFiles", "values", "parameters", "ignoreMissingValueFiles")
         helm = {key: value for key, value in fields(source.get("helm")).items() if key not in names}
         helm |= {"valuesObject": values, "skipSchemaValidation": True}
+        helm["parameters"] = [
+            p for p in items(fields(source.get("helm")).get("parameters")) if is_opaque(fields(p))
+        ]
         return self.rendering.rendered({**source, "helm": helm})
 
     def tried(self, edit: ValueEdit, expected: Object) -> Outcome | None:
@@ -285,7 +292,19 @@ class Tracer:
         layer = self._setter(edit.key) or self.layer_of(edit.key)
         if layer.path:
             return self.location_of(layer.path, edit.key)
-        return f"{layer.pointer} of the Application"
+        return f"{layer.pointer} of the Application{self._line_of_application(layer.pointer)}"
+
+    def _line_of_application(self, pointer: str) -> str:
+        """`, apps/shop.yaml:12`, if the checkout declares the Application."""
+        places = self.rendering.declarations()
+        if len(places) != 1:
+            return ""
+        line = yaml.position(
+            self.rendering.files.read(places[0].path),
+            pointers.join((*places[0].inside, *pointers.split(pointer))),
+            document=places[0].document,
+        )
+        return f", {places[0].path}:{line or places[0].line}"
 
     def location_of(self, path: str, key: Path_) -> str:
         """The file with the line of the key, or of the nearest key above it, if it has one."""
@@ -301,7 +320,8 @@ class Tracer:
         layer = self.layer_of(edit.key)
         verb = "remove" if isinstance(edit.value, Missing) else "set"
         if not layer.path:
-            raise InApplication(edit, layer)
+            before = pointers.resolve(self.rendering.app, layer.pointer)
+            raise in_application(edit, layer, text(before) if isinstance(before, str) else "")
         before = self.rendering.files.read(layer.path)
         attempts = [edit] if not isinstance(edit.value, Missing) else [edit, ValueEdit(edit.key, None)]
         problem = "the rendering changes in another way"
@@ -332,31 +352,36 @@ class Tracer:
 
 
 class InApplication(Exception):
-    """The Application itself sets the value, with a parameter or inline values."""
+    """The Application itself sets the value: with a parameter, inline values or options of Kustomize."""
 
-    def __init__(self, edit: ValueEdit, layer: Layer) -> None:
-        super().__init__(edit.name)
-        self.edit = edit
-        self.layer = layer
+    def __init__(self, name: str, pointer: str, value: Json | Missing) -> None:
+        super().__init__(name)
+        self.name = name
+        self.pointer = pointer
+        self.value = value
 
-    @property
-    def is_text(self) -> bool:
-        """Is it part of `values`, a text in which YAML is written?"""
-        return self.layer.pointer.endswith("/helm/values")
 
-    @property
-    def pointer(self) -> str:
-        """The field of the Application to change."""
-        if self.layer.pointer.endswith("/valuesObject"):
-            return self.layer.pointer + pointers.join(self.edit.key)
-        return self.layer.pointer
+def in_application(edit: ValueEdit, layer: Layer, before: str) -> InApplication:
+    if layer.pointer.endswith("/valuesObject"):
+        return InApplication(edit.name, layer.pointer + pointers.join(edit.key), edit.value)
+    if layer.pointer.endswith("/values"):
+        return InApplication(edit.name, layer.pointer, _rewritten_text(edit, layer, before))
+    if isinstance(edit.value, Missing):  # the whole parameter, not only its value
+        return InApplication(edit.name, layer.pointer.removesuffix("/value"), MISSING)
+    value = edit.value if isinstance(edit.value, str) else yaml.dump(edit.value).strip()
+    return InApplication(edit.name, layer.pointer, value)  # parameters are texts
 
-    @property
-    def value(self) -> Json | Missing:
-        value = self.edit.value
-        if "/parameters/" not in self.layer.pointer or isinstance(value, Missing):
-            return value
-        return value if isinstance(value, str) else yaml.dump(value).strip()  # parameters are texts
+
+def _rewritten_text(edit: ValueEdit, layer: Layer, before: str) -> str:
+    """`values` is a text in which YAML is written."""
+    try:
+        return rewritten(before, 0, edit.on(layer.values))
+    except Uneditable as problem:
+        raise Refused(
+            what=f"{edit.name} cannot be changed in {layer.pointer} of the Application",
+            why=problem.reason,
+            next="edit it manually; without --checkout, whysync fix shows what to change",
+        ) from problem
 
 
 class NoValue(Exception):

@@ -7,13 +7,14 @@ from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.errors import Refused
 from whysync.facts.checkout import Checkout
 from whysync.fixes.edit import edited
-from whysync.fixes.files import FileChange, file_change, fitted_edit
+from whysync.fixes.files import FileChange, file_change, fitted_edit, location_of_change
 from whysync.fixes.generated_app import application_set_of
-from whysync.fixes.helm_values import FoundValue, InApplication, NoValue, Tracer, in_template
+from whysync.fixes.helm_values import FoundValue, InApplication, NoValue, Tracer, in_template, opaque_names
 from whysync.fixes.kustomize_edits import KustomizeEdits, kustomization_in, reached_folders
 from whysync.fixes.origin import Tool, folders_of
 from whysync.fixes.patches import object_of
 from whysync.fixes.rendered_files import FailsHere, NotInSource, Rendering
+from whysync.fixes.set_edits import set_change
 from whysync.json_tree import Missing, Object, fields, items, same, text
 from whysync.kubernetes.api.manifest_places import ManifestPlace
 
@@ -29,7 +30,9 @@ def rendered_change(fix: Fix, case: Case, checkout: Checkout) -> FileChange | No
     ]
     if not rendered:
         _refuse_chart(fix, case, checkout)
-    if not rendered or len(rendered) != len(folders):
+    others = [path for path, tool in folders.items() if tool not in (Tool.HELM, Tool.KUSTOMIZE)]
+    target = fix.target
+    if not rendered or (target is not None and any(checkout.objects(target, path) for path in others)):
         return None
     refused: Refused | None = None
     for source, tool in rendered:
@@ -42,6 +45,8 @@ def rendered_change(fix: Fix, case: Case, checkout: Checkout) -> FileChange | No
             raise _with_origin(problem, fix, checkout, source) from problem
         except InApplication as problem:
             return _application_change(problem, case, checkout)
+    if any(folders[path] is Tool.PLUGIN for path in others):
+        return None
     raise refused or Refused(what=f"no source renders {fix.target}")
 
 
@@ -75,25 +80,19 @@ def _with_origin(problem: FailsHere, fix: Fix, checkout: Checkout, source: Objec
 
 def _application_change(setting: InApplication, case: Case, checkout: Checkout) -> FileChange:
     """The edit of the file that declares the Application, whose values override the files."""
-    app, key = case.application.ref, setting.edit.name
-    owner = application_set_of(case)
-    is_removed = isinstance(setting.value, Missing)
-    action = f"{'remove' if is_removed else 'set'} {key} in {setting.pointer} of {app}"
-    if owner or setting.is_text:
-        raise Refused(
-            what=f"{app} itself sets {key}: {action}{f' to {setting.value}' if not is_removed else ''}",
-            why=f"ApplicationSet {owner} generates the Application: an edit of the Application is reverted"
-            if owner
-            else "it is part of a text, which whysync does not edit",
-            next=f"change the template or the generator of ApplicationSet {owner}"
-            if owner
-            else "edit it manually where the Application is declared",
-        )
+    app = case.application.ref
     edit = Remove(pointer=setting.pointer)
     if not isinstance(setting.value, Missing):
         edit = Set(pointer=setting.pointer, value=setting.value)
-    change = file_change(Fix.application(app, edit, title=""), case, checkout)
-    return change._replace(check=f"{key} of the chart: it overrides the values files")
+    fix = Fix.application(app, edit, title="")
+    owner = application_set_of(case, fix)
+    if owner:
+        return set_change(owner, setting, case, checkout)
+    change = file_change(fix, case, checkout)
+    line = location_of_change(change).line
+    place = f"{'remove' if isinstance(edit, Remove) else 'set'} {setting.name} in {change.path}:{line}"
+    place += f" ({setting.pointer} of {app})"
+    return change._replace(place=place, check=f"{app} sets {setting.name}, which overrides the files")
 
 
 def sources_in(application: Object) -> list[Object]:
@@ -189,7 +188,18 @@ def _traced(rendering: Rendering, edit: Edit, expected: Object) -> FoundValue:
         tracer = Tracer(rendering)
         return tracer.in_file(tracer.trace(edit.pointer, expected), expected)
     except NoValue:
-        return in_template(rendering, edit.pointer, expected)
+        try:
+            return in_template(rendering, edit.pointer, expected)
+        except Refused as problem:
+            untraced = opaque_names(rendering.source)
+            if not untraced:
+                raise
+            raise Refused(
+                what=problem.what,
+                why=f"or the Application's parameter {' or '.join(untraced)} sets it,"
+                " which whysync does not trace",
+                next=problem.next,
+            ) from problem
 
 
 def _other_users(case: Case, source: Object, path: str) -> list[str]:

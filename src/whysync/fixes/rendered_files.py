@@ -19,6 +19,7 @@ from whysync.diagnosis.drift.raw_difference import differences
 from whysync.errors import Refused, SourceError
 from whysync.facts.checkout import Checkout
 from whysync.json_tree import Object, fields, items, same, text
+from whysync.kubernetes.api.manifest_places import ManifestPlace
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.queries.commands import argocd_namespace
 
@@ -49,6 +50,7 @@ class Rendering:
 
     def __init__(self, case: Case, checkout: Checkout, source: Object, target: Ref, tool: str) -> None:
         self.case = case
+        self.checkout = checkout
         self.app = case.application.body
         self.source = source
         self.target = target
@@ -89,6 +91,11 @@ class Rendering:
             kustomize_build_options=options.kustomize_build_options,
             value_schemes=options.value_schemes,
         )
+
+    def declarations(self) -> list[ManifestPlace]:
+        """Where the checkout declares the Application itself."""
+        places = self.checkout.objects(self.case.application.ref)
+        return [place for place in places if place.ref.namespace in ("", self.case.app.namespace)]
 
     def rendered(self, source: Object) -> tuple[RenderedObject, ...]:
         """Raises `Refused` if the source cannot be rendered here."""
