@@ -7,11 +7,11 @@ import json
 import pytest
 
 from tests.proofs.test_safety import IMAGE, REPLICAS, off
-from tests.proofs.worlds import bundle, deployment, in_git, running, synced, wrote
-from tests.situations import case_of
+from tests.proofs.worlds import bundle, deployment, in_git, running, synced, there, wrote
+from tests.situations import case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import Confidence, Finding
-from whysync.diagnosis.fix import Fix, Proof, ProofStatus
+from whysync.diagnosis.fix import Fix, Proof, ProofStatus, Set
 from whysync.diagnosis.report import ReasonKind
 from whysync.diagnosis.rule import diagnosis_rules
 from whysync.diagnosis.runner import diagnose
@@ -97,3 +97,48 @@ def test_a_writer_seen_once_is_not_expected_to_return() -> None:
     kinds = {reason.kind for reason in safety.reasons}
     assert ReasonKind.DROPS_PODS in kinds
     assert not kinds & {ReasonKind.DOES_NOT_LAST, ReasonKind.SYNC_LOOP}
+
+
+# --- an element of a list whose key was changed by hand ---------------------------------------------------
+
+
+def _service(number: int, **more: Json) -> Object:
+    port: Object = {"name": "http", "port": number, "targetPort": 8080, **more}
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "shop", "namespace": "shop"},
+        "spec": {"selector": {"app": "shop"}, "ports": [port]},
+    }
+
+
+@pytest.fixture
+def renumbered() -> Case:
+    """Somebody changed the number of the port, which is its key."""
+    owned: Object = {"f:spec": {"f:ports": {'k:{"port":81,"protocol":"TCP"}': {"f:port": {}}}}}
+    live = there(_service(81, protocol="TCP"), managed=[{**wrote("kubectl-edit", owned), "apiVersion": "v1"}])
+    row_: Object = {**row("Service", "shop", "OutOfSync"), "group": ""}
+    return case_of(bundle(), synced(row_, sync="OutOfSync"), in_git(_service(80)), live)
+
+
+def test_the_new_number_of_a_port_is_set_and_the_port_not_removed(renumbered: Case) -> None:
+    (drift,) = renumbered.drifts
+    assert drift.pointer == "/spec/ports/0"
+    finding = diagnose(renumbered, diagnosis_rules()).first
+    assert finding is not None
+    assert "an element of ports was removed" in finding.verdict
+    edits = finding.fixes[0].edits
+    assert [(edit.pointer, edit.value) for edit in edits if isinstance(edit, Set)] == [
+        ("/spec/ports/0/port", 81)
+    ]
+    proof = FixVerifier(renumbered).verify(finding, finding.fixes[0])
+    assert isinstance(proof, Proof)
+    assert (proof.status, proof.why) == (ProofStatus.PROVEN, "")
+
+
+def test_a_fix_that_leaves_the_object_different_in_another_way_is_refuted(renumbered: Case) -> None:
+    """Without the port, Git has an empty list, which differs too."""
+    (drift,) = renumbered.drifts
+    removed = Fix.remove(drift.ref, drift.pointer, title="The live value is right")
+    result = _judged(renumbered, removed)
+    assert not (isinstance(result, Proof) and result.status is ProofStatus.PROVEN)

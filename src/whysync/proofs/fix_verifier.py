@@ -9,6 +9,7 @@ the problem is rejected. Two kinds of findings need no such pair of runs: a deni
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -34,9 +35,9 @@ from whysync.proofs.observations import (
     Observer,
     SymptomIds,
     describe_symptom,
+    drifts_now,
     failed_resources,
     observable_symptoms,
-    still_differing,
     unobserved_images,
 )
 from whysync.proofs.proof_gaps import (
@@ -312,12 +313,23 @@ class FixVerifier:
             for symptom in remaining
             if symptom.kind is SymptomKind.DIFFERS and symptom.key is not None
         }
-        if differing and not still_differing(run.observer.world, finding.explains):
-            remaining -= differing  # another field of the same object differs: another cause
+        if differing:
+            remaining -= self._differing_for_other_reasons(finding, run, differing)
         others = failed_resources(run.observer.world).keys() - explained
         if others and not remaining & failed_resources(run.observer.world).keys():
             remaining -= _SYNC_SYMPTOMS  # the sync still fails, but for another resource
         return remaining
+
+    def _differing_for_other_reasons(
+        self, finding: Finding, run: FixRun, differing: Collection[SymptomId]
+    ) -> SymptomIds:
+        """Objects that differ only in fields of other findings, not in one that the fix adds."""
+        now = drifts_now(run.observer.world)
+        if any(drift.symptom in finding.explains for drift in now):
+            return frozenset()
+        others = {_place(drift) for drift in self._case.drifts if drift.symptom not in finding.explains}
+        added = {drift.key for drift in now if _place(drift) not in others}
+        return frozenset(symptom for symptom in differing if symptom.key not in added)
 
     def _new_symptoms(self, explained: SymptomIds, run: FixRun) -> SymptomIds:
         known = {
@@ -418,6 +430,12 @@ def _not_run_for_notice(fix: Fix) -> Proof:
     return not_run(
         ProofKind.NOTHING_TO_FIX, "the finding is a notice, without a failure that a simulation could show"
     )
+
+
+def _place(drift: Drift) -> tuple[Key, str]:
+    """The field without the positions in lists, which a fix can shift."""
+    parts = ("*" if part.isdecimal() else part for part in drift.pointer.split("/"))
+    return drift.key, "/".join(parts)
 
 
 def _same_failure(message: str, other: str) -> bool:

@@ -17,6 +17,7 @@ from whysync.argocd.api.application import Application
 from whysync.argocd.app_controller.trace import TraceEvent, TraceKind
 from whysync.argocd.health.assess import health_of
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.drift import Drift
 from whysync.diagnosis.drift.mechanism import Mechanism, mechanism_of
 from whysync.diagnosis.reported_texts import FAILED_PHASES
 from whysync.diagnosis.snapshot_index import SnapshotIndex
@@ -339,17 +340,16 @@ class Observer:
         self.actions.append(ObservedAction(at=self.now, text=text, refused=refused, number=len(self.events)))
 
 
-def still_differing(world: SimulatedCase, symptoms: Iterable[SymptomId]) -> frozenset[SymptomId]:
-    """Those of the symptoms whose fields differ now."""
+def drifts_now(world: SimulatedCase) -> tuple[Drift, ...]:
+    """The fields that differ now."""
     snapshot = snapshot_of(world.simulation)
     application = next(
         (application for application in snapshot.applications if application.ref.place == world.app), None
     )
     if application is None:
-        return frozenset()
+        return ()
     app = decode(application.body, Application)[0] or Application()
-    case = Case(SnapshotIndex(snapshot), application, app)
-    return frozenset(drift.symptom for drift in case.drifts) & frozenset(symptoms)
+    return tuple(Case(SnapshotIndex(snapshot), application, app).drifts)
 
 
 _MAX_DISAGREEMENTS: Final = 3

@@ -16,8 +16,9 @@ from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding
 from whysync.diagnosis.fix import Edit, Fix, Remove, Set
 from whysync.diagnosis.sentences import listed
 from whysync.diagnosis.symptom import SymptomId
-from whysync.json_tree import Missing, Object
+from whysync.json_tree import Missing, Object, fields, same
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import index_of, join
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer
 from whysync.queries.commands import argocd_namespace, kubectl, on_object, sync, with_comment
@@ -112,11 +113,40 @@ def live_values(drifts: Iterable[Drift]) -> Iterator[Edit]:
     """Edits that set each field in Git to its live value, or remove it if it is not live."""
     for drift in drifts:
         value = drift.live_value if drift.only_git else drift.live.at(drift.pointer)
+        counterpart = _counterpart(drift) if isinstance(value, Missing) else None
+        if counterpart is not None:
+            yield from counterpart
+            continue
         yield (
             Remove(pointer=drift.pointer)
             if isinstance(value, Missing)
             else Set(pointer=drift.pointer, value=value)
         )
+
+
+def _counterpart(drift: Drift) -> list[Edit] | None:
+    """Edits of an element of a list whose key was changed in the cluster, such as the number of a port.
+
+    It is compared as an element that is missing and another one that only the cluster has.
+    """
+    above, _, index = drift.pointer.rpartition("/")
+    declared, live = drift.desired.at(above), drift.live.at(above)
+    if not isinstance(declared, list) or not isinstance(live, list) or index_of(index) is None:
+        return None
+    element = fields(drift.desired.at(drift.pointer))
+    name = element.get("name")
+    named = [fields(other) for other in live if name is not None and fields(other).get("name") == name]
+    if len(declared) == len(live) == 1:
+        named = [fields(live[0])]
+    if len(named) != 1 or not element or not named[0]:
+        return None
+    return [
+        Set(pointer=drift.pointer + join((key,)), value=named[0][key])
+        if key in named[0]
+        else Remove(pointer=drift.pointer + join((key,)))
+        for key, value in element.items()
+        if key not in named[0] or not same(value, named[0][key])
+    ]
 
 
 def declare_live(drifts: Sequence[Drift], *, title: str) -> Fix:

@@ -21,6 +21,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
+from whysync.kubernetes.api.pointer import index_of
 from whysync.kubernetes.api.ref import Key
 from whysync.kubernetes.field_writers import Writer, phrase
 from whysync.queries.commands import sync
@@ -66,7 +67,9 @@ def _changes(drifts: list[Drift]) -> str:
     names_by_change: dict[_Change, dict[str, None]] = {}
     for drift in drifts:
         change = _REMOVED if drift.only_git else _ADDED if drift.only_live else _CHANGED
-        names_by_change.setdefault(change, {})[drift.last_key] = None
+        is_element = index_of(drift.pointer.rpartition("/")[2]) is not None
+        name = f"an element of {drift.last_key}" if is_element else drift.last_key
+        names_by_change.setdefault(change, {})[name] = None
     return "; ".join(
         f"{', '.join(names)} {change.singular if len(names) == 1 else change.plural}"
         for change, names in names_by_change.items()
