@@ -290,7 +290,7 @@ def application_sets(worlds: Sequence[SnapshotIndex], names: Sequence[str]) -> t
             raise NotFound(
                 what=f"ApplicationSet {name!r} not found",
                 why=_nearest(name, [manifest.ref.place for _, manifest in every]),
-                next="add it to the facts: kubectl get applicationset NAME -o yaml",
+                next="add it to the facts: kubectl -n argocd get applicationset NAME -o yaml",
             )
         reports += [set_report(world, manifest) for world, manifest in matching]
     return tuple(reports)

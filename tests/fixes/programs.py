@@ -7,15 +7,19 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict, cast
 
+from whysync.cli.main import with_verb
+from whysync.cli.parser import parser
+from whysync.errors import WhysyncError
+
 TABLES = Path(__file__).parent / "command_tables"
 _PLUGINS = {("kubectl", "argo"), ("kubectl", "cnpg")}
 # Programs of the system, and plugins with a parser of their own: only their names are known here.
 OTHERS = frozenset({
     "awk", "base64", "cd", "curl", "diff", "dig", "docker", "find", "grep", "jq", "jsonnet", "kustomize",
-    "openssl", "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "vault", "whysync", "xargs",
+    "openssl", "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "vault", "xargs",
 })  # fmt: skip
 GIT = {
-    "add": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit",
+    "add": "", "apply": "", "blame": "-L", "clone": "--depth", "commit": "-a -m -S --amend --no-edit",
     "diff": "--stat --name-status --diff-filter",
     "grep": "-n -i -w -e -l -L -E -F", "log": "-p -S -G --oneline -n", "ls-remote": "--heads --tags --symref",
     "mv": "", "push": "--force-with-lease", "revert": "--no-edit", "rev-parse": "", "rm": "-r --cached",
@@ -44,9 +48,20 @@ def refusal(command: list[str]) -> str:
         return ""
     if program == "git":
         return _refused_by_git(arguments)
+    if program == "whysync":
+        return _refused_by_whysync(arguments)
     if program not in ("argocd", "helm", "kubectl"):
         return f"{program} is no program that users of Argo CD have"
     return _refused_by_cobra(table_of(program), arguments)
+
+
+def _refused_by_whysync(arguments: list[str]) -> str:
+    words = with_verb(arguments)
+    try:
+        parser({}, verb=words[0] if words else "").parse_args(words)
+    except (SystemExit, WhysyncError) as problem:
+        return f"whysync refuses {' '.join(arguments)}: {problem}"
+    return ""
 
 
 def _refused_by_git(arguments: list[str]) -> str:

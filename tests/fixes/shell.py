@@ -37,6 +37,8 @@ def commands_in(line: str) -> list[list[str]]:
     """
     if "\n" in line:
         raise NotPasteable("more than one line")
+    if line.startswith("#"):
+        return []
     if re.search(r"<[^>\s]+>", line.partition(" #")[0]) and "'" not in line:
         raise NotPasteable("a placeholder in angle brackets is a redirection")
     reader = _Reader()

@@ -10,16 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.fixes.printed import commands_of
+from tests.fixes.printed import commands_of, shown_in
 from tests.fixes.programs import refusal
 from tests.fixes.shell import NotPasteable, commands_in
 from tests.played import played
 from tests.reports.test_goldens import report_of
 from tests.rules.bench import BUNDLES, case_name, load_case
+from tests.shared import CORPUS, SHARED, needs_shared
 from tests.situations import EXAMPLES
+from tools.corpus import FILES, load
 from whysync import app
+from whysync.diagnosis.report import Report
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.lab.library import names
+from whysync.reports import diagnose_text
+from whysync.reports.terminal import Terminal
 
 
 def problems(line: str) -> list[str]:
@@ -55,21 +60,54 @@ def _unfit(command: list[str]) -> list[str]:
     return reasons
 
 
+def problems_of(report: Report) -> list[str]:
+    """Of the commands, and of those in the text of `-o wide` on a narrow terminal."""
+    text = str(diagnose_text.render(report, Terminal(width=80), wide=True))
+    printed = {line.strip() for line in text.splitlines()}
+    steps = [step for step in _steps(report) if not step.startswith("#")]
+    cut = [f"{step}: not on one line" for step in steps if step not in printed and step[:40] in text]
+    return [*cut, *(p for line in (*commands_of(report), *shown_in(text)) for p in problems(line))]
+
+
+def _steps(report: Report) -> list[str]:
+    findings = [finding for reported in report.apps for finding in reported.findings]
+    return [step for finding in findings for fix in finding.fixes for step in fix.commands]
+
+
 @pytest.mark.parametrize("folder", BUNDLES, ids=case_name)
 def test_of_every_rule(folder: Path) -> None:
-    report = app.diagnose([load_case(folder)], prove=False)
-    assert [problem for line in commands_of(report) for problem in problems(line)] == []
+    assert problems_of(app.diagnose([load_case(folder)], prove=False)) == []
 
 
 @pytest.mark.parametrize("name", names())
 def test_of_every_scenario(name: str) -> None:
     report = app.diagnose(app.cases(SnapshotIndex(played(name).snapshot())), prove=False)
-    assert [problem for line in commands_of(report) for problem in problems(line)] == []
+    assert problems_of(report) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_of_every_report(example: Path) -> None:
-    assert [problem for line in commands_of(report_of(example)) for problem in problems(line)] == []
+    assert problems_of(report_of(example)) == []
+
+
+@needs_shared
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # to_bundle.py leaves it to be closed
+@pytest.mark.parametrize("name", FILES)
+def test_of_real_cases(name: str, tmp_path: Path) -> None:
+    to_bundle = load(CORPUS / "to_bundle.py")
+    to_bundle.main(str(CORPUS / name), str(tmp_path))
+    assert [problem for path in sorted(tmp_path.iterdir()) for problem in problems_of(_report(path))] == []
+
+
+@needs_shared
+def test_of_incidents() -> None:
+    paths = sorted((SHARED / "reviews" / "incidents").rglob("*.yaml"))
+    assert paths
+    assert [problem for path in paths for problem in problems_of(_report(path))] == []
+
+
+def _report(path: Path) -> Report:
+    return app.diagnose(app.cases(app.read(app.FactSource(bundles=(str(path),)))), prove=False)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +133,8 @@ def test_of_every_report(example: Path) -> None:
         ("git lg", "git has no command"),
         ("git log --online", "git log has no flag --online"),
         ("argo get x", "is no program"),
+        ("whysync fix shop --checkoutt .", "whysync refuses"),
+        ("whysync fix shop --pick first", "whysync refuses"),
         ("argocd app get ...", "ellipsis"),
     ],
 )
@@ -113,6 +153,8 @@ def test_what_is_no_command(line: str, reason: str) -> None:
         "kubectl argo rollouts retry rollout a -n b",
         "argocd --core app get shop",
         "git revert COMMIT && git push",
+        "whysync fix shop --checkout DIR | git apply",
+        "whysync shop --bundle FILE",
     ],
 )
 def test_what_is_one(line: str) -> None:

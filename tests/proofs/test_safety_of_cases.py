@@ -31,6 +31,14 @@ CASES = {
         SAFE,
         "it does not help: the API server changes the field back immediately",
     ),
+    "drift/equivalent_value/null_in_a_claim_template": (
+        SAFE,
+        "it does not help: Git and the cluster have equal values in StatefulSet web/db",
+    ),
+    "drift/api_server_default/nothing_but_an_empty_map": (
+        SAFE,
+        "it does not help: the API server sets its default again in Deployment web/shop",
+    ),
     "drift/job_deleted_by_ttl/job_with_ttl": (
         SAFE,
         "it does not last: Job web/seed is deleted again",

@@ -21,6 +21,7 @@ SOURCE = ROOT / "src"
 VERDICT = ("test_early_answers.py", "test_verdict.py", "test_lab_proofs.py")
 SAFETY = (
     "test_bounded_verdicts.py",
+    "test_limits_of_verdicts.py",
     "test_sync_reasons.py",
     "test_sync_outcomes.py",
     "test_effects.py",
@@ -29,6 +30,8 @@ SAFETY = (
     "test_hidden.py",
     "test_early_answers.py",
     "test_safety_of_cases.py",
+    "test_next_release.py",
+    "test_predicted_failure.py",
     "test_safety.py",
 )
 SIMULATION = ("test_details.py", "test_other_writers.py", "test_simulated_case.py", "test_pod_behavior.py")

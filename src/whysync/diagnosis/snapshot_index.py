@@ -183,7 +183,7 @@ class SnapshotIndex:
                         kind=GapKind.UNREADABLE,
                         what=f"part of Application {name}",
                         why=problem,
-                        how_to_get="kubectl get -o yaml",
+                        how_to_get="collect the Application again, as kubectl get prints it with -o yaml",
                     )
                 )
         return (*self.snapshot.gaps, *unread)

@@ -7,6 +7,7 @@ from whysync.diagnosis.finding import Finding, Severity
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.messages.patterns.projects import ArgocdDenied
+from whysync.queries.commands import app_argument, with_comment
 
 
 class NotSimulated(Exception):
@@ -19,14 +20,16 @@ class NotSimulated(Exception):
 
 def require_facts(case: Case) -> None:
     """Raises `NotSimulated` if the facts are not sufficient."""
-    name = case.app.name
     if not case.desired and not case.source_is_empty:
         raise NotSimulated(
             Gap(
                 kind=GapKind.NOT_RENDERED,
                 what="the rendered manifests",
                 why="the facts have no manifests of this app",
-                how_to_get=f"argocd app manifests {name} --source git, as desired/{name}/",
+                how_to_get=with_comment(
+                    f"argocd app manifests {app_argument(case)} --source git",
+                    f"save it below desired/{case.app.name}/",
+                ),
             )
         )
     has_live = any(
@@ -39,7 +42,8 @@ def require_facts(case: Case) -> None:
                 kind=GapKind.NOT_COLLECTED,
                 what="the live objects",
                 why="the facts have no live objects of its cluster",
-                how_to_get="kubectl get … -o yaml --show-managed-fields, as live/",
+                how_to_get="whysync collect reads them from the cluster; or save the output of kubectl get"
+                " with -o yaml --show-managed-fields below live/",
             )
         )
 

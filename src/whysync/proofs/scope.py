@@ -26,6 +26,7 @@ from whysync.kubernetes.api.ref import Key, group_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
 from whysync.messages.patterns.admission import WebhookDown
 from whysync.messages.patterns.rbac import Forbidden
+from whysync.queries.commands import on_object
 from whysync.queries.references import references_of
 from whysync.queries.service_backends import workloads_behind
 
@@ -236,8 +237,7 @@ class _ScopeBuilder:
                 what=f"live {row.ref}",
                 about=row.ref,
                 why="it is in the cluster but not in the facts",
-                how_to_get=f"kubectl get {row.kind.lower()} {row.name}"
-                f"{f' -n {row.namespace}' if row.namespace else ''} -o yaml --show-managed-fields",
+                how_to_get=on_object("get", row.ref, "-o", "yaml", "--show-managed-fields"),
             )
         )
         return True
@@ -339,7 +339,7 @@ class _ScopeBuilder:
                     what=f"the remaining objects of Namespace {name}",
                     about=namespace.ref,
                     why="it is terminating, and the objects that block it are not in the facts",
-                    how_to_get=f"kubectl get namespace {name} -o yaml, and the objects its conditions name",
+                    how_to_get=f"kubectl get namespace {name} -o yaml   # and what its conditions name",
                 )
             )
 

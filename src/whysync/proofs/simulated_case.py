@@ -46,6 +46,7 @@ from whysync.proofs.pod_behavior import behavior_of, with_restarted_containers
 from whysync.proofs.required_facts import require_facts
 from whysync.proofs.scope import Scope, scope_of
 from whysync.proofs.workload_children import WorkloadChildren
+from whysync.queries.commands import kubectl
 from whysync.queries.drift import ttl_pointer
 
 
@@ -382,14 +383,15 @@ def _config_maps(case: Case, namespace: str) -> list[Object]:
 
 def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
     gaps: list[Gap] = []
-    namespace = case.app.namespace or "argocd"
     if case.project_manifest is None and not case.project:
         gaps.append(
             Gap(
                 kind=GapKind.NOT_COLLECTED,
                 what=f"AppProject {case.app.project}",
                 why="it is not in the facts; a project that permits everything is assumed",
-                how_to_get=f"kubectl -n {namespace} get appproject {case.app.project} -o yaml",
+                how_to_get=kubectl(
+                    "get", "appproject", case.app.project, "-o", "yaml", namespace=argocd_namespace(case)
+                ),
             )
         )
     for kind in sorted({f"{text(obj.get('apiVersion'))} {text(obj.get('kind'))}" for obj in not_served}):

@@ -26,6 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.kubernetes.field_writers.ownership import writer_from
+from whysync.queries.commands import on_object
 from whysync.queries.introducing_commit import plain_template, versions
 from whysync.queries.sources import is_commit, repository_secret
 from whysync.queries.timestamps import instant
@@ -412,14 +413,13 @@ def _events(case: Case) -> Iterator[Change]:
 
 
 def _gaps(case: Case, start: datetime | None) -> Iterator[Gap]:
-    name = case.application.ref.name
     if start is None:
         yield _gap("earlier deployed versions", "status.history is too short")
     if not case.application.meta.get("managedFields"):
         yield _gap(
             "when the Application was edited, and by which program",
             "it came without managedFields",
-            f"kubectl get application {quote(name)} -o yaml --show-managed-fields",
+            on_object("get", case.application.ref, "-o", "yaml", "--show-managed-fields"),
         )
     if case.project_manifest is None:
         yield _gap(f"changes of project {case.app.project}", "the AppProject is not in the facts")
