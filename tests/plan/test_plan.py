@@ -89,6 +89,7 @@ def test_an_immutable_field(tmp_path: Path) -> None:
     assert empty.passed
     (failed,) = [item for step in based.steps for item in step.items if item.state is State.FAILED]
     assert "field is immutable" in failed.note
+    assert failed.note.startswith('Deployment.apps "shop" is invalid: ')  # no name of a temporary file
 
 
 def test_a_rename_is_a_deletion_and_a_creation(tmp_path: Path) -> None:
@@ -125,9 +126,8 @@ def test_nothing_changes(tmp_path: Path) -> None:
 def test_only_what_the_annotation_names_touches_an_app(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     annotated = "metadata: {name: shop, namespace: argocd, annotations: {%s: %%s}}" % GENERATE_PATHS  # noqa: UP031
-    shop.commit(
-        {"argocd/shop.yaml": APP.replace("metadata: {name: shop, namespace: argocd}", annotated % "/other")}
-    )
+    application = APP.replace("metadata: {name: shop, namespace: argocd}", annotated % "/other")
+    shop.commit({"argocd/shop.yaml": application, "other/config.yaml": CONFIG})
     shop.git("branch", "-f", "main")
     shop.put("config.yaml", CONFIG.replace("hello", "bye"))
     assert planned_changes(shop).untouched == ("argocd/shop",)

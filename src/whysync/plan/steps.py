@@ -16,6 +16,7 @@ from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import Waiting
+from whysync.messages.wrappers import peel_front
 from whysync.plan.plan import Item, State, Step
 from whysync.plan.service_callers import needs_of, services_in
 
@@ -68,7 +69,8 @@ def steps_of(
         state = _state(event, completed=completed)
         note = "pruned" if event is not None and event.text == "pruned" else ""
         if state is State.FAILED and event is not None:
-            note = event.text
+            # without kubectl's words around the server's message, which name a temporary file
+            note = peel_front(event.text)[1] or event.text
         body = planned[key][1] if key in planned else {}
         needs = needs_of(body, services, namespace) if hooks.is_hook(body) else ()
         if state in (State.FAILED, State.WAITING) and hooks.is_hook(body):
