@@ -50,6 +50,24 @@ def copied(annotation: str) -> Object:
             ),
             True,
         ),
+        (
+            thing(
+                "isindir.github.com/v1alpha3",
+                "SopsSecret",
+                "a",
+                spec={"secretTemplates": [{"name": "other"}, {"name": "db"}]},
+            ),
+            True,
+        ),
+        (
+            thing(
+                "example.com/v1",
+                "Users",
+                "a",
+                spec={"users": [{"name": "app", "targetSecretName": "db"}]},
+            ),
+            True,
+        ),
         (thing("postgresql.example.com/v1", "Cluster", "db", status={"phase": "Failed"}), False),
     ],
 )
@@ -73,3 +91,33 @@ def test_the_source_of_a_missing_secret(source: Object, certain: bool) -> None:
 )
 def test_what_does_not_create_it(other: Object) -> None:
     assert producer_of(case_of(application(), other), "Secret", "shop", "db") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_named_after"),
+    [
+        ("app.orders.credentials.postgresql.example.com", True),
+        ("orders.app", True),
+        ("orders-app", True),
+        ("app.orders.credentials.example.org", False),
+        ("app.reorders.credentials.postgresql.example.com", False),
+    ],
+)
+def test_a_name_made_from_the_custom_resource_and_its_api_group(name: str, *, is_named_after: bool) -> None:
+    source = thing("postgresql.example.com/v1", "Cluster", "orders", status={"phase": "Failed"})
+    producer = producer_of(case_of(application(), source), "Secret", "shop", name)
+    assert (producer is not None) is is_named_after
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"secretTemplates": None},
+        {"secretTemplates": {"name": "db"}},
+        {"secretTemplates": ["db", 3, None]},
+        {"secretTemplates": [{"name": ["db"]}]},
+    ],
+)
+def test_a_list_of_another_form_names_nothing(spec: Object) -> None:
+    source = thing("isindir.github.com/v1alpha3", "SopsSecret", "a", spec=spec)
+    assert producer_of(case_of(application(), source), "Secret", "shop", "db") is None

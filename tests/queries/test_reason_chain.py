@@ -197,3 +197,85 @@ def test_objects_that_own_each_other_do_not_hang_the_walk() -> None:
         thing("example.com/v1", "Widget", "b", owner=("Widget", "a"), status=not_ready("another")),
     )
     assert walked(case, "example.com", "Widget", "a")[0] == ["Widget", "Widget"]
+
+
+def test_a_reference_without_a_kind_is_named_after_its_field() -> None:
+    case = case_of(
+        application(),
+        thing(
+            "s3.aws.example.com/v1",
+            "Bucket",
+            "logs",
+            spec={"providerConfigRef": {"name": "prod"}},
+            status=not_ready("failed"),
+        ),
+        thing("gcp.other.com/v1", "ProviderConfig", "prod", status=not_ready("no key: it expired")),
+        thing("aws.example.com/v1", "ProviderConfig", "prod", status=not_ready("no credentials: not found")),
+    )
+    kinds, reason = walked(case, "s3.aws.example.com", "Bucket", "logs")
+    assert kinds == ["Bucket", "ProviderConfig"]
+    assert reason == "no credentials: not found"
+
+
+def test_of_two_possible_targets_none_is_chosen() -> None:
+    case = case_of(
+        application(),
+        thing("a.com/v1", "Thing", "x", spec={"configRef": "prod"}, status=not_ready("failed")),
+        thing("b.com/v1", "Config", "prod", status=not_ready("b: failed")),
+        thing("c.com/v1", "Config", "prod", status=not_ready("c: failed")),
+    )
+    assert walked(case, "a.com", "Thing", "x") == (["Thing"], "failed")
+
+
+def test_lists_of_references_and_names_alone_are_followed() -> None:
+    case = case_of(
+        application(),
+        thing(
+            "a.com/v1",
+            "Route",
+            "r",
+            spec={"parentRefs": [3, None, {"kind": "Gateway", "name": "g"}], "authRef": "none"},
+            status=not_ready("failed"),
+        ),
+        thing("b.com/v1", "Gateway", "g", status=not_ready("listener: port 80 is taken")),
+    )
+    kinds, reason = walked(case, "a.com", "Route", "r")
+    assert (kinds, reason) == (["Route", "Gateway"], "listener: port 80 is taken")
+
+
+def test_a_secret_that_a_custom_resource_names_leads_to_what_creates_it() -> None:
+    case = case_of(
+        application(),
+        thing(
+            "gateway.networking.k8s.io/v1",
+            "Gateway",
+            "public",
+            spec={"listeners": [{"tls": {"certificateRefs": [{"kind": "Secret", "name": "tls"}]}}]},
+            status=not_ready("listeners are not valid"),
+        ),
+        thing("v1", "Secret", "another"),
+        thing(
+            "cert-manager.io/v1",
+            "Certificate",
+            "web",
+            spec={"secretName": "tls"},
+            status=not_ready("issuer ca does not exist"),
+        ),
+    )
+    kinds, reason = walked(case, "gateway.networking.k8s.io", "Gateway", "public")
+    assert (kinds, reason) == (["Gateway", "Certificate"], "issuer ca does not exist")
+
+
+def test_an_error_that_wraps_another_says_more_than_a_summary() -> None:
+    failed = not_ready("the autoscaler of this object could not be created")
+    event: Object = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "shop"},
+        "type": "Warning",
+        "reason": "ScalerFailed",
+        "message": "parsing metadata: no host",
+        "involvedObject": {"apiVersion": "a.com/v1", "kind": "Scaler", "name": "s", "namespace": "shop"},
+    }
+    case = case_of(application(), thing("a.com/v1", "Scaler", "s", status=failed), event)
+    assert walked(case, "a.com", "Scaler", "s") == (["Scaler"], "parsing metadata: no host")

@@ -21,7 +21,6 @@ SOURCES = (ROOT / "src/whysync/rules", ROOT / "src/whysync/queries", ROOT / "src
 BELOW_A_WORKLOAD = {
     "AnalysisFailed": 'Metric "success-rate" assessed Failed due to failed (2) > failureLimit (1)',
     "ContainerExited": "Container web failed with exit code 3",
-    "MetricsUnavailable": "missing request for cpu in container web of Pod web-1",
     "ProgressDeadline": 'ReplicaSet "web-5f9" has timed out progressing.',
     "RolloutUnfinished": "Waiting for rollout to finish: 1 old replicas are pending termination...",
     "SandboxFailed": "Failed to create pod sandbox: rpc error: code = Unknown desc = no network",

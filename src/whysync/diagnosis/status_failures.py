@@ -68,7 +68,10 @@ def _failures(part: Object, path: tuple[str, ...], depth: int) -> Iterator[Statu
         if is_failed(condition, is_ready=is_ready):
             yield from _of_condition(condition, (*path, "conditions", str(index)))
     yield from _errors(part, path)
+    yield from _failed_entries(part, path)
     yield from _states(part, path)
+    if not conditions and depth == 0:
+        yield from _message(part, path)
     if depth < _MAX_DEPTH:
         for below, inner in _parts(part, path):
             yield from _failures(inner, below, depth + 1)
@@ -90,6 +93,11 @@ def is_failed(condition: Object, *, is_ready: bool) -> bool:
     if _EXPECTED.search(reason) and not failing:
         return False
     return failing or _is_summary(condition) or not is_ready
+
+
+def names_failure(words: str) -> bool:
+    """Do the words report a failure, and not only that something is still to come?"""
+    return bool(_WORDS_OF_FAILURE.search(words))
 
 
 def _is_summary(condition: Object) -> bool:
@@ -119,6 +127,27 @@ def _errors(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
                 yield StatusFailure(name=name, text=found, reason="", pointer=join(below))
             elif found := text(fields(entry).get("message")):
                 yield StatusFailure(name=name, text=found, reason="", pointer=join((*below, "message")))
+
+
+def _failed_entries(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
+    """`failedNamespaces: [{namespace: a, reason: …}]`: a list of what failed, each with its reason."""
+    for name, value in part.items():
+        for index, entry in enumerate(_list_of_failed(name, value)[:_MOST_ENTRIES]):
+            said = next((said for said in _MESSAGE_NAMES if text(fields(entry).get(said))), "")
+            if said:
+                at = join((*path, name, str(index), said))
+                yield StatusFailure(name=name, text=text(fields(entry).get(said)), reason="", pointer=at)
+
+
+def _list_of_failed(name: str, value: Json) -> list[Json]:
+    return items(value) if name.startswith(("failed", "failures")) and isinstance(value, list) else []
+
+
+def _message(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:
+    """A status that has a message and no condition or phase to tell whether it is good."""
+    said = text(part.get("message"))
+    if _WORDS_OF_FAILURE.search(said) and not any(_STATE_NAME.search(name) for name in part):
+        yield StatusFailure(name="message", text=said, reason="", pointer=join((*path, "message")))
 
 
 def _states(part: Object, path: tuple[str, ...]) -> Iterator[StatusFailure]:

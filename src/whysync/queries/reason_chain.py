@@ -7,23 +7,28 @@ missing object, volumes, Services and child Applications, and ends with the last
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from whysync.argocd.api.application import Application
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.reported_texts import FAILED_PHASES
+from whysync.diagnosis.status_failures import names_failure
 from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import reports_progress
+from whysync.messages.patterns.pods import is_claim_unbound
 from whysync.queries.producers import producer_of
 from whysync.queries.reasons import Reason, is_ready, reason_of, warning_of
-from whysync.queries.references import is_absent, references_of
+from whysync.queries.references import Reference, is_absent, references_of
 from whysync.queries.service_backends import pods_behind
 
 if TYPE_CHECKING:
@@ -66,7 +71,29 @@ def last_reason(chain: tuple[Link, ...]) -> Reason | None:
 def fails_below(chain: tuple[Link, ...]) -> bool:
     """Does the chain end with the failure of another object, and not with work that goes on?"""
     reason = last_reason(chain)
-    return reason is not None and len(chain) > 1 and reason.rank > 1 and not reports_progress(reason.text)
+    if reason is None or len(chain) < 2 or reason.rank < 2:
+        return False
+    return not reports_progress(reason.text) and not is_claim_unbound(reason.text)
+
+
+def is_no_progress(case: Case, chain: tuple[Link, ...]) -> bool:
+    """Does it end with the failure of another object, or with a failure in words that nothing reads?"""
+    return fails_below(chain) or is_unread(case, chain)
+
+
+def is_unread(case: Case, chain: tuple[Link, ...]) -> bool:
+    """Does it end with a failure in words that nothing reads, which is not known to pass?"""
+    reason = last_reason(chain)
+    if reason is None or reason.rank < 2 or not names_failure(reason.text):
+        return False
+    ref = chain[-1].ref
+    return any(
+        symptom.unread
+        and symptom.ref is not None
+        and symptom.ref.key == ref.key
+        and reason.text in symptom.raw
+        for symptom in case.symptoms
+    )
 
 
 def chain_evidence(chain: tuple[Link, ...]) -> tuple[Evidence, ...]:
@@ -104,9 +131,9 @@ def _chain(
     return (own,) if own.reason is not None else ()
 
 
-def _weight(chain: tuple[Link, ...]) -> tuple[int, int]:
+def _weight(chain: tuple[Link, ...]) -> tuple[int, bool, int]:
     reason = last_reason(chain)
-    return reason.weight if reason is not None else (-1, 0)
+    return reason.weight if reason is not None else (-1, False, 0)
 
 
 def _live(case: Case, ref: Ref) -> Manifest | None:
@@ -145,32 +172,70 @@ def _children(case: Case, manifest: Manifest) -> Iterator[_Step]:
 
 
 def _named_in_spec(case: Case, manifest: Manifest) -> Iterator[_Step]:
-    """`issuerRef`, `secretStoreRef`, `scaleTargetRef`: fields that name another object by kind and name."""
+    """`issuerRef`, `secretStoreRef`, `parentRefs`: fields of the spec that name another object."""
     for field, value in _references(manifest.spec, 0):
         namespace = text(value.get("namespace")) or manifest.ref.namespace
-        target = case.live_named(text(value.get("kind")), namespace, text(value.get("name")))
+        target = _named(case, manifest, field, value, namespace)
         if target is not None:
             yield _Step(manifest=target, how=f"{field} of {manifest.ref}")
 
 
+def _named(case: Case, manifest: Manifest, field: str, value: Object, namespace: str) -> Manifest | None:
+    """By its kind; a reference without one has a default that its field is named after.
+
+    `secretStoreRef` refers to a SecretStore, `vaultAuthRef` to a VaultAuth, `providerConfigRef` to a
+    ProviderConfig of the referrer's own project.
+    """
+    kind, name = text(value.get("kind")), text(value.get("name"))
+    if kind:
+        return case.live_named(kind, namespace, name)
+    stem = _REFERENCE.sub("", field).lower()
+    alike = [
+        key
+        for key in case.index.live_keys_by_name.get(name, ())
+        if key.kind.lower() == stem and key.namespace in ("", namespace)
+    ]
+    domain = _domain(manifest.ref.group)
+    own = [key for key in alike if _domain(key.group) == domain]
+    chosen = own or alike
+    return case.index.live_by_key[chosen[0]][0] if len(chosen) == 1 else None
+
+
+def _domain(group: str) -> str:
+    return ".".join(group.split(".")[-2:])
+
+
+_REFERENCE = re.compile(r"Refs?$")
+
+
 def _references(value: Json, depth: int) -> Iterator[tuple[str, Object]]:
+    """Each reference with its field: an object with a name, a list of these, or the name alone."""
     if depth > _DEEPEST_FIELD:
         return
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key.endswith("Ref") and text(dig(inner, "kind")) and text(dig(inner, "name")):
-                yield key, fields(inner)
-            else:
+            named = [entry for entry in (_entries_of(inner) if _REFERENCE.search(key) else ()) if entry]
+            yield from ((key, entry) for entry in named)
+            if not named:
                 yield from _references(inner, depth + 1)
     elif isinstance(value, list):
         for inner in value[:_MOST_CHILDREN]:
             yield from _references(inner, depth + 1)
 
 
+def _entries_of(value: Json) -> Iterator[Object]:
+    for entry in value[:_MOST_CHILDREN] if isinstance(value, list) else [value]:
+        if isinstance(entry, str) and entry:
+            yield {"name": entry}
+        elif text(dig(entry, "name")):
+            yield fields(entry)
+
+
 def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
-    """What its Pods need: a claim that is not bound, or the source of an object that does not exist."""
+    """What its Pods, or a custom resource itself, need: a claim that is not bound, or the source of an
+    object that does not exist."""
     namespace = manifest.ref.namespace
-    for reference in references_of(manifest):
+    for reference in (*references_of(manifest), *_secrets_of(manifest)):
         target = case.live_named(reference.kind, namespace, reference.name)
         if target is not None:
             yield _Step(manifest=target, how=f"needed by {manifest.ref}")
@@ -181,6 +246,34 @@ def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
                     manifest=producer.manifest,
                     how=f"{reference.kind} {reference.name}, which {manifest.ref} needs, is created from it",
                 )
+
+
+_SECRET = re.compile(r"^(?:\w*[sS]ecretName|\w*[sS]ecretRef|certificateRefs)$")
+
+
+def _secrets_of(manifest: Manifest) -> Iterator[Reference]:
+    """Secrets that a custom resource names: `secretName`, `secretRef`, the certificates of a Gateway.
+
+    Some of these the resource creates itself: then it is its own producer, which the walk has seen.
+    """
+    for pointer, value in () if is_builtin(manifest.ref) else _named_secrets(manifest.spec, ("spec",)):
+        yield Reference(kind="Secret", name=value, pointer=join(pointer))
+
+
+def _named_secrets(value: Json, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if len(path) > 2 * _DEEPEST_FIELD:
+        return
+    if isinstance(value, list):
+        for index, inner in enumerate(value[:_MOST_CHILDREN]):
+            yield from _named_secrets(inner, (*path, str(index)))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if not _SECRET.match(key):
+                yield from _named_secrets(inner, (*path, key))
+                continue
+            for entry in _entries_of(inner):
+                if text(entry.get("kind")) in ("", "Secret"):
+                    yield (*path, key), text(entry.get("name"))
 
 
 def _storage(case: Case, manifest: Manifest) -> Iterator[_Step]:

@@ -19,7 +19,7 @@ from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.status_failures import status_failures
 from whysync.json_tree import Json, Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
-from whysync.kubernetes.api.pointer import join
+from whysync.kubernetes.api.pointer import join, split
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import is_benign
 
@@ -126,15 +126,25 @@ _REPEATS = frozenset({"BackOff", "BackoffLimitExceeded"})
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """A text in which an object reports why it is not ready. `rank` is lower for a bare code."""
+    """A text in which an object reports why it is not ready. `rank` is lower for a bare code.
+
+    Of two texts of one rank, an error that wraps another one (`creating X: denied`) says more than a summary,
+    and then the longer one does.
+    """
 
     text: str
     evidence: Evidence
     rank: int = 2
 
     @property
-    def weight(self) -> tuple[int, int]:
-        return self.rank, min(len(self.text), _MOST_TEXT)
+    def weight(self) -> tuple[int, bool, int]:
+        return self.rank, ": " in self.text, min(len(self.text), _MOST_TEXT)
+
+    @property
+    def is_nested(self) -> bool:
+        """Is it about a part of the object: a node of a Workflow, a parent of a route?"""
+        parts = split(self.evidence.pointer)
+        return parts[:1] == ("status",) and len(parts) > 3 and parts[1] != "conditions"
 
 
 def reason_of(case: Case, ref: Ref, manifest: Manifest | None) -> Reason | None:
@@ -160,7 +170,7 @@ def warning_of(case: Case, ref: Ref) -> Reason | None:
     return max(_warnings(case, ref), key=_weight, default=None)
 
 
-def _weight(reason: Reason) -> tuple[int, int]:
+def _weight(reason: Reason) -> tuple[int, bool, int]:
     return reason.weight
 
 

@@ -10,23 +10,12 @@ import msgspec
 from whysync.argocd.compare.kind_scopes import is_cluster_scoped_kind
 from whysync.json_tree import Json, dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import join
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
-_TEMPLATES = {
-    "Pod": "",
-    "CronJob": "/spec/jobTemplate/spec/template",
-}
-_WORKLOADS = (
-    "Deployment",
-    "StatefulSet",
-    "DaemonSet",
-    "ReplicaSet",
-    "Job",
-    "ReplicationController",
-    "Rollout",
-)
+_DEEPEST_TEMPLATE = 4
 
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,9 +82,23 @@ def is_absent(case: Case, reference: Reference, namespace: str) -> bool:
 
 
 def _template_of(manifest: Manifest) -> str | None:
-    if manifest.ref.kind in _WORKLOADS:
-        return "/spec/template"
-    return _TEMPLATES.get(manifest.ref.kind)
+    """The pointer to what its Pods are created from, in workloads of any kind; a Pod itself has all."""
+    if manifest.ref.kind == "Pod":
+        return ""
+    found = _template_in(manifest.spec, ("spec",))
+    return join(found) if found is not None else None
+
+
+def _template_in(value: Json, path: tuple[str, ...]) -> tuple[str, ...] | None:
+    if not isinstance(value, dict) or len(path) > _DEEPEST_TEMPLATE:
+        return None
+    if isinstance(dig(value, "spec", "containers"), list):
+        return path
+    for key, inner in value.items():
+        found = _template_in(inner, (*path, key))
+        if found is not None:
+            return found
+    return None
 
 
 def _volume(volume: dict[str, Json], base: str) -> Iterator[Reference]:

@@ -22,6 +22,7 @@ from whysync.diagnosis.sentences import and_more
 from whysync.diagnosis.symptom import OPERATION
 from whysync.messages.patterns.operations import Awaited
 from whysync.queries.commands import app_argument
+from whysync.queries.reason_chain import is_unread, reason_chain
 from whysync.queries.stuck_wait import why_stuck
 from whysync.queries.timestamps import age_text
 from whysync.queries.waiting_on import SILENT, is_running, is_too_long, slowest_sync, wait_of
@@ -42,6 +43,8 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
         verdict = f"the sync has been running for {age_text(age)}, and nothing has failed so far"
     elif wait.what not in (Awaited.HOOK, Awaited.HEALTH) or why_stuck(case, wait) is not None:
         return
+    elif is_unread(case, reason_chain(case, wait.ref)):
+        return  # workload_degraded reports it
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
         more = and_more(wait.others)

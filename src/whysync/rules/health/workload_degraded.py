@@ -33,8 +33,9 @@ from whysync.diagnosis.symptom import OPERATION, SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.kubernetes.api.manifest import Role
 from whysync.kubernetes.api.ref import Ref
-from whysync.messages.benign import is_unobserved
+from whysync.messages.benign import is_unobserved, reports_progress
 from whysync.messages.parse import understand
+from whysync.messages.patterns.pods import MetricsUnavailable
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.finalizers import finalizers_of
 from whysync.queries.operator_remedies import in_short, remedy
@@ -42,7 +43,7 @@ from whysync.queries.previous_revision import with_revert
 from whysync.queries.reason_chain import (
     Link,
     chain_evidence,
-    fails_below,
+    is_no_progress,
     last_reason,
     reason_chain,
     symptoms_on,
@@ -74,7 +75,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
         if code == "Progressing" and not _is_stuck(case, chain, message if is_silent else ""):
             continue
         reported = tuple(id for id in symptoms_on(case, chain) if id != symptom)
-        reason = _reason(chain, message)
+        reason = _reason(case, chain, message)
         has_reason = bool(reason) and (not is_builtin(row.ref) or _is_deeper(chain))
         stopped = _not_reached(case, row) if code == "Degraded" else ()
         finding = Finding(
@@ -105,7 +106,7 @@ def workload_degraded(case: Case) -> Iterator[Finding]:
 
 def _is_stuck(case: Case, chain: tuple[Link, ...], message: str) -> bool:
     """Does anything report why it does not become ready? Right after a sync, only what fails below it."""
-    return fails_below(chain) if case.synced_recently else bool(chain or message)
+    return is_no_progress(case, chain) if case.synced_recently else bool(chain or message)
 
 
 def _verb(case: Case, code: str) -> str:
@@ -144,18 +145,26 @@ def _not_reached(case: Case, row: ResourceRow) -> tuple[Ref, ...]:
     )
 
 
-def _reason(chain: tuple[Link, ...], message: str) -> str:
+def _reason(case: Case, chain: tuple[Link, ...], message: str) -> str:
     """Argo CD's health message says more than a condition of the same object, and less than what is below."""
     reason = last_reason(chain)
     if reason is None:
         return message
-    return reason.text if _is_deeper(chain) or not message or message in reason.text else message
+    is_code = " " not in message and reason.rank > 1  # `KafkaError`, the reason of a condition
+    is_own = not _is_deeper(chain) and not is_code and message not in reason.text
+    return (
+        message if is_own and not (reports_progress(message) and is_no_progress(case, chain)) else reason.text
+    )
 
 
 def _is_deeper(chain: tuple[Link, ...]) -> bool:
-    """The reason comes from another object, or from an event of the resource itself."""
+    """The reason comes from another object, or from an event or a part of the resource itself."""
     reason = last_reason(chain)
-    return reason is not None and reason.rank > 0 and (len(chain) > 1 or reason.evidence.source == Role.EVENT)
+    return (
+        reason is not None
+        and reason.rank > 0
+        and (len(chain) > 1 or reason.is_nested or reason.evidence.source == Role.EVENT)
+    )
 
 
 def _reporter(row: ResourceRow, chain: tuple[Link, ...]) -> str:
@@ -187,7 +196,34 @@ def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], reason: str, *, has_re
             if ref.kind == "Rollout"
             else "its failed steps run again, with their effects",
         )
+    elif metrics := _unavailable_metrics(reason):
+        yield _provide_metrics(case, last_ref, metrics)
     elif has_reason:
         yield remedy(case, last_ref, reason)
     else:
         yield Fix.run(*commands, title="Look at its events, the objects that it owns and their logs")
+
+
+def _unavailable_metrics(reason: str) -> MetricsUnavailable | None:
+    failures = understand(reason).failures
+    return next((failure for failure in failures if isinstance(failure, MetricsUnavailable)), None)
+
+
+def _provide_metrics(case: Case, ref: Ref, metrics: MetricsUnavailable) -> Fix:
+    """Utilization is a share of the request: a container without one makes it unknown for the whole Pod."""
+    if metrics.container and metrics.resource:
+        return Fix.run(
+            with_comment(
+                f"git grep -n {quote(f'name: {metrics.container}')}",
+                f"in the checkout: add resources.requests.{metrics.resource} to this container, and commit",
+            ),
+            sync(case),
+            title=f"Set a {metrics.resource} request for container {metrics.container} in Git: utilization is"
+            " a share of it",
+        )
+    return Fix.run(
+        on_object("describe", ref),
+        with_comment("kubectl get apiservices", "are the metrics APIs Available?"),
+        kubectl("top", "pods", namespace=ref.namespace),
+        title="Make its metrics available: the API that serves them, and the Pods behind it",
+    )
