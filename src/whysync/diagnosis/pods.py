@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from whysync.diagnosis.sentences import one_line
 from whysync.json_tree import fields, integer, items, text
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.manifest import Manifest
@@ -32,6 +33,16 @@ class ContainerHistory(msgspec.Struct, frozen=True, kw_only=True):
     exit_reason: str
     exit_message: str
     image: str
+
+    @property
+    def last_words(self) -> str:
+        """Of its termination message, which is often the end of its log, the line that reports the failure;
+        else the last line."""
+        lines = [line.strip() for line in self.exit_message.splitlines() if line.strip()]
+        failure = log_failure(lines)
+        if failure is not None:
+            return one_line(failure.text)
+        return one_line(lines[-1]) if lines else ""
 
     @property
     def is_failing(self) -> bool:

@@ -113,7 +113,8 @@ def _failure_text(case: Case, result: ResourceResult, root_cause: LogRootCause |
         for container in history.failing:
             reason = f" ({container.exit_reason})" if container.exit_reason not in ("", "Error") else ""
             if container.exit_code is not None:
-                return f"container {container.name} exited with code {container.exit_code}{reason}"
+                words = f": {container.last_words}" if container.last_words else ""
+                return f"container {container.name} exited with code {container.exit_code}{reason}{words}"
             return f"container {container.name}: {container.waiting}"
     if result.message:
         return result.message

@@ -40,21 +40,26 @@ _ANSWERED = frozenset(
     }
 )
 _NEAR: Final = 0.75
+_NO_SECRET: Final = "FailedToRetrieveImagePullSecret"
 _TEMPLATE: Final = "/spec/template/spec"
 
 
 class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
-    """`answer` is the registry's response, the last part of the error. `secrets` are the imagePullSecrets."""
+    """`answer` is the registry's response, the last part of the error. `secrets` are the imagePullSecrets,
+    `missing` those that do not exist."""
 
     reason: PullProblem = PullProblem.UNKNOWN
     answer: str = ""
     evidence: tuple[Evidence, ...] = ()
     secrets: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def reason_text(self) -> str:
         rejected = self.secrets and self.reason is PullProblem.UNAUTHORIZED
         used = f" (imagePullSecret {', '.join(self.secrets)})" if rejected else ""
+        if rejected and self.missing:
+            used = f" (imagePullSecret {', '.join(self.missing)} does not exist)"
         return registry_reason(self.reason, self.answer) + used
 
     @property
@@ -64,19 +69,44 @@ class ImageRefusal(msgspec.Struct, frozen=True, kw_only=True):
 
 def image_refusal(case: Case, pod: Manifest, container: ContainerHistory) -> ImageRefusal:
     """The state of a container in back-off lacks the response; the event of the failed pull has it."""
-    secrets = tuple(
-        name for entry in items(pod.spec.get("imagePullSecrets")) if (name := text(dig(entry, "name")))
-    )
+    secrets = _pull_secrets(case, pod)
+    missing = tuple(name for name in secrets if _is_missing(case, pod, name))
     for message, evidence in _texts(case, pod, container):
-        for failure in understand(message).failures:
+        for failure in _pull_failures(message, container):
             if isinstance(failure, ImagePull) and failure.reason is not PullProblem.UNKNOWN:
                 return ImageRefusal(
                     reason=failure.reason,
                     answer=registry_answer(message, failure.image or container.image),
                     evidence=evidence,
                     secrets=secrets,
+                    missing=missing,
                 )
-    return ImageRefusal(secrets=secrets)
+    return ImageRefusal(secrets=secrets, missing=missing)
+
+
+def _pull_secrets(case: Case, pod: Manifest) -> tuple[str, ...]:
+    """Those of the Pod; one that names none gets those of its service account at admission."""
+    account = text(pod.spec.get("serviceAccountName")) or "default"
+    source = case.live_named("ServiceAccount", pod.ref.namespace, account)
+    entries = items(pod.spec.get("imagePullSecrets")) or (
+        items(source.body.get("imagePullSecrets")) if source is not None else []
+    )
+    return tuple(name for entry in entries if (name := text(dig(entry, "name"))))
+
+
+def _is_missing(case: Case, pod: Manifest, name: str) -> bool:
+    """The kubelet reports it, or the Secrets of the namespace were listed, and it is not live."""
+    if case.live_named("Secret", pod.ref.namespace, name) is not None:
+        return False
+    reported = any(event.reason == _NO_SECRET for _, event in case.events_about(pod.ref))
+    return reported or bool(case.index.live_names.get(("Secret", pod.ref.namespace)))
+
+
+def _pull_failures(message: str, container: ContainerHistory) -> Iterator[object]:
+    """The state of a container has the error without what failed: its reason tells that it was the pull."""
+    yield from understand(message).failures
+    if message == container.waiting_message:
+        yield from understand(f'Failed to pull image "{container.image}": {message}').failures
 
 
 def _texts(
@@ -98,10 +128,13 @@ def registry_reason(reason: PullProblem, answer: str) -> str:
 
 
 def registry_answer(message: str, image: str) -> str:
-    """The registry's response: the end of a wrapped pull error, after the last mention of the image."""
+    """The registry's response: the end of a wrapped pull error, after the last mention of the image.
+
+    An error that does not name the image is the response alone.
+    """
     flat = " ".join(message.split())
-    _, separator, answer = flat.rpartition(image) if image else ("", "", "")
-    return both_ends(answer.strip('":. ')) if separator else ""
+    _, _, answer = flat.rpartition(image) if image else ("", "", "")
+    return both_ends(answer.strip('":. ')) if image else ""
 
 
 def running_tag(case: Case, image: str) -> tuple[str, Evidence] | None:

@@ -13,6 +13,7 @@ from whysync.argocd import hooks
 from whysync.diagnosis.evidence import Evidence, cite
 from whysync.diagnosis.fix import Fix
 from whysync.diagnosis.rule import Fact
+from whysync.diagnosis.sentences import one_line
 from whysync.diagnosis.symptoms import health_of_row
 from whysync.json_tree import fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -72,6 +73,9 @@ class StuckWait(msgspec.Struct, frozen=True, kw_only=True):
     def because(self) -> str:
         """The reason at the end of a sentence; empty if none is known."""
         return f": {self.reason}" if self.reason else ""
+
+
+_BACK_OFF = "CrashLoopBackOff"
 
 
 def why_stuck(case: Case, wait: AwaitedObject) -> StuckWait | None:
@@ -199,6 +203,10 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                         action=pull_remedy(pull_failures[0].reason),
                         image=container.image,
                     )
+                crashed = f"container {container.name} exits with code {container.exit_code}"
+                if container.waiting == _BACK_OFF and container.exit_code is not None:
+                    words = f": {container.last_words}" if container.last_words else ""
+                    return StuckWait(reason=f"{crashed} each time{words}", evidence=evidence)
                 return StuckWait(
                     reason=f"its Pod cannot start ({container.waiting}{detail})", evidence=evidence
                 )
@@ -208,7 +216,9 @@ def _cannot_start(case: Case, wait: AwaitedObject) -> StuckWait | None:
                 case, history.pod, pointer
             ):
                 evidence = (cite(history.pod, f"{pointer}/message", says="the scheduler's message"),)
-                why, label = why_unschedulable(case, history.pod), missing_node_label(case, history.pod)
+                scheduler = text(fields(condition).get("message")).partition(" preemption: ")[0].rstrip(". ")
+                why = why_unschedulable(case, history.pod) or one_line(scheduler)
+                label = missing_node_label(case, history.pod)
                 return StuckWait(
                     reason="its Pod is unschedulable" + (f": {why}" if why else ""),
                     evidence=evidence,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import Final
 
 from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName
 from whysync.messages.object_names import named_object
@@ -151,8 +152,13 @@ class SandboxFailed(Failure, frozen=True, kw_only=True):
 
 
 def is_claim_unbound(text: str) -> bool:
-    """Does the scheduler wait for a claim that is not bound to a volume?"""
-    return "unbound immediate PersistentVolumeClaim" in text
+    """Does the scheduler wait for a claim that is not bound to a volume, or whose volume is lost?"""
+    return "unbound immediate PersistentVolumeClaim" in text or bool(_LOST_CLAIM.search(text))
+
+
+_LOST_CLAIM: Final = re.compile(
+    r'persistentvolumeclaim "[^"]{1,253}" (?:bound to non-existent persistentvolume|is being deleted)'
+)
 
 
 class Evicted(Failure, frozen=True, kw_only=True):

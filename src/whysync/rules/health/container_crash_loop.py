@@ -112,7 +112,7 @@ def _from_pod(
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
         verdict=f"{label} {container.name} of {history.pod.ref} crashes repeatedly{exit_code}"
-        + _ending(root_cause),
+        + (_ending(root_cause) or (f": {container.last_words}" if container.last_words else "")),
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
             cite(history.pod, container.pointer, says=f"restarted {container.restarts} times"),

@@ -186,6 +186,21 @@ def _credentials(pod: Manifest, refusal: ImageRefusal) -> Iterator[Fix]:
             title="Add an imagePullSecret that the registry accepts: the Pod has none",
         )
         return
+    if refusal.missing:
+        name = refusal.missing[0]
+        yield Fix.run(
+            with_comment(
+                kubectl(
+                    *("create", "secret", "docker-registry", name, "--docker-server=REGISTRY"),
+                    *("--docker-username=USER", "--docker-password=TOKEN"),
+                    namespace=namespace,
+                ),
+                "or declare what creates it",
+            ),
+            kubectl("delete", "pod", pod.ref.name, namespace=namespace) + "   # pulls again immediately",
+            title=f"Create imagePullSecret {name}, or correct its name in Git",
+        )
+        return
     yield Fix.run(
         *(kubectl("describe", "secret", name, namespace=namespace) for name in refusal.secrets),
         comment(

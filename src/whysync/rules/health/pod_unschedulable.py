@@ -56,7 +56,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 about=symptom.ref,
                 cause=_cause(message),
                 explains=(symptom.id, *_pod_events(case, history.pod.ref)),
-                because=(symptom.id,) if _waits_for_claim(message) else (),
+                because=(symptom.id,) if is_claim_unbound(message) else (),
                 severity=_severity(case, history.pod, message),
                 confidence=Confidence.HIGH,
                 verdict=f"{history.pod.ref} is unschedulable: {why or _without_preemption(message)}",
@@ -64,7 +64,7 @@ def pod_unschedulable(case: Case) -> Iterator[Finding]:
                 evidence=(evidence,),
                 fixes=tuple(_inspect(history.pod.ref, message)),
             )
-            yield finding if _waits_for_claim(message) else with_revert(case, finding)
+            yield finding if is_claim_unbound(message) else with_revert(case, finding)
             break
     for report in case.failures(Unschedulable):
         if report.ref is None or not explained.isdisjoint(report.symptoms):
@@ -97,16 +97,12 @@ def _severity(case: Case, pod: Manifest | None, message: str) -> Severity:
     age = age_at(case, pod, "/metadata/creationTimestamp")
     if age is not None and age < GRACE:
         return Severity.INFO
-    return Severity.WARNING if _waits_for_claim(message) else Severity.CRITICAL
+    return Severity.WARNING if is_claim_unbound(message) else Severity.CRITICAL
 
 
 def _cause(message: str) -> str:
     """A claim that is not bound excludes every node, whatever else the scheduler lists."""
     return "pvc-pending" if is_claim_unbound(message) else ""
-
-
-def _waits_for_claim(message: str) -> bool:
-    return "PersistentVolumeClaim" in message
 
 
 def _pod_events(case: Case, pod: Ref) -> Iterator[SymptomId]:

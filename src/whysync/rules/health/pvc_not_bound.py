@@ -39,9 +39,12 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Key, Ref
+from whysync.messages.operator_errors import operator_error
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import VolumePending
 from whysync.queries.commands import comment, kubectl, on_object, sync, with_comment
+from whysync.queries.operator_remedies import remedy
+from whysync.queries.reasons import warning_of
 from whysync.queries.timestamps import age_at
 from whysync.queries.waiting_on import wait_of
 
@@ -77,7 +80,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             explains=tuple(dict.fromkeys((*claim.explains, *_reported(case, claim.ref)))),
             severity=Severity.INFO if is_normal or (first_use and not blocks_sync) else Severity.CRITICAL,
             confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
-            verdict=f"{claim.ref} is not bound to a volume"
+            verdict=f"{claim.ref} {'has lost its volume' if _is_lost(claim) else 'is not bound to a volume'}"
             + (f": {why}" if why else "")
             + (
                 ", which this sync applies only after the claim is healthy"
@@ -90,12 +93,14 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
                 *evidence,
                 *_cited_row(case, claim),
             ),
-            fixes=tuple(_fixes(case, claim, first_use=first_use, blocks_sync=blocks_sync)),
+            fixes=tuple(_fixes(case, claim, why, first_use=first_use, blocks_sync=blocks_sync)),
         )
 
 
-def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> Iterator[Fix]:
-    if first_use and not blocks_sync:
+def _fixes(case: Case, claim: _Claim, why: str, *, first_use: bool, blocks_sync: bool) -> Iterator[Fix]:
+    if _is_lost(claim):
+        yield _restore(claim)
+    elif first_use and not blocks_sync:
         pods = kubectl("get", "pods", namespace=claim.ref.namespace)
         yield Fix.run(
             on_object("describe", claim.ref) + "   # Used By: the Pods that mount it",
@@ -124,11 +129,50 @@ def _fixes(case: Case, claim: _Claim, *, first_use: bool, blocks_sync: bool) -> 
             risk="the claim gets the data that is on the volume",
         )
     else:
+        if operator_error(why) is not None:
+            yield remedy(case, claim.ref, why)
+        yield from _run_provisioner(case, claim)
         yield Fix.run(
             on_object("describe", claim.ref),
             kubectl("get", "storageclass"),
             title="Set a StorageClass that exists and works, or fix its provisioner",
             risk="the class is immutable: the claim, or its StatefulSet, must be recreated",
+        )
+
+
+_LOST = "Lost"
+
+
+def _is_lost(claim: _Claim) -> bool:
+    return claim.manifest is not None and claim.manifest.at(PHASE) == _LOST
+
+
+def _restore(claim: _Claim) -> Fix:
+    """Kubernetes does not bind a lost claim again: it is recreated, with a volume that has the data."""
+    return Fix.run(
+        on_object("describe", claim.ref),
+        with_comment("kubectl get persistentvolumes,volumesnapshots -A", "is the data anywhere else?"),
+        comment("create a PersistentVolume for the disk or the snapshot, then delete the claim and sync"),
+        title="Find the data (a disk, a snapshot, a backup), restore its PersistentVolume, then recreate the"
+        " claim",
+        risk="an empty volume replaces the data if the claim is recreated before it is restored",
+    )
+
+
+def _run_provisioner(case: Case, claim: _Claim) -> Iterator[Fix]:
+    """Where nothing reports an error, the provisioner most likely does not run."""
+    if claim.manifest is None or warning_of(case, claim.ref) is not None:
+        return
+    name = text(claim.manifest.at(CLASS))
+    used = next((m for m in case.live_of_kind("StorageClass") if m.ref.name == name), None)
+    provisioner = _provisioner(claim.manifest, used)
+    if provisioner is not None:
+        yield Fix.run(
+            with_comment("kubectl get csidrivers,csinodes", f"is {provisioner.value} registered?"),
+            with_comment(
+                "kubectl get pods -A", f"does the Pod of {provisioner.value} run? Its log shows why not"
+            ),
+            title=f"Get provisioner {provisioner.value} running: it has not answered this claim",
         )
 
 
@@ -198,6 +242,11 @@ def _cited_row(case: Case, claim: _Claim) -> Iterator[Evidence]:
 
 def _reported(case: Case, claim: Ref) -> Iterator[SymptomId]:
     """Events about the claim that report the same."""
+    yield from (
+        symptom.id
+        for symptom in case.symptoms
+        if symptom.kind is SymptomKind.EVENT and symptom.ref is not None and symptom.ref.key == claim.key
+    )
     for report in case.failures(VolumePending):
         if report.ref is not None and report.ref.name == claim.name:
             yield from (symptom for symptom in report.symptoms if symptom in case.symptom_ids)
@@ -215,7 +264,7 @@ def _pending(case: Case) -> dict[Key, _Claim]:
         if symptom.kind is not SymptomKind.UNHEALTHY or symptom.ref is None:
             continue
         for claim in _claims(case, symptom.ref):
-            if claim.manifest is None or claim.manifest.at(PHASE) == "Pending":
+            if claim.manifest is None or claim.manifest.at(PHASE) in ("Pending", _LOST):
                 result.setdefault(claim.ref.key, claim).explains.append(symptom.id)
     return result
 
@@ -244,6 +293,8 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
                 return one_line(failure.detail or failure.text), evidence, False
     if claim.manifest is None:
         return "", (), False
+    if _is_lost(claim):
+        return *_why_lost(case, claim.manifest), False
     classes = {manifest.ref.name: manifest for manifest in case.live_of_kind("StorageClass")}
     class_name = text(claim.manifest.at(CLASS))
     missing = _missing_class(case, claim)
@@ -256,7 +307,43 @@ def _why(case: Case, claim: _Claim) -> tuple[str, tuple[Evidence, ...], bool]:
         names = ", ".join(sorted(classes))
         evidence = (cite(claim.manifest, CLASS, says=f"no such class (known: {names})"),)
         return f"StorageClass {missing} does not exist", evidence, False
-    return "", (), False
+    return *_unprovisioned(case, claim.manifest, classes.get(class_name)), False
+
+
+def _why_lost(case: Case, claim: Manifest) -> tuple[str, tuple[Evidence, ...]]:
+    volume = text(claim.spec.get("volumeName"))
+    if volume and case.live_named("PersistentVolume", "", volume) is None:
+        named = cite(claim, "/spec/volumeName", says="the volume that it was bound to")
+        return f"PersistentVolume {volume} no longer exists", (named,)
+    warning = warning_of(case, claim.ref)
+    return (one_line(warning.text), (warning.evidence,)) if warning is not None else ("", ())
+
+
+def _unprovisioned(case: Case, claim: Manifest, used: Manifest | None) -> tuple[str, tuple[Evidence, ...]]:
+    """A warning about the claim, else who has to create the volume."""
+    warning = warning_of(case, claim.ref)
+    if warning is not None:
+        return one_line(warning.text), (warning.evidence,)
+    provisioner = _provisioner(claim, used)
+    if provisioner is None:
+        return "", ()
+    return f"it waits for a volume from provisioner {provisioner.value}", (provisioner,)
+
+
+def _provisioner(claim: Manifest, used: Manifest | None) -> Evidence | None:
+    """Kubernetes asks a provisioner by an annotation of the claim; its class names it, too."""
+    says = "who has to create the volume"
+    for pointer in _PROVISIONERS:
+        if text(claim.at(pointer)):
+            return cite(claim, pointer, says=says)
+    named = used is not None and text(used.body.get("provisioner"))
+    return cite(used, "/provisioner", says=says) if used is not None and named else None
+
+
+_PROVISIONERS = (
+    "/metadata/annotations/volume.kubernetes.io~1storage-provisioner",
+    "/metadata/annotations/volume.beta.kubernetes.io~1storage-provisioner",
+)
 
 
 def _of_volume(case: Case, claim: Manifest, name: str) -> tuple[str, tuple[Evidence, ...]]:
