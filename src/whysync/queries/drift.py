@@ -103,8 +103,8 @@ def both_sides(drifts: Iterable[Drift]) -> tuple[Evidence, ...]:
 
 
 def field_names(drifts: Iterable[Drift]) -> str:
-    """`replicas, image`: the fields' own names, each once; long ones up to the first."""
-    names = list(dict.fromkeys(drift.last_key for drift in drifts))
+    """`replicas, image`: the fields' names, each once; long ones up to the first."""
+    names = list(dict.fromkeys(drift.name for drift in drifts))
     joined = ", ".join(names)
     return joined if len(joined) <= _LONGEST_NAMES else listed(names, 1)
 

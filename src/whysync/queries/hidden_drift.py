@@ -173,25 +173,30 @@ def undetected(case: Case) -> tuple[HiddenDifference, ...]:
 
     With managedFields: fields that a person wrote or a former manager left, fields of Git that Argo CD itself
     wrote with another value, and with server-side apply elements of a Pod template that a controller owns.
-    Without them: fields that no default and no known controller explains, unless they are in many objects,
-    which points to a program.
+    Without them: fields of Git with another value, and added fields that no default and no known controller
+    explains, unless these are in many objects, which points to a program.
     """
     recorded: list[HiddenDifference] = []
     unrecorded: list[HiddenDifference] = []
     for key, desired, live in _pairs(case, "Synced"):
         managers = items(live.meta.get("managedFields"))
         if managers:
-            is_manual = any(_is_manual(fields(entry)) for entry in managers)
+            server_side = applies_server_side(case, desired)
+            is_manual = any(_is_manual(fields(entry)) for entry in managers) or (
+                server_side and any(_is_former_argocd(fields(entry)) for entry in managers)
+            )
             is_foreign = _may_be_foreign(live) and any(_is_foreign(fields(entry)) for entry in managers)
             if not is_manual and not is_foreign and _covers(live.body, desired.body):
                 continue
             raw = tuple(_raw_drifts(key, desired, live))
             recorded += _recorded(case, raw) if is_manual else ()
             recorded += _missed_by_diff(case, raw)
-            recorded += _co_owned(raw) if applies_server_side(case, desired) else ()
+            recorded += _co_owned(raw) if server_side else ()
             recorded += _added_by_others(raw) if is_foreign else ()
-        elif live.ref.kind not in _FILLED_KINDS and not live.meta.get("ownerReferences"):
-            unrecorded += _unrecorded(case, _raw_drifts(key, desired, live))
+        else:
+            raw = tuple(_raw_drifts(key, desired, live))
+            recorded += _contradicting(case, raw)
+            unrecorded += _added(case, raw) if _may_be_foreign(live) else ()
     few = len({difference.key for difference in unrecorded}) <= _FEW
     return (*recorded, *(unrecorded if few else ()))
 
@@ -285,11 +290,16 @@ def _missed_by_diff(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDiffe
             yield _hidden_difference(drift)
 
 
-def _unrecorded(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+def _added(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
     for drift in drifts:
         if drift.only_live and not _is_explained(case, drift):
             yield _hidden_difference(drift)
-        elif not drift.only_live and _is_contradiction(case, drift):
+
+
+def _contradicting(case: Case, drifts: Iterable[Drift]) -> Iterator[HiddenDifference]:
+    """Fields of Git with another value, in objects of any kind."""
+    for drift in drifts:
+        if not drift.only_live and _is_contradiction(case, drift):
             rule = _hiding_rule(case, drift)
             if rule is None or is_broad(rule, drift.pointer):
                 yield msgspec.structs.replace(_hidden_difference(drift), rule=rule)
@@ -474,6 +484,12 @@ def _is_manual(entry: Object) -> bool:
     )
     applied = kind is WriterKind.KUBECTL_APPLY  # a leftover if the app uses server-side apply
     return (kind in BY_HAND or applied) and entry.get("subresource") != "status"
+
+
+def _is_former_argocd(entry: Object) -> bool:
+    """Client-side applies of Argo CD are recorded as updates: a server-side apply does not remove these."""
+    kind = kind_of(text(entry.get("manager")), operation=text(entry.get("operation")), subresource="")
+    return kind is WriterKind.ARGOCD and entry.get("operation") == "Update" and not entry.get("subresource")
 
 
 def _is_foreign(entry: Object) -> bool:

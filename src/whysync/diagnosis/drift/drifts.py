@@ -105,6 +105,23 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
         return names[-1] if names else ""
 
     @property
+    def name(self) -> str:
+        """The name of the field for a sentence: its last key, with the keys before it that make it unique.
+
+        `replicas`, but `subjects.name` and `limits.cpu` where the object has other fields of that name, and
+        `selector.app`, because the key of a selector is no name of a field.
+        """
+        names = tuple(part for part in pointers.split(self.pointer) if not part.isdecimal())
+        if len(names) < 2 or names[-2] in ("annotations", "data", "stringData", "binaryData"):
+            return names[-1] if names else ""
+        paths = {path for side in (self.desired, self.live) for path in _paths(side.body, ())}
+        others = {path for path in paths if path[-1:] == names[-1:]} - {names}
+        length = 2 if names[-2] in _FREE_MAPS else 1
+        while length < len(names) and any(path[-length:] == names[-length:] for path in others):
+            length += 1
+        return ".".join(names[-length:])
+
+    @property
     def is_required(self) -> bool:
         """Is the manifest invalid without the field, so that it cannot be removed from Git?"""
         if self.pointer.endswith(("/clientConfig/service/name", "/clientConfig/service/namespace")):
@@ -133,6 +150,22 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
             says=says,
             origin=manifest.origin,
         )
+
+
+_FREE_MAPS = ("labels", "matchLabels", "nodeSelector", "selector")
+_NOT_COMPARED = frozenset({"status", "managedFields", "ownerReferences"})
+
+
+def _paths(value: Json, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The keys of all fields, without the indexes of lists."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _NOT_COMPARED:
+                yield (*path, key)
+                yield from _paths(inner, (*path, key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _paths(inner, path)
 
 
 def drifts_of(case: Case) -> tuple[Drift, ...]:

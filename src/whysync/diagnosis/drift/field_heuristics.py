@@ -157,6 +157,8 @@ def _is_admitted_to_pod(drift: Drift) -> bool:
 def is_filled_in_by_controller(drift: Drift) -> bool:
     """Content that only the cluster has, where a controller of Kubernetes or an operator puts it."""
     parts = split(drift.pointer)
+    if len(parts) == 3 and parts[0] == "metadata" and parts[2].startswith(_OF_PLATFORMS):
+        return True  # also where Git has a copy of it
     if not drift.only_live and drift.desired_value not in (None, "", [], {}):
         return False
     if not is_builtin(drift.ref) and parts[-1].isdecimal() and isinstance(drift.live_value, str):
@@ -186,13 +188,27 @@ _SETTINGS = ("kubectl.kubernetes.io", "app.kubernetes.io", "argocd.argoproj.io",
 
 
 def _is_of_kind(drift: Drift, parts: tuple[str, ...]) -> bool:
-    """A field that a controller writes to every object of the kind, or an operator's note on its own kind."""
+    """A field that a controller writes to every object of the kind, or a note on a custom resource.
+
+    The annotation of an operator has the domain of the API group of its kind, or the name of a record.
+    """
     if is_builtin(drift.ref):
         return any(within(drift.pointer, place) for place in _OF_KINDS.get(drift.ref.kind, ()))
     if len(parts) != 3 or parts[:2] != ("metadata", "annotations"):
         return False
     prefix = parts[2].rpartition("/")[0]
-    return "." in prefix and prefix not in _SETTINGS
+    own = bool(prefix) and _domain(prefix) == _domain(drift.ref.group)
+    return own or (is_bookkeeping(parts[2]) and prefix not in _SETTINGS)
+
+
+def is_setting(drift: Drift) -> bool:
+    """Is it an annotation or label whose prefix is for settings, which people and deployment tools write?"""
+    parts = split(drift.pointer)
+    return parts[:1] == ("metadata",) and parts[-1].rpartition("/")[0] in _SETTINGS
+
+
+def _domain(name: str) -> str:
+    return ".".join(name.split(".")[-2:])
 
 
 def is_traffic_weight(drift: Drift) -> bool:
@@ -375,6 +391,13 @@ def _replaced(tree: Json, parts: tuple[str, ...], value: Json | Missing) -> Json
 
 
 _BOUND = ("storageClassName", "volumeName")  # filled in when a claim is admitted and bound
+
+
+def is_bound_volume(drift: Drift) -> bool:
+    """The volume that the controller of claims chose."""
+    return drift.ref.kind == "PersistentVolumeClaim" and drift.pointer == "/spec/volumeName"
+
+
 _CHOICES = (
     *("Policy", "Strategy", "Mode", "Interval", "Kind", "Type", "Scheme", "Protocol"),
     *("policy", "strategy", "mode", "interval", "kind", "type", "scheme", "protocol", "group", "apiVersion"),
@@ -501,6 +524,11 @@ def may_be_rendered_differently(case: Case, drift: Drift) -> bool:
     status = case.app.status
     kinds_of_source = set(status.source_types or (status.source_type,))
     return not kinds_of_source <= _PLAIN_SOURCES
+
+
+def is_source_known(case: Case) -> bool:
+    """Does the app's status tell the kind of its sources? It does after every successful comparison."""
+    return bool(case.app.status.source_type or case.app.status.source_types)
 
 
 def _is_managed_secret(drift: Drift) -> bool:

@@ -37,6 +37,7 @@ from whysync.diagnosis.drift.equivalent_values import (
 )
 from whysync.diagnosis.drift.field_heuristics import (
     is_adjusted_resource,
+    is_bound_volume,
     is_builtin,
     is_ca_bundle,
     is_filled_in_by_controller,
@@ -56,7 +57,7 @@ from whysync.diagnosis.drift.field_heuristics import (
     looks_generated,
     may_be_generated_secret,
 )
-from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.drift.mutating_webhooks import mutating_policy, mutating_webhook
 from whysync.diagnosis.drift.schemas import (
     builtin_has_field,
     crd_has_field,
@@ -487,6 +488,8 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
         return Mechanism.API_DEFAULT
     if is_adjusted_resource(drift) or is_resolved_at_admission(drift):
         return Mechanism.INJECTED
+    if not drift.only_git and mutating_policy(case, drift.ref, drift.pointer) is not None:
+        return Mechanism.INJECTED
     if is_traffic_weight(drift) or is_resolved_by_trigger(drift):
         return Mechanism.BY_CONTROLLER
     if is_filled_in_by_controller(drift) or is_late_initialized(drift) or is_set_by_webhook_owner(drift):
@@ -505,7 +508,8 @@ def _known_field(case: Case, drift: Drift) -> Mechanism | None:
 
 def _deduced(case: Case, drift: Drift) -> Mechanism | None:
     """What the way of comparing, admission and the shape of the values leave as the likely reading."""
-    if is_probable_default(drift) and not _is_setting_of_argocd(drift):
+    may_be_default = not _is_setting_of_argocd(drift) and not _lacks_default(case, drift)
+    if may_be_default and is_probable_default(drift):
         return Mechanism.CRD_DEFAULT
     if _kept_by_deduction(case, drift):
         return Mechanism.KEPT
@@ -515,10 +519,19 @@ def _deduced(case: Case, drift: Drift) -> Mechanism | None:
         return None  # the API server's own prediction: its defaults and dropped fields do not differ
     if may_be_generated_secret(case, drift):
         return Mechanism.GENERATED
-    if looks_defaulted(drift) and not _is_setting_of_argocd(drift):
+    if drift.only_live and is_bound_volume(drift):
+        return Mechanism.BY_CONTROLLER
+    if may_be_default and looks_defaulted(drift):
         return Mechanism.API_DEFAULT if is_builtin(drift.ref) else Mechanism.CRD_DEFAULT
     dropped = _is_dropped(case, drift) if drift.only_git else _was_never_filled_in(drift)
     return Mechanism.DROPPED if dropped else None
+
+
+def _lacks_default(case: Case, drift: Drift) -> bool:
+    """The CRD is in the facts, and its schema has no default for this field: then it filled in nothing."""
+    if is_builtin(drift.ref) or crd_of(case, drift.ref) is None:
+        return False
+    return default_in_schema(case, drift) is None and mutating_webhook(case, drift.ref) is None
 
 
 def _is_setting_of_argocd(drift: Drift) -> bool:
@@ -536,8 +549,6 @@ def _remaining(case: Case, drift: Drift) -> Mechanism:
         return Mechanism.SCALED
     if compares_with_webhooks(case, drift.desired):
         return Mechanism.INJECTED if mutating_webhook(case, drift.ref) else Mechanism.NOT_AS_DRY_RUN
-    if drift.only_live and _annotation(drift) and not is_builtin(drift.ref):
-        return Mechanism.BY_CONTROLLER  # people rarely annotate live objects of an operator; operators do
     if case.self_heals and synced_at_current_revision(case):
         by_argocd = drift.writer is not None and drift.writer.kind is WriterKind.ARGOCD
         admitted = by_argocd or mutating_webhook(case, drift.ref) is not None

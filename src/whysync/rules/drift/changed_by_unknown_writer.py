@@ -19,7 +19,7 @@ after a sync, a controller or a webhook writes it.
 
 ## When it is something else
 If managedFields are available, they name the writer. A ConfigMap or Secret of a Helm chart may be rendered
-differently each time: then nobody changed it.
+differently each time: then nobody changed it, and the finding states both.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,12 @@ from typing import NamedTuple
 import msgspec
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, rule
-from whysync.diagnosis.drift.field_heuristics import is_builtin, may_be_rendered_differently
+from whysync.diagnosis.drift.field_heuristics import (
+    is_builtin,
+    is_setting,
+    is_source_known,
+    may_be_rendered_differently,
+)
 from whysync.diagnosis.drift.mechanism import synced_at_current_revision
 from whysync.json_tree import Missing, fields, items, text
 from whysync.kubernetes.api.pointer import split
@@ -46,7 +51,7 @@ def changed_by_unknown_writer(case: Case) -> Iterator[Finding]:
             continue
         ref = drifts[0].ref
         names = field_names(drifts)
-        reading = _reading_of(drifts)
+        reading = _reading_of(case, drifts)
         finding = drift_finding(
             *drifts,
             writer=drifts[0].writer,
@@ -76,10 +81,15 @@ _OUTSIDE_GIT = "changed after the last sync, outside Git: "
 _BY_ANYONE = _Reading(
     "manual-edit", _OUTSIDE_GIT + "the facts do not show whether a person or a program did it"
 )
-_BY_OPERATOR = _Reading(
-    "controller-owned",
-    _OUTSIDE_GIT
-    + "most likely its operator did it; a person may have, too: the facts do not show the writer",
+_RENDERED = _Reading(
+    "manual-edit",
+    "changed after the last sync: someone or something changed it in the cluster, or the source renders it"
+    " differently each time",
+)
+_SET = _Reading(
+    "manual-edit",
+    "is in the cluster, but not in Git: someone or something added it after the last sync, or Git declared it"
+    " before",
 )
 _NOT_KEPT = _Reading(
     "unknown-field-dropped",
@@ -97,7 +107,7 @@ _ADDED = _Reading(
 )
 
 
-def _reading_of(drifts: Sequence[Drift]) -> _Reading:
+def _reading_of(case: Case, drifts: Sequence[Drift]) -> _Reading:
     """The likeliest of the readings that remain, by the sides that have the field.
 
     People change values. A field that only one side has is more often one that the API server or a webhook
@@ -112,8 +122,12 @@ def _reading_of(drifts: Sequence[Drift]) -> _Reading:
             f"{_OUTSIDE_GIT}most likely by the controller of {owner}, which owns the object: Git and that"
             " controller both declare it",
         )
+    if all(may_be_rendered_differently(case, drift) for drift in drifts):
+        return _RENDERED
+    if all(drift.only_live and is_setting(drift) for drift in drifts):
+        return _SET
     if _has_operator(ref):
-        return _BY_OPERATOR
+        return _ADDED if all(drift.only_live for drift in drifts) else _BY_ANYONE
     if not is_builtin(ref):
         return _BY_ANYONE
     if all(drift.only_git and _is_field(drift) for drift in drifts):
@@ -158,4 +172,6 @@ def _is_changed(case: Case, drift: Drift) -> bool:
     desired = case.desired_of(drift.key)
     declared = desired is not None and not isinstance(desired.at(drift.pointer), Missing)
     lost = drift.only_git and drift.pointer.startswith("/metadata/annotations")
-    return (declared or drift.only_live) and not lost and not may_be_rendered_differently(case, drift)
+    if may_be_rendered_differently(case, drift) and not is_source_known(case):
+        return False
+    return (declared or drift.only_live) and not lost

@@ -23,11 +23,18 @@ covers `/spec/replicas` with an autoscaler.
 from collections.abc import Iterable, Iterator
 
 from whysync.diagnosis import Case, Confidence, Drift, Fact, Finding, Fix, Mechanism, cite, rule
-from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.kubernetes.api.pointer import index_of, join, split
+from whysync.diagnosis.drift.field_heuristics import is_builtin, is_traffic_weight
+from whysync.kubernetes.api.pointer import index_of, join, split, without_indexes
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import Writer, WriterKind, phrase
-from whysync.queries.drift import both_sides, drift_finding, field_names, live_values, server_side_diff
+from whysync.queries.drift import (
+    both_sides,
+    drift_finding,
+    field_names,
+    find_writer,
+    live_values,
+    server_side_diff,
+)
 from whysync.queries.field_removal import removal_risk
 from whysync.queries.ignore_rules import ignore_fields
 from whysync.queries.other_writers import WRITES_AGAIN, stop_writer
@@ -54,7 +61,7 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
 
 
 def _groups(case: Case) -> Iterable[list[Drift]]:
-    """Each field of Git alone; what a writer added to an object together, elements by their list.
+    """Each field of Git, in all elements of a list; what a writer added to an object, elements by their list.
 
     One ignore rule for all fields: a merge patch replaces `ignoreDifferences`, so several patches would undo
     each other.
@@ -62,7 +69,8 @@ def _groups(case: Case) -> Iterable[list[Drift]]:
     groups: dict[tuple[Ref, str, Writer | None], list[Drift]] = {}
     for drift in case.drifts_by(Mechanism.BY_CONTROLLER):
         parts = split(drift.pointer)
-        pointer = join(parts[:-1]) if _is_added_element(drift) else "" if drift.only_live else drift.pointer
+        own = without_indexes(drift.pointer)
+        pointer = join(parts[:-1]) if _is_added_element(drift) else "" if drift.only_live else own
         groups.setdefault((drift.ref, pointer, drift.writer), []).append(drift)
     return groups.values()
 
@@ -76,9 +84,13 @@ def _fixes(case: Case, drifts: list[Drift]) -> Iterator[Fix]:
     ignore = ignore_fields(case, drift.ref, *(element.pointer for element in drifts))
     risk = removal_risk(case, drift.ref, drift.pointer, writer="the controller", ignorable=bool(ignore))
     drop = Fix.remove(
-        drift.ref, drift.pointer, title="Let the controller own it: remove the field from Git", risk=risk
+        drift.ref,
+        *(element.pointer for element in drifts),
+        title="Let the controller own it: remove the field from Git",
+        risk=risk,
     )
-    removable = not (drift.only_live or drift.is_required)
+    # the weights of one route add up, so that none of them can be left out
+    removable = not (drift.only_live or drift.is_required or is_traffic_weight(drift))
     scales = drift.last_key == "replicas" and not is_builtin(drift.ref)
     if removable and risk and scales:  # the removal can stop everything: there is no default of 1
         yield from (*ignore, drop)
@@ -138,9 +150,10 @@ def _written_back(case: Case) -> Iterator[Finding]:
                 cite(case.application, "/status/operationState/phase", says="the last sync succeeded"),
             ),
             fixes=(
-                server_side_diff(case, webhooks=True),
+                find_writer(first.ref),
                 *((drop,) if removable else ()),
                 _commit(*drifts),
+                server_side_diff(case, webhooks=True),
                 *ignored,
             ),
         )

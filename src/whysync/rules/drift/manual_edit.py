@@ -68,7 +68,7 @@ def _changes(drifts: list[Drift]) -> str:
     for drift in drifts:
         change = _REMOVED if drift.only_git else _ADDED if drift.only_live else _CHANGED
         is_element = index_of(drift.pointer.rpartition("/")[2]) is not None
-        name = f"an element of {drift.last_key}" if is_element else drift.last_key
+        name = f"an element of {drift.last_key}" if is_element else drift.name
         names_by_change.setdefault(change, {})[name] = None
     return "; ".join(
         f"{', '.join(names)} {change.singular if len(names) == 1 else change.plural}"

@@ -8,9 +8,10 @@ version, the webhook modifies it again, and the difference stays.
 ## How whysync knows
 The recorded writer is an admission controller; or Argo CD is recorded as the writer of a value that is not in
 the synced commit; or only the live object has a container, a volume or a selector that webhooks usually
-inject; or an image differs only by the digest that replaces its tag. In an app whose diff includes webhooks,
-a difference that nothing else explains has two readings, at low confidence: the webhook changes a dry run
-differently, or someone changed the object after the last sync.
+inject; or an image differs only by the digest that replaces its tag; or a mutating policy in the cluster
+(Kyverno, Gatekeeper, MutatingAdmissionPolicy) selects the object and names the field. In an app whose diff
+includes webhooks, a difference that nothing else explains has two readings, at low confidence: the webhook
+changes a dry run differently, or someone changed the object after the last sync.
 
 ## Fix
 Use server-side diff including webhooks: `ServerSideDiff=true,IncludeMutationWebhook=true`. Or declare in Git
@@ -27,7 +28,7 @@ from collections.abc import Iterator, Sequence
 
 from whysync.diagnosis import Case, Confidence, Drift, Evidence, Fact, Finding, Fix, Mechanism, cite, rule
 from whysync.diagnosis.drift.mechanism import compares_with_webhooks
-from whysync.diagnosis.drift.mutating_webhooks import mutating_webhook
+from whysync.diagnosis.drift.mutating_webhooks import mutating_policy, mutating_webhook
 from whysync.diagnosis.finding import EvidenceKey, KeyKind
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
@@ -52,7 +53,7 @@ def mutated_by_webhook(case: Case) -> Iterator[Finding]:
         first, writer = drifts[0], drifts[0].writer
         # A webhook's change is recorded under the name of whoever sent the request.
         known = writer is not None and writer.kind is WriterKind.WEBHOOK
-        webhook = None if known else mutating_webhook(case, first.ref)
+        webhook = None if known else _source(case, first)
         who = phrase(writer) if writer is not None and known else _name_of(webhook)
         did = "adds" if first.only_live else "rewrites"
         yield drift_finding(
@@ -95,6 +96,11 @@ def _undecided(case: Case, drifts: Sequence[Drift]) -> Finding:
     )
 
 
+def _source(case: Case, drift: Drift) -> tuple[Manifest, str] | None:
+    """A policy that names the field says more than a webhook that is called for objects of the kind."""
+    return mutating_policy(case, drift.ref, drift.pointer) or mutating_webhook(case, drift.ref)
+
+
 def _include_webhooks(case: Case, drift: Drift) -> Iterator[Fix]:
     if not compares_with_webhooks(case, drift.desired):
         yield server_side_diff(case, webhooks=True)
@@ -130,10 +136,14 @@ def _groups(case: Case) -> Iterator[list[Drift]]:
 
 
 def _name_of(webhook: tuple[Manifest, str] | None) -> str:
-    if webhook is not None and webhook[0].ref.kind == "MutatingAdmissionPolicy":
+    if webhook is not None and _is_policy(webhook[0]):
         return str(webhook[0].ref)
     name = text(webhook[0].at(f"{webhook[1]}/name")) if webhook is not None else ""
     return f"admission webhook {name}" if name else "an admission webhook"
+
+
+def _is_policy(source: Manifest) -> bool:
+    return source.ref.kind != "MutatingWebhookConfiguration"
 
 
 def _key(case: Case, drift: Drift, webhook: tuple[Manifest, str] | None) -> EvidenceKey | None:
@@ -151,7 +161,7 @@ def _key(case: Case, drift: Drift, webhook: tuple[Manifest, str] | None) -> Evid
 
 
 def _webhook_evidence(webhook: tuple[Manifest, str] | None) -> Iterator[Evidence]:
-    if webhook is not None and webhook[0].ref.kind == "MutatingAdmissionPolicy":
-        yield cite(webhook[0], f"{webhook[1]}/resourceRules", says="the policy mutates objects of this kind")
+    if webhook is not None and _is_policy(webhook[0]):
+        yield cite(webhook[0], webhook[1], says="the policy mutates objects of this kind")
     elif webhook is not None:
         yield cite(webhook[0], f"{webhook[1]}/rules", says="the webhook is called for objects of this kind")

@@ -69,7 +69,7 @@ def nondeterministic_rendering(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceRow, ...]) -> Finding:
     first = drifts[0]
     certain = any(_is_certain(case, drift) for drift in drifts)
-    doubt = "" if certain or not is_content(first) else ", or a program in the cluster changed it"
+    doubt = "" if certain or not is_content(first) else ", or someone or something in the cluster changed it"
     several = len(by_object(drifts)) > 1
     also = f"; {_named(counterparts)} OutOfSync as well" if counterparts else ""
     return drift_finding(

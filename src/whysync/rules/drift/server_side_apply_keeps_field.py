@@ -54,7 +54,8 @@ def server_side_apply_keeps_field(case: Case) -> Iterator[Finding]:
             *drifts,
             writer=first.writer,
             confidence=Confidence.HIGH if proven else Confidence.MEDIUM,
-            verdict=f"the API server fills in {names} of {_list_name(first)} of {first.ref}, a list that"
+            verdict=f"the API server fills in {', '.join(drift.last_key for drift in drifts)} of"
+            f" {_list_name(first)} of {first.ref}, a list that"
             " Argo CD owns as a whole through server-side apply; Git does not declare it"
             if all(in_atomic_list(drift) for drift in drifts)
             else f"{owner} {names} of {first.ref} through server-side apply, but Git does not declare it",

@@ -136,4 +136,4 @@ def _who(case: Case, contested: list[Drift]) -> str:
         return "; another program undoes each sync"
     drift = contested[0]
     who = phrase(drift.writer) if drift.writer else "another program"
-    return f": {who} writes {drift.last_key} of {drift.ref} after each sync"
+    return f": {who} writes {drift.name} of {drift.ref} after each sync"

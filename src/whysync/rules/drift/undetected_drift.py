@@ -62,7 +62,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
     for group in by_object.values():
         first = group[0]
         names = ", ".join(difference.pointer for difference in group[:3])
-        by_argocd = first.writer is not None and first.writer.kind is WriterKind.ARGOCD
+        by_argocd = _is_of_argocd(first) and not isinstance(first.difference.desired_value, Missing)
         co_owned = first.writer is not None and first.writer.kind in CO_OWNERS
         origin = _origin(case, first)
         why = _hidden_by(first)
@@ -82,6 +82,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             else (
                 *_narrow(first),
                 *_commit(group),
+                *_restore(case, group),
                 *_remove(group),
                 *_separate(group),
             ),
@@ -97,10 +98,16 @@ def _hidden_by(hidden: HiddenDifference) -> str:
     return f"{hidden.rule.origin} hides it"
 
 
+def _is_of_argocd(hidden: HiddenDifference) -> bool:
+    return hidden.writer is not None and hidden.writer.kind is WriterKind.ARGOCD
+
+
 def _origin(case: Case, hidden: HiddenDifference) -> str:
     """How the live object differs: the recorded writer, else possible origins."""
     writer = hidden.writer
-    if writer is not None and writer.kind is WriterKind.ARGOCD:
+    if _is_of_argocd(hidden) and isinstance(hidden.difference.desired_value, Missing):
+        return "only in the cluster: a client-side apply of Argo CD owns it, so a server-side apply keeps it"
+    if _is_of_argocd(hidden):
         return "still as an earlier sync wrote it, not as in Git"
     if writer is not None and writer.kind in CO_OWNERS:
         kept = (
@@ -155,6 +162,17 @@ def _apply_again(case: Case, ref: Ref) -> Fix:
         ),
         title="Refresh, and sync this resource: a sync applies what the diff does not show",
     )
+
+
+def _restore(case: Case, group: list[HiddenDifference]) -> Iterator[Fix]:
+    """A sync writes what Git declares, also where the diff does not show that it differs."""
+    differs = any(
+        not isinstance(hidden.difference.desired_value, Missing)
+        and not isinstance(hidden.difference.live_value, Missing)
+        for hidden in group
+    )
+    if differs and group[0].rule is None:
+        yield _apply_again(case, group[0].live.ref)
 
 
 def _narrow(hidden: HiddenDifference) -> Iterator[Fix]:
