@@ -67,7 +67,7 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
     """`None` if nothing shows that another program created it: then Argo CD may have."""
     live = case.live_of(row.key)
     if live is None:
-        return _by_name(case, row) or _from_custom_resource(case, row) or _comes_back(case, live)
+        return _by_name(case, row) or _from_custom_resource(case, row) or _comes_back(case, row, live)
     if was_applied(live):
         return None
     marks = (
@@ -79,7 +79,9 @@ def creator_of(case: Case, row: ResourceRow) -> Creator | None:
         _mark(live),
     )
     known = next((mark for mark in marks if mark is not None), None) or _by_name(case, row)
-    return known or _from_custom_resource(case, row) or _not_applied(case, live) or _comes_back(case, live)
+    return (
+        known or _from_custom_resource(case, row) or _not_applied(case, live) or _comes_back(case, row, live)
+    )
 
 
 def was_applied(live: Manifest) -> bool:
@@ -142,8 +144,10 @@ def _not_applied(case: Case, live: Manifest) -> Creator | None:
     )
 
 
-def _comes_back(case: Case, live: Manifest | None) -> Creator | None:
+def _comes_back(case: Case, row: ResourceRow, live: Manifest | None) -> Creator | None:
     """Automatic pruning would have deleted it: with the commit that removed it from Git."""
+    if any(result.key == row.key and result.status == "PruneSkipped" for result in case.results):
+        return None
     operation = case.operation
     open_operation = operation is not None and operation.phase not in ("", "Succeeded")
     if not case.prunes or open_operation or case.synced_recently or case.app.status.conditions:

@@ -87,7 +87,9 @@ class Waiting(Failure, frozen=True, kw_only=True):
 
 
 class PruneSkipped(Failure, frozen=True, kw_only=True):
-    """The object is no longer in Git, but was not pruned."""
+    """The object is no longer in Git, but was not pruned; `forbidden` if its own sync option prevents it."""
+
+    forbidden: str = ""
 
 
 class HookFailed(Failure, frozen=True, kw_only=True):
@@ -259,7 +261,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "prun",
-        r"^ignored \((?:requires pruning|no prune)\)|\(requires pruning\)|"
+        r"^ignored \((?:requires pruning|(?P<forbidden>no prune))\)|\(requires pruning\)|"
         r"deleted from Kubernetes if the prune option is enabled",
         fill(PruneSkipped),
     ),

@@ -26,10 +26,11 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from whysync.argocd.api.application import OperationState
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Set, Severity, SymptomKind, cite, cite_if, rule
 from whysync.diagnosis.fix import FixKind
 from whysync.diagnosis.symptom import OPERATION, SymptomId
-from whysync.json_tree import Json, Missing, integer
+from whysync.json_tree import Json, Missing, integer, items, text
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import OperationTerminated
 from whysync.queries.already_fixed import sync_again
@@ -38,6 +39,7 @@ from whysync.queries.commands import (
     app_argument,
     argocd_namespace,
     kubectl,
+    on_object,
     restart,
     sync,
     terminate,
@@ -46,7 +48,7 @@ from whysync.queries.commands import (
 from whysync.queries.group_failures import grouped
 from whysync.queries.hook_runs import ended_with_its_sync
 from whysync.queries.timestamps import age_text
-from whysync.queries.waiting_on import SILENT, is_running, is_too_long, slowest_sync, wait_of
+from whysync.queries.waiting_on import SILENT, is_hook_result, is_running, is_too_long, slowest_sync, wait_of
 
 PARAMETERS = "argocd-cmd-params-cm"
 LIMIT = "/data/controller.sync.timeout.seconds"
@@ -110,8 +112,10 @@ def operation_timed_out(case: Case) -> Iterator[Finding]:
 
 
 def _terminating(case: Case) -> Iterator[Finding]:
-    """Somebody terminated the operation, and its phase is still Running much later."""
+    """Somebody terminated the operation, and its phase is still Running or Terminating much later."""
     operation = case.operation
+    if operation is not None and operation.phase == "Terminating" and OPERATION in case.symptom_ids:
+        yield from _not_terminated(case, operation)
     for group in grouped(case, OperationTerminated):
         by_timeout = any(report.failure.by_timeout for report in group.reports)
         if by_timeout or operation is None or not is_running(case) or OPERATION not in group.explains:
@@ -139,6 +143,44 @@ def _terminating(case: Case) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _not_terminated(case: Case, operation: OperationState) -> Iterator[Finding]:
+    """The controller deletes the hooks that run, and waits until they are gone: a finalizer can hold them."""
+    age = case.age(operation.started_at)
+    if age is None or age < _TERMINATION:
+        return
+    hook = next((r.ref for r in case.results if r.hook_phase == "Running" and is_hook_result(case, r)), None)
+    live = case.live_of(hook.key) if hook is not None else None
+    held = [text(name) for name in items(live.meta.get("finalizers"))] if live is not None else []
+    holding = f": hook {hook} still runs" if hook is not None else ""
+    if live is not None and live.meta.get("deletionTimestamp") and held:
+        holding = f": hook {hook} is being deleted, and finalizer {', '.join(held)} has not been removed"
+    look = (with_comment(on_object("get", hook, "-o", "yaml"), "its finalizers and Pods"),) if hook else ()
+    yield Finding(
+        about=hook or case.application.ref,
+        explains=(OPERATION,),
+        because=(OPERATION,),  # what the operation reports besides is the cause
+        severity=Severity.CRITICAL,
+        confidence=Confidence.MEDIUM,
+        verdict=f"the sync, which started {age_text(age)} ago, is still being terminated{holding};"
+        " no other sync can start",
+        evidence=(
+            cite(case.application, "/status/operationState/phase", says="it was terminated"),
+            cite(case.application, "/status/operationState/startedAt", says="when it started"),
+            *cite_if(live, "/metadata/finalizers", says="what has to be removed", when=bool(held)),
+        ),
+        fixes=(
+            Fix.run(
+                *look,
+                restart(case, CONTROLLER),
+                title=f"Find out why {hook} is not deleted; if nothing holds it, restart the controller"
+                if hook is not None
+                else "Restart the controller, which has to finish the termination",
+                risk="after a restart all apps are compared again",
+            ),
+        ),
+    )
 
 
 def _fixes(case: Case, hook: Ref | None, limit: Json | Missing) -> Iterator[Fix]:

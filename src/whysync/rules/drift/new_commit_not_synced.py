@@ -77,4 +77,4 @@ def _was_never_synced(case: Case) -> bool:
     if status.history or case.operation is not None or status.health.status != "Missing":
         return False
     lasting = [desired for row in status.resources if (desired := case.desired_of(row.key)) is not None]
-    return not any(ttl_pointer(desired) for desired in lasting) and len(status.resources) > 1
+    return not any(ttl_pointer(desired) for desired in lasting)

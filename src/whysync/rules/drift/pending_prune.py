@@ -30,6 +30,7 @@ from whysync.diagnosis.symptom import SymptomId
 from whysync.diagnosis.symptoms import needs_pruning
 from whysync.json_tree import text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.messages.parse import understand
 from whysync.messages.patterns.operations import AutosyncWipeRefused, PruneSkipped
 from whysync.queries.commands import comment, kubectl, named, on_object, refresh, sync, with_comment
 from whysync.queries.creators import creator_of, was_applied
@@ -52,13 +53,15 @@ def pending_prune(case: Case) -> Iterator[Finding]:
     if not rows or case.failures(AutosyncWipeRefused):
         return  # an empty source is the cause
     names = listed(row.ref for _, row in rows)
-    why = _why(case)
+    forbidden = all(_is_forbidden(case, row) for _, row in rows)
+    why = _why(case, rows, forbidden=forbidden)
     selection = " ".join(
         f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]
     )
     them = "it" if len(rows) == 1 else "them"
     yield Finding(
         about=rows[0][1].ref,
+        cause="prune-blocked" if forbidden else "",
         explains=tuple(SymptomId.extra(row.key) for _, row in rows),
         confidence=Confidence.LOW if _may_be_of_operator(case, rows) else Confidence.MEDIUM,
         verdict=f"{names} {'is' if len(rows) == 1 else 'are'} no longer in Git, but not pruned: {why}"
@@ -88,14 +91,28 @@ def pending_prune(case: Case) -> Iterator[Finding]:
                 title="It was removed by mistake: add it to Git again",
             ),
             *_other_tracking(case, rows),
-            Fix.run(
-                sync(case, "--prune", "--dry-run", selection),
-                sync(case, "--prune", selection),
-                title=f"If that was on purpose: prune {them} after a dry run",
-                risk="pruning deletes the object; a rename in Git is a prune and a create",
-                destroys=tuple(_loss(case, row) for _, row in rows),
-            ),
+            _delete(case, rows, selection, forbidden=forbidden),
         ),
+    )
+
+
+def _delete(case: Case, rows: list[tuple[int, ResourceRow]], selection: str, *, forbidden: bool) -> Fix:
+    """With `Prune=false`, no sync deletes it."""
+    them = "it" if len(rows) == 1 else "them"
+    lost = tuple(_loss(case, row) for _, row in rows)
+    if forbidden:
+        return Fix.run(
+            *(on_object("delete", row.ref) for _, row in rows[:10]),
+            title=f"If that was on purpose: delete {them} manually, because no sync prunes {them}",
+            risk="somebody set Prune=false to keep it: ask first",
+            destroys=lost,
+        )
+    return Fix.run(
+        sync(case, "--prune", "--dry-run", selection),
+        sync(case, "--prune", selection),
+        title=f"If that was on purpose: prune {them} after a dry run",
+        risk="pruning deletes the object; a rename in Git is a prune and a create",
+        destroys=lost,
     )
 
 
@@ -173,12 +190,22 @@ def _is_extra(case: Case, row: ResourceRow) -> bool:
     if not extra or creator_of(case, row) is not None:
         return False  # it was never in Git: created_by_another_controller
     live = case.live_of(row.key)
-    # prune_blocked and the rules on finalizers explain these
+    # prune_needs_confirmation and the rules on finalizers explain these
     return live is None or not (_is_protected(case, live) or _is_terminating(live))
 
 
 def _is_protected(case: Case, live: Manifest) -> bool:
     return has_option(live, "Prune=false") or case.has_sync_option("Prune=false")
+
+
+def _is_forbidden(case: Case, row: ResourceRow) -> bool:
+    """Has the last sync reported that its own option keeps it from being pruned?"""
+    return any(
+        isinstance(failure, PruneSkipped) and failure.forbidden
+        for result in case.results
+        if result.key == row.key and result.message
+        for failure in understand(result.message).failures
+    )
 
 
 def _is_terminating(live: Manifest) -> bool:
@@ -194,7 +221,9 @@ def _being_pruned(case: Case) -> bool:
     )
 
 
-def _why(case: Case) -> str:
+def _why(case: Case, rows: list[tuple[int, ResourceRow]], *, forbidden: bool) -> str:
+    if forbidden:
+        return "sync option Prune=false keeps it" if len(rows) == 1 else "sync option Prune=false keeps them"
     if case.is_automated:
         return "automatic pruning has not run yet" if case.prunes else "automatic pruning is off"
     return "nobody has synced with --prune"
