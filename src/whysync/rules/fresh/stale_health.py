@@ -16,17 +16,20 @@ again.
 
 ## When it is something else
 A health check of a newer or older Argo CD may read the same object in another way. A custom resource that
-reports Ready while its check says otherwise: ready_but_not_healthy.
+reports Ready while its check says otherwise: ready_but_not_healthy. Words that no known health check uses may
+come from a custom one, which is a second reading where Argo CD's settings are not in the facts.
 """
 
 from collections.abc import Iterator
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, rule
+from whysync.diagnosis import Case, Confidence, Fact, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.current_health import proof_of_current_health
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.diagnosis.symptoms import health_of_row
-from whysync.messages.benign import is_unobserved
+from whysync.messages.benign import is_unobserved, reports_progress
+from whysync.messages.failure import Unknown
+from whysync.messages.parse import understand
 from whysync.queries.commands import argocd_namespace, kubectl, on_object, refresh, with_comment
 
 
@@ -41,13 +44,14 @@ def stale_health(case: Case) -> Iterator[Finding]:
         proof = proof_of_current_health(case, row)
         if live is None or proof is None:
             continue
+        doubt = ", or a custom health check reports it" if _may_be_custom(case, message) else ""
         yield Finding(
             about=row.ref,
             explains=(symptom,),
             severity=Severity.WARNING,
-            confidence=Confidence.MEDIUM,
+            confidence=Confidence.LOW if doubt else Confidence.MEDIUM,
             verdict=f"{row.ref} is Healthy in the cluster, but the app's status still reports it as {code}"
-            + (f": {message}" if message else ""),
+            + (f" ({message}): it is out of date{doubt}" if doubt else f": {message}" if message else ""),
             evidence=(
                 case.cited_row(row, says="what the status of the app says"),
                 cite(live, proof, says="what the cluster has now"),
@@ -55,6 +59,13 @@ def stale_health(case: Case) -> Iterator[Finding]:
             ),
             fixes=_fixes(case),
         )
+
+
+def _may_be_custom(case: Case, message: str) -> bool:
+    """Words that no known check uses may come from resource.customizations, which the facts do not have."""
+    failures = understand(message).failures if message and not reports_progress(message) else ()
+    unknown = bool(failures) and all(isinstance(failure, Unknown) for failure in failures)
+    return unknown and not case.has(Fact.SETTINGS)
 
 
 def _unobserved(case: Case, row: ResourceRow, message: str) -> Finding:
