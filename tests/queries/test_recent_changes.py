@@ -108,7 +108,7 @@ def test_parameters_and_charts() -> None:
     )
     timed = [change for change in of_kind(case, ChangeKind.PARAMETER) if change.time is not None]
     assert [(change.what, change.before, change.after) for change in timed] == [
-        ("source /helm/parameters/0/value", "a", "b"),
+        ("parameter tag", "a", "b"),
         ("source /targetRevision", "1.0.0", "1.1.0"),
     ]
 

@@ -23,6 +23,7 @@ from whysync.diagnosis.symptom import Side
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.pointer import resolve
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind, phrase
 from whysync.kubernetes.field_writers.ownership import writer_from
@@ -255,6 +256,13 @@ def _revision_changes(case: Case, before: _Deployment, after: _Deployment) -> It
         )
 
 
+def _source_field(source: Json, pointer: str) -> str:
+    """`parameter image.tag`: an entry of a list by its name, another field by its pointer."""
+    around, _, field = pointer.rpartition("/")
+    name = text(dig(resolve(source, around), "name"))
+    return f"parameter {name}" if name and field == "value" else f"source {pointer}"
+
+
 def _source_changes(
     before: tuple[Object, ...], after: tuple[Object, ...], about: Ref, time: datetime | None
 ) -> Iterator[Change]:
@@ -268,7 +276,7 @@ def _source_changes(
     for _, difference in zip(range(_MOST_PARAMETERS), changes, strict=False):
         yield Change(
             kind=ChangeKind.PARAMETER,
-            what=f"source {difference.pointer}",
+            what=_source_field(new[0] if single else new, difference.pointer),
             about=about,
             time=time,
             before=_value(difference.desired_value),

@@ -364,7 +364,7 @@ def headline_of(finding: Finding) -> str:
     end: list[str] = []
     while rest and len(first) + sum(len(line) + 2 for line in end) + len(rest[-1]) + 5 <= _LONGEST_HEADLINE:
         end.insert(0, rest.pop())
-    if not end or len(first) > _LONGEST_HEADLINE // 2:
+    if not end:
         return f"{verdict[:_LONGEST_HEADLINE].rpartition(' ')[0].rstrip(',;:')} …"
     return ": ".join([first, *(["…"] if rest else []), *end])
 
