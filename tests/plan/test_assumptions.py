@@ -271,3 +271,17 @@ def test_a_cluster_with_argo_cd_has_application_sets(tmp_path: Path) -> None:
     app = new_app(tmp_path, {"set.yaml": application_set})
     assert app.verdict is Verdict.PASS
     assert not [of for run in app.runs for of in map(str, run.assumptions) if "ApplicationSet" in of]
+
+
+def test_manifests_that_the_base_cannot_render_either_are_not_held_against_the_commit(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.commit({"apps/shop/broken.yaml": f"{CONFIG}a: [\n"})
+    shop.git("branch", "-f", "main")
+    shop.commit({"argocd/shop.yaml": APP.replace("prune: true", "prune: false")})
+    app = only_app(planned_changes(shop))
+    assert (app.verdict, app.passed) == (Verdict.UNKNOWN, True)
+    assert "the sync would fail, as that of the base does" in app.unseen[0].why
+    shop.commit({"apps/shop/zz.yaml": f"{CONFIG}b: [\n"})
+    shop.git("branch", "-f", "main")
+    shop.commit({"apps/shop/broken.yaml": "---\n"})  # another file, another problem
+    assert only_app(planned_changes(shop)).verdict is Verdict.FAIL

@@ -800,12 +800,14 @@ def _planned(
             keep=keep,
         )
     if new.problem:
+        empty_run = replace(empty_run, fails_as_base=old is not None and new.problem == base.problem)
         return AppPlan(
             name=app.name,
             file=app.file,
             application_set=app.made_by[1],
             root=app.parent[1],
             runs=(empty_run,),
+            unseen=_failure_of_base(empty_run),
         )
     notes = _other_cluster(app, old)
     case = _live_case(live, app.name, base) if live is not None else None
