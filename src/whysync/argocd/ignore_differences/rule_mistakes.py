@@ -209,7 +209,10 @@ def _shifted(pointer: str, differing: Sequence[str]) -> RuleMistake | None:
             and differences
             and all(a.isdecimal() and b.isdecimal() for a, b in differences)
         ):
-            message = "the difference is at another position of the list; select the item by its name with jq"
+            message = (
+                f"the difference is at another position of the list ({field}); select the item by its name"
+                " with jq"
+            )
             return RuleMistake(kind=MistakeKind.POINTER, text=message, selector=pointer)
     return None
 
