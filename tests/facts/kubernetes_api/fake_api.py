@@ -39,6 +39,9 @@ KINDS: dict[str, tuple[str, bool]] = {
     "argoproj.io/v1alpha1/ApplicationSet": ("applicationsets", True),
     "cert-manager.io/v1/Certificate": ("certificates", True),
     "cert-manager.io/v1/CertificateRequest": ("certificaterequests", True),
+    "cert-manager.io/v1/ClusterIssuer": ("clusterissuers", False),
+    "kyverno.io/v1/ClusterPolicy": ("clusterpolicies", False),
+    "storage.k8s.io/v1/VolumeAttachment": ("volumeattachments", False),
 }
 DATE = "Mon, 02 Mar 2026 03:27:00 GMT"
 

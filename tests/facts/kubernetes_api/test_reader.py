@@ -364,3 +364,62 @@ def test_the_rights_of_a_refused_account_are_read() -> None:
 )
 def test_a_binding_of_the_refused_account_or_of_a_group_that_it_is_in(subject: Object, binds: bool) -> None:
     assert is_bound({"subjects": [subject]}, frozenset({"system:serviceaccount:shop:deployer"})) is binds
+
+
+def unhealthy(*rows: Json) -> Object:
+    return application(
+        "tls", sync="Synced", health="Degraded", rows=list(rows), destination={"namespace": "web"}
+    )
+
+
+def certificate(name: str, issuer: Object) -> Object:
+    return thing("cert-manager.io/v1", "Certificate", name, "web", spec={"issuerRef": issuer})
+
+
+def read_names(api: FakeApi) -> set[tuple[str, str]]:
+    return {(live.ref.kind, live.ref.name) for live in read(api, Selection(names=("tls",))).live}
+
+
+@pytest.mark.parametrize(
+    ("issuer", "is_read"),
+    [
+        ({"kind": "ClusterIssuer", "name": "acme"}, True),
+        ({"kind": "ClusterIssuer", "name": "acme", "group": "cert-manager.io"}, True),
+        ({"kind": "Issuer", "name": "acme"}, False),
+        ({"name": "acme"}, False),
+        ({"kind": "ClusterIssuer", "name": "../acme"}, False),
+        ({"kind": ["ClusterIssuer"], "name": {"a": 1}}, False),
+    ],
+)
+def test_what_a_custom_resource_refers_to_is_read(issuer: Object, *, is_read: bool) -> None:
+    app = unhealthy(row("Certificate", "web", "web", group="cert-manager.io"))
+    others = [thing("cert-manager.io/v1", "ClusterIssuer", name) for name in ("acme", "of-others")]
+    api = FakeApi([app, certificate("web", issuer), *others])
+    names = read_names(api)
+    assert (("ClusterIssuer", "acme") in names) is is_read
+    assert ("ClusterIssuer", "of-others") not in names
+    assert not [path for path in api.paths if ".." in path]
+
+
+def test_attachments_of_waiting_pods_and_policies_are_read_where_allowed() -> None:
+    pod = thing("v1", "Pod", "db-0", "web", spec={"nodeName": "node-1"}, status={"phase": "Pending"})
+    claim = thing("v1", "PersistentVolumeClaim", "data", "web", spec={"volumeName": "pv-1"})
+    attached = [
+        thing(
+            "storage.k8s.io/v1",
+            "VolumeAttachment",
+            f"csi-{volume}",
+            spec={"source": {"persistentVolumeName": volume}},
+        )
+        for volume in ("pv-1", "pv-2")
+    ]
+    policy = thing("kyverno.io/v1", "ClusterPolicy", "add-labels")
+    objects = [unhealthy(row("Pod", "db-0", "web")), pod, claim, *attached, policy]
+    names = read_names(FakeApi(objects))
+    assert {("VolumeAttachment", "csi-pv-1"), ("ClusterPolicy", "add-labels")} <= names
+    assert ("VolumeAttachment", "csi-pv-2") not in names
+    refused = ("volumeattachments", "clusterpolicies")
+    api = FakeApi(objects, forbidden=lambda plural, _: plural in refused)
+    snapshot = read(api, Selection(names=("tls",)))
+    assert not {"VolumeAttachment", "ClusterPolicy"} & {live.ref.kind for live in snapshot.live}
+    assert "clusterpolicies" not in gaps(snapshot)

@@ -9,7 +9,9 @@ import msgspec
 
 from whysync.argocd.api.application import Application
 from whysync.facts.kubernetes_api.discovery import Kind, Kinds
-from whysync.kubernetes.api.ref import Key
+from whysync.json_tree import Json, Object, fields, text
+from whysync.kubernetes.api.manifest import Manifest
+from whysync.kubernetes.api.ref import Key, group_of
 
 # Read in every namespace: workloads and their children, what they reference, what limits them.
 RELATED_KINDS = (
@@ -39,6 +41,14 @@ CLUSTER_WIDE_KINDS = (
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
     ("apiregistration.k8s.io", "APIService"),
 )
+# Read where an app has a problem: policies that change objects at admission, if the cluster has these kinds.
+MUTATING_POLICY_KINDS = (
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("kyverno.io", "ClusterPolicy"),
+    ("mutations.gatekeeper.sh", "Assign"),
+    ("mutations.gatekeeper.sh", "AssignMetadata"),
+    ("mutations.gatekeeper.sh", "ModifySet"),
+)
 # Controllers that create objects of another group than their own.
 _CREATED_GROUPS = {
     "cert-manager.io": ("acme.cert-manager.io",),
@@ -49,6 +59,7 @@ _BUILT_IN_SUFFIXES = (".k8s.io",)
 _CRD_GROUPS = ("gateway.networking.k8s.io", "snapshot.storage.k8s.io", "metrics.k8s.io", "x-k8s.io")
 # A group with more kinds than this belongs to a cloud provider: its kinds do not create each other.
 _MAX_SIBLINGS = 15
+_DEEPEST_REFERENCE = 5
 _NAME = re.compile(r"[A-Za-z0-9:._-]{1,253}")
 
 
@@ -193,6 +204,48 @@ def cluster_scoped_resources(scope: Scope, kinds: Kinds) -> dict[tuple[str, str]
         if kind is not None and not kind.namespaced and resource.name:
             names_by_kind.setdefault((resource.group, resource.kind), (kind, []))[1].append(resource.name)
     return names_by_kind
+
+
+def referenced_objects(
+    scope: Scope, kinds: Kinds, manifests: Iterable[Manifest]
+) -> dict[tuple[str, str, str], Kind]:
+    """Cluster-scoped objects that custom resources of apps with a problem name: a ClusterIssuer, a
+    ClusterSecretStore, a ProviderConfig. By group, kind and name.
+    """
+    found: dict[tuple[str, str, str], Kind] = {}
+    for manifest in manifests:
+        if not _is_custom(manifest.ref.group) or manifest.ref.namespace not in scope.namespaces_with_problems:
+            continue
+        for field, reference in _references(manifest.spec, 0):
+            kind, name = _referenced_kind(kinds, manifest, field, reference), text(reference.get("name"))
+            if kind is not None and not kind.namespaced and _is_name(name):
+                found.setdefault((kind.group, kind.kind, name), kind)
+    return found
+
+
+def _references(value: Json, depth: int) -> Iterator[tuple[str, Object]]:
+    """Fields such as `issuerRef`: an object with a name."""
+    if isinstance(value, dict) and depth <= _DEEPEST_REFERENCE:
+        for key, inner in value.items():
+            if key.endswith("Ref") and text(fields(inner).get("name")):
+                yield key, fields(inner)
+            else:
+                yield from _references(inner, depth + 1)
+
+
+def _referenced_kind(kinds: Kinds, manifest: Manifest, field: str, reference: Object) -> Kind | None:
+    """By its kind, in its own group or the referrer's; without one, by the name of the field."""
+    named = text(reference.get("kind"))
+    group = text(reference.get("group")) or group_of(text(reference.get("apiVersion"))) or manifest.ref.group
+    if named:
+        return kinds.find(group, named)
+    domain, stem = _domain(group), field.removesuffix("Ref").lower()
+    alike = (kind for kind in kinds.preferred() if kind.kind.lower() == stem)
+    return next((kind for kind in alike if _domain(kind.group) == domain), None)
+
+
+def _domain(group: str) -> str:
+    return ".".join(group.split(".")[-2:])
 
 
 def crd_names(scope: Scope, kinds: Kinds) -> tuple[list[str], list[str]]:

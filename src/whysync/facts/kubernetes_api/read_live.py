@@ -15,10 +15,12 @@ from whysync.facts.kubernetes_api.discovery import Kind
 from whysync.facts.kubernetes_api.gaps import Unread
 from whysync.facts.kubernetes_api.kinds_to_read import (
     CLUSTER_WIDE_KINDS,
+    MUTATING_POLICY_KINDS,
     Scope,
     cluster_scoped_resources,
     crd_names,
     namespaced_kinds,
+    referenced_objects,
 )
 from whysync.facts.kubernetes_api.listing import Query
 from whysync.facts.snapshot import Gap, GapKind
@@ -196,6 +198,9 @@ class _Reader:
         lists = await self._all(self._api.read(Query(kind=kind)) for kind in kinds if kind is not None)
         more = [*await self._revisions(manifests), *await self._owners(manifests)]
         more += await self._volumes(manifests)
+        more += await self._attachments(manifests)
+        more += await self._referenced(manifests)
+        more += await self._mutating_policies()
         return [*lists, *more, *await self._blocking_deletion(manifests), *await self._rights()]
 
     async def _volumes(self, manifests: list[Manifest]) -> list[Manifest]:
@@ -207,6 +212,39 @@ class _Reader:
             if manifest.ref.kind == "PersistentVolumeClaim" and manifest.key in self._scope.prunable
         }
         return await self._by_name(kind, sorted(names - {""})) if kind is not None else []
+
+    async def _attachments(self, manifests: list[Manifest]) -> list[Manifest]:
+        """The attachments of bound volumes, in namespaces where a Pod on a node waits to start."""
+        kind = self._api.kinds.find("storage.k8s.io", "VolumeAttachment")
+        waiting = {manifest.ref.namespace for manifest in manifests if _waits_on_node(manifest)}
+        volumes = {
+            text(manifest.spec.get("volumeName"))
+            for manifest in manifests
+            if manifest.ref.kind == "PersistentVolumeClaim" and manifest.ref.namespace in waiting
+        } - {""}
+        if kind is None or not volumes:
+            return []
+        return await self._api.read(
+            Query(kind=kind),
+            keep=lambda body: text(dig(body, "spec", "source", "persistentVolumeName")) in volumes,
+            quietly=True,
+        )
+
+    async def _referenced(self, manifests: list[Manifest]) -> list[Manifest]:
+        """Cluster-scoped objects that custom resources name; why these wait is often reported there."""
+        known = {(manifest.ref.group, manifest.ref.kind, manifest.ref.name) for manifest in manifests}
+        found = referenced_objects(self._scope, self._api.kinds, manifests)
+        requested = sorted(id for id in found if id not in known)[:_MAX_OWNERS]
+        read = await asyncio.gather(*(self._api.get(found[id], "", id[2], quietly=True) for id in requested))
+        return [manifest for manifest in read if manifest is not None]
+
+    async def _mutating_policies(self) -> list[Manifest]:
+        if not self._scope.namespaces_with_problems:
+            return []
+        kinds = (self._api.kinds.find(*group_kind) for group_kind in MUTATING_POLICY_KINDS)
+        return await self._all(
+            self._api.read(Query(kind=kind), quietly=True) for kind in kinds if kind is not None
+        )
 
     async def _rights(self) -> list[Manifest]:
         """Roles and bindings of accounts that Kubernetes RBAC refused something."""
@@ -326,6 +364,11 @@ def _group_of_crd(body: Object) -> str:
 
 def _is_unscheduled(pod: Manifest) -> bool:
     return pod.status.get("phase") == "Pending" and not pod.spec.get("nodeName")
+
+
+def _waits_on_node(manifest: Manifest) -> bool:
+    pending = manifest.ref.kind == "Pod" and manifest.status.get("phase") == "Pending"
+    return pending and bool(manifest.spec.get("nodeName"))
 
 
 def _is_unbound(claim: Manifest) -> bool:
