@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Final
 
+from whysync.argocd.api.project import AppProject
 from whysync.argocd.health.assess import health_of
 from whysync.argocd.hooks.recognition import is_hook
+from whysync.argocd.projects import global_projects_of
 from whysync.argocd.projects.cluster_secrets import cluster_secret_data
 from whysync.argocd.settings import Settings
 from whysync.facts.snapshot import Snapshot
 from whysync.json_tree import Json, Object, copy_object, dig, fields, items, text
 from whysync.kubernetes.api import yaml
+from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.ref import Key, ref_of
 
 IN_CLUSTER: Final = "https://kubernetes.default.svc"
@@ -65,6 +68,17 @@ class Answers:
 
     def projects(self) -> Object:
         return _listed(project.body for project in self.snapshot.projects)
+
+    def global_projects(self, name: str) -> Object:
+        """Those that the project inherits from, without their selectors, which the API does not tell."""
+        every = {
+            project.ref.name: decoded
+            for project in self.snapshot.projects
+            if (decoded := decode(project.body, AppProject)[0]) is not None
+        }
+        parents = global_projects_of(every[name], self._settings.global_projects, every)
+        names = {parent.metadata.name for parent in parents}
+        return _listed(project.body for project in self.snapshot.projects if project.ref.name in names)
 
     def clusters(self) -> Object:
         state: Json = {"status": "Successful", "message": "", "attemptedAt": "2026-03-02T09:00:00Z"}

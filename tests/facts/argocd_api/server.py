@@ -218,6 +218,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return answers.settings()
             case ["api", "v1", "projects"]:
                 return answers.projects()
+            case ["api", "v1", "projects", name, "globalprojects"]:
+                return answers.global_projects(name)
             case ["api", "v1", "clusters"]:
                 return answers.clusters()
             case ["api", "v1", "repositories"]:

@@ -8,12 +8,15 @@ import pytest
 
 from tests.facts.argocd_api.scenes import application, live, obj, of, of_lab, project, shop
 from tests.facts.argocd_api.server import TOKEN, ArgoCD, Fault
+from whysync import app
+from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.errors import NotFound
 from whysync.facts.argocd_api import read_argocd
 from whysync.facts.http.errors import NotAuthenticated, ServerFailed
 from whysync.facts.selection import Selection
 from whysync.facts.snapshot import GapKind, Snapshot
 from whysync.json_tree import Json, Object, dig
+from whysync.kubernetes.api.manifest import Manifest, Role
 
 EVERYTHING = Selection()
 
@@ -245,6 +248,34 @@ def test_several_clusters_keep_their_objects_apart() -> None:
     with ArgoCD(of(first, two, live=live(obj("ConfigMap", "web")))) as argocd:
         snapshot = read_argocd(argocd.server(), EVERYTHING, everything=True)
     assert sorted(live_object.cluster for live_object in snapshot.live) == ["in-cluster", "stage"]
+
+
+def test_global_projects_are_those_of_each_project() -> None:
+    """The API tells which projects a project inherits from, but not by which labels."""
+    labels = {"guarded": {"tenant": "yes", "team": "a"}, "free": {"team": "a"}, "plain": {}, "tenants": {}}
+    projects = tuple(
+        Manifest(
+            {**project(name).body, "metadata": {"name": name, "namespace": "argocd", "labels": dict(own)}},
+            role=Role.PROJECT,
+        )
+        for name, own in labels.items()
+    )
+    entry = "- {projectName: tenants, labelSelector: {matchExpressions: [{key: tenant, operator: Exists}]}}"
+    config = obj("ConfigMap", "argocd-cm", namespace="argocd", data={"globalProjects": entry})
+    apps = [application(name, spec={"project": name}) for name in ("guarded", "free", "plain")]
+    scene = of(*apps, projects=projects, settings=(Manifest(config, role=Role.SETTINGS),))
+    with ArgoCD(scene) as argocd:
+        snapshot = read_argocd(argocd.server(), EVERYTHING, everything=True)
+        alone = read_argocd(argocd.server(), Selection(names=("guarded",)))
+        argocd.fault("/globalprojects", Fault.BROKEN)
+        unread = read_argocd(argocd.server(), Selection(names=("guarded",)))
+    inherits = {
+        case.app.name: [parent.metadata.name for parent in case.global_projects]
+        for result in (snapshot, alone)
+        for case in app.cases(SnapshotIndex(result))
+    }
+    assert inherits == {"guarded": ["tenants"], "free": [], "plain": []}
+    assert [gap.what for gap in unread.gaps] == ["the global projects of AppProject guarded"]
 
 
 def test_settings_are_those_that_the_api_shows() -> None:

@@ -53,6 +53,10 @@ class Api:
     async def project(self, name: str) -> Object:
         return await self._object(f"/api/v1/projects/{_part(name)}")
 
+    async def global_projects(self, name: str) -> Object:
+        """The projects whose lists the project inherits."""
+        return await self._object(f"/api/v1/projects/{_part(name)}/globalprojects")
+
     async def clusters(self) -> Object:
         return await self._object("/api/v1/clusters")
 

@@ -18,7 +18,7 @@ from whysync.facts.argocd_api.gaps import Gaps
 from whysync.facts.argocd_api.port_forward import forwarded
 from whysync.facts.argocd_api.responses import AppId, id_of, listed, typed
 from whysync.facts.argocd_api.server import ArgoServer
-from whysync.facts.argocd_api.settings import cluster_secrets, config_map
+from whysync.facts.argocd_api.settings import cluster_secrets, config_map, with_global_projects
 from whysync.facts.http.errors import CONNECTION_ERRORS, Forbidden, HttpError, Missing, Rejected
 from whysync.facts.http.progress import report_waiting
 from whysync.facts.masking import Masker, mask_snapshot
@@ -87,8 +87,12 @@ async def _read(
             cluster_of=shared.cluster_of if len(shared.destinations(apps)) > 1 else _single_cluster,
         )
 
+        def is_detailed(app: Object) -> bool:
+            wanted = everything or selection.all_in_detail or _has_problem(app)
+            return wanted and not selection.listing
+
         async def detailed(app: Object) -> Detail:
-            if selection.listing or not (everything or selection.all_in_detail or _has_problem(app)):
+            if not is_detailed(app):
                 return Detail(application=app)
             read = await reader.read(app)
             if progress is not None:
@@ -96,6 +100,7 @@ async def _read(
             return read
 
         details = await asyncio.gather(*map(detailed, apps))
+        await shared.read_inheritance(api, (app for app in apps if is_detailed(app)), gaps)
         now = client.now() or datetime.now(UTC)
     snapshot = shared.snapshot(details, gaps, now)
     snapshot = replace(
@@ -326,6 +331,22 @@ class _SharedFacts:
         self.projects = projects
         self.facts: dict[str, Object] = {}
         self.clusters: dict[str, str] = {}
+
+    async def read_inheritance(self, api: Api, apps: Iterable[Object], gaps: Gaps) -> None:
+        """Which global projects the projects of these Applications inherit from: what they permit counts."""
+        listed_projects = {text(dig(project, "metadata", "name")) for project in self.projects}
+        names = {id_of(app).project or "default" for app in apps} & listed_projects
+        if not self.settings or len(listed_projects) < 2:
+            return  # there is no other project that lists could be inherited from
+        inherited: dict[str, list[str]] = {}
+        for name in sorted(names):
+            what = f"the global projects of AppProject {name}"
+            how = "kubectl -n argocd get configmap argocd-cm"
+            response = await gaps.unless(partial(api.global_projects, name), what, "", how)
+            inherited[name] = [
+                text(dig(parent, "metadata", "name")) for parent in items((response or {}).get("items"))
+            ]
+        self.settings[0] = with_global_projects(self.settings[0], self.projects, inherited)
 
     def cluster_of(self, app: Object) -> str:
         """The cluster of an Application by its name in Argo CD, also if the Application has its address."""

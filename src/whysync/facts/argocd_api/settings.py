@@ -6,9 +6,9 @@ are only in `argocd-cm` and `argocd-cmd-params-cm`, and have their defaults here
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from whysync.json_tree import Json, Object, fields, items, text
+from whysync.json_tree import Json, Object, dig, fields, items, text
 from whysync.kubernetes.api import yaml
 
 IN_CLUSTER = "https://kubernetes.default.svc"
@@ -63,6 +63,32 @@ def _ignored(rule: str) -> list[Json]:
         )
     except yaml.Invalid:
         return [rule]
+
+
+def with_global_projects(
+    settings: Object, projects: Iterable[Object], inherited: Mapping[str, Sequence[str]]
+) -> Object:
+    """`argocd-cm` with the global projects of some projects, which the API returns without their selectors.
+
+    A selector selects by labels, so one that selects exactly the labels of a project gives the same answer.
+    """
+    labels = {
+        text(dig(project, "metadata", "name")): fields(dig(project, "metadata", "labels"))
+        for project in projects
+    }
+    keys = {key for own in labels.values() for key in own}
+    entries: list[Json] = []
+    for project, parents in sorted(inherited.items()):
+        own = labels.get(project, {})
+        lacking: list[Json] = [{"key": key, "operator": "DoesNotExist"} for key in sorted(keys - own.keys())]
+        selector: Object = {"matchLabels": own, "matchExpressions": lacking}
+        for parent in parents:
+            entry: Object = {"projectName": parent, "labelSelector": selector}
+            entries.append(entry)
+    if not entries:
+        return settings
+    data: Object = {**fields(settings.get("data")), "globalProjects": yaml.dump(entries)}
+    return {**settings, "data": data}
 
 
 def cluster_secrets(clusters: Object, namespace: str) -> Iterator[Object]:
