@@ -289,3 +289,48 @@ def test_a_combination_restricts_what_is_described_outside_of_it(talk: Talk) -> 
     )
     array: Json = {"type": "array", "items": SHORT}
     assert talk.create(definition({**schema, "properties": {"spec": array}})).code == 201
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("(self.min", "1:10: Syntax error: missing ')' at '<EOF>'"),
+        ("self.list['x'", "1:14: Syntax error: missing ']' at '<EOF>'"),
+        ("self.min)", "1:9: Syntax error: extraneous input ')' expecting <EOF>"),
+        ("self.min 2 3", "1:10: Syntax error: mismatched input '2' expecting <EOF>"),
+        ("self..min", "1:6: Syntax error: no viable alternative at input '..'"),
+        ("self.min = 2", "1:10: Syntax error: token recognition error at: '= '"),
+        ("self.name == 'x", "1:14: Syntax error: token recognition error at: ''x'"),
+        ("self.min ? true", "1:16: Syntax error: mismatched input '<EOF>' expecting ':'"),
+        ("!", "1:2: Syntax error: extraneous input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true'"),
+        ("self.list[", "1:11: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', '?'"),  # noqa: E501
+        ("self.min in [1", "1:15: Syntax error: mismatched input '<EOF>' expecting {']', ','}"),
+        ("has(self)", "1:5: invalid argument to has() macro"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_is_no_expression(talk: Talk, rule: str, problem: str) -> None:
+    message = message_of(talk.create(ruled(PAIR, rule)))
+    assert f"compilation failed: ERROR: <input>:{problem}" in message
+
+
+def test_a_rule_that_is_empty(talk: Talk) -> None:
+    assert ".rule: Required value: rule is not specified" in message_of(talk.create(ruled(PAIR, " ")))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.min <= self.max // the usual order",
+        "self.name.matches(r'^[a-z]=\\(') || self.name == \"a)b]c\"",
+        "self.list.all(x, x.size() > 1 && !(x in ['=', \"'\"]))",
+        "has(self.name) ? self.name != '''it's''' : true",
+        "-self.min < 1.5e3 || self.min == 0x1F || self.min in [1, 2,]",
+        "self.list.exists_one(i, v, i == 0) || b'x'.size() == 1 || {'a': 1}['a'] == 1",
+        "self.?name.orValue('x') == 'x' || self.list[?0].hasValue()",
+        "self.`a-b` == true || .5 < 1.0 || self.name == 'é'",
+        "self.list.map(x, x.startsWith('a'), x + ';').size() == 0",
+    ],
+)
+def test_an_expression_is_never_taken_for_a_syntax_error(talk: Talk, rule: str) -> None:
+    """Also not one with syntax that the model does not know."""
+    assert "Syntax error" not in message_of(talk.create(ruled(PAIR, rule)))

@@ -116,6 +116,9 @@ def _rule_problems(
     cardinality = LARGEST // (shape.least + 1) if position.cardinality is None else position.cardinality
     for index, rule in enumerate(rules):
         rule_path = f"{position.path}.{_RULES}[{index}].rule"
+        if not text(rule.get("rule")).strip():
+            yield Cause(rule_path, "Required value: rule is not specified")
+            continue
         checked = check_expression(text(rule.get("rule")), shape)
         cost = min(checked.cost * cardinality, MOST)
         if cost > _RULE_LIMIT:

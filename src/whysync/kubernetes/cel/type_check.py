@@ -10,7 +10,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from whysync.kubernetes.cel.schema_types import BOOL, DOUBLE, DYN, INT, KEY, NULL, Shape
-from whysync.kubernetes.cel.syntax_tree import Node, OperandMissing, tree_of, unquoted
+from whysync.kubernetes.cel.syntax_tree import BadSyntax, Node, tree_of, unquoted
 from whysync.kubernetes.cel.values import UnknownValue
 
 MOST: Final = 2**64 - 1
@@ -19,12 +19,6 @@ _ORDERED: Final = frozenset({*_NUMBERS, "string", "bytes", "bool", "timestamp", 
 _TYPE_NAMES: Final = frozenset({"int", "uint", "double", "string", "bool", "bytes", "type"})
 _LOOPS: Final = {"all": 2, "exists": 3, "exists_one": 0, "filter": 0, "map": 0}
 """Cost per iteration of a macro's loop condition."""
-
-
-_OPERAND_MISSING: Final = (
-    "Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', "
-    "'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
-)
 
 
 class Value(NamedTuple):
@@ -46,9 +40,9 @@ def check_expression(expression: str, root: Shape) -> CheckedExpression:
         checker = _Checker()
         root_value = Value(root, root.most, 1)
         result = checker.value(tree, {"self": root_value, "oldSelf": root_value})
-    except OperandMissing:
-        problem = _error_text(expression, len(expression), _OPERAND_MISSING)
-        return CheckedExpression(problem=f"compilation failed: {problem}", uses_old="oldSelf" in expression)
+    except BadSyntax as bad:
+        problems = "\n".join(_error_text(expression, *problem) for problem in sorted(bad.problems))
+        return CheckedExpression(problem=f"compilation failed: {problems}", uses_old="oldSelf" in expression)
     except (UnknownValue, RecursionError):
         return CheckedExpression(uses_old="oldSelf" in expression)
     uses_old = _uses_name(tree, "oldSelf")
