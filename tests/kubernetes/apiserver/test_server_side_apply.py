@@ -107,7 +107,7 @@ def scale(model: ApiServer, replicas: Json, *, manager: str = "hpa", force: bool
 def test_a_scale_is_applied_and_owns_the_replicas(talk: Talk) -> None:
     model = talk.api_server
     talk.create(deployment("web", replicas=2))
-    assert message_of(scale(model, 3)).endswith('conflict with "client" using apps/v1: .spec.replicas')
+    assert message_of(scale(model, 3)).endswith('conflict with "client" using autoscaling/v1: .spec.replicas')
     forced = scale(model, 3, force=True)
     assert (forced.code, dig(forced.body, "kind"), dig(forced.body, "spec", "replicas")) == (200, "Scale", 3)
     other = scale(model, 4, manager="other")

@@ -16,6 +16,7 @@ from whysync.kubernetes.admission.webhooks import Webhook, check_webhooks, mutat
 from whysync.kubernetes.apiserver.builtin_kinds import Resource
 from whysync.kubernetes.apiserver.crd_expressions import definition_problems
 from whysync.kubernetes.apiserver.custom_resources import CustomResource, established
+from whysync.kubernetes.apiserver.decoding import BadBody, decode
 from whysync.kubernetes.apiserver.discovery import Discovery
 from whysync.kubernetes.apiserver.managed_fields import (
     Managed,
@@ -26,6 +27,8 @@ from whysync.kubernetes.apiserver.managed_fields import (
     with_managed,
 )
 from whysync.kubernetes.apiserver.patches import (
+    bad_patch,
+    decoding_error,
     patched,
     unconvertible,
     undecodable,
@@ -46,7 +49,7 @@ from whysync.kubernetes.apiserver.request_body import (
     object_in_body,
     read_body,
 )
-from whysync.kubernetes.apiserver.scale_subresource import scale_of
+from whysync.kubernetes.apiserver.scale_subresource import scale_of, scale_schema
 from whysync.kubernetes.apiserver.server_side_apply import apply_config, apply_scale
 from whysync.kubernetes.apiserver.service_allocation import AddressAllocator, RegistryContext
 from whysync.kubernetes.apiserver.status_errors import (
@@ -120,7 +123,9 @@ class WriteHandlers:
         if live is None:
             raise call.missing()
         if call.address.subresource == "scale":
-            return self._update_scale(call, patched(scale_of(live, call.served), call, schema=None), live)
+            schema = None if call.resource.custom else scale_schema()
+            scale = patched(scale_of(live, call.served), call, schema=schema)
+            return self._update_scale(call, scale, live)
         current = call.served.read(live)
         body = patched(current, call, schema=call.served.schema)
         if call.request.verb == "strategic-patch":  # typed: the kind is not part of what is patched
@@ -138,6 +143,10 @@ class WriteHandlers:
             raise call.missing()
         if live is not None and call.address.subresource == "scale":
             new, managed = apply_scale(call.served.read(live), config, call, self._writing(call))
+            try:
+                decode(config, scale_schema())
+            except BadBody as problem:
+                raise unconvertible(str(problem), config) from None
             return self._scaled(call, live, dig(new, "spec", "replicas"), managed)
         base = call.served.zero() if live is None else call.served.read(live)
         new, managed = apply_config(base, config, call, self._writing(call))
@@ -344,6 +353,10 @@ class WriteHandlers:
         version = text(dig(body, "metadata", "resourceVersion"))
         if version and version != dig(live, "metadata", "resourceVersion"):
             raise call.conflict(_OPTIMISTIC_LOCK_ERROR)
+        try:
+            decode(body, scale_schema())
+        except BadBody as problem:
+            raise bad_patch(str(problem), body, call) from None
         # If no manager owns spec.replicas, the scale has no managedFields, and none are added.
         owned = any(claim.owned.has(_REPLICAS) for claim in managed_or_empty(live).claims.values())
         return self._scaled(call, live, dig(body, "spec", "replicas"), None, owned=not owned)
@@ -379,7 +392,7 @@ def _decoded_apply(new: Object, current: Object | None, config: Object, call: Re
     try:
         return call.served.decode(new, current)[0]
     except Refused as refusal:
-        raise unconvertible(refusal, config, call) from None
+        raise unconvertible(decoding_error(refusal), config) from None
 
 
 def _decoded_patch(body: Object, current: Object, call: RequestContext) -> tuple[Object, list[str]]:

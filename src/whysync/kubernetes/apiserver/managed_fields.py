@@ -28,6 +28,7 @@ from whysync.kubernetes.merge.structured.apply import Claim
 from whysync.kubernetes.merge.structured.fieldset import step_text, to_fields_v1
 from whysync.kubernetes.merge.structured.walk import TypeErrors
 
+_SCALE_VERSION: Final = "autoscaling/v1"
 _STRIPPED_FIELDS: Final = FieldSet.of(
     [
         ("f:apiVersion",),
@@ -209,7 +210,9 @@ def after_apply(
     removed = changes.removed.difference(writing.excluded, recursive=True)
     changed = changes.modified.union(changes.added).difference(writing.excluded, recursive=True)
     if not force:
-        _check_conflicts(managed.claims, changed.difference(ignored_conflicts), writer)
+        # The claims are translated to those of a Scale, which has a version of its own.
+        shown_version = _SCALE_VERSION if writing.subresource == "scale" else ""
+        _check_conflicts(managed.claims, changed.difference(ignored_conflicts), writer, shown_version)
     claims = _remaining_claims(managed.claims, changed, removed, except_for=writer)
     times = dict(managed.times)
     claims.pop(writer, None)
@@ -217,6 +220,8 @@ def after_apply(
         claims[writer] = Claim(applied_fields, writing.api_version)
     if new is not None:
         times[writer] = writing.now
+    if writing.subresource == "scale":
+        times.pop(writer, None)  # entries of the scale subresource have no time
     return (live if new is None else new), Managed(claims, _times_of(times, claims))
 
 
@@ -278,12 +283,15 @@ def _cap_update_managers(managed: Managed) -> Managed:
     return Managed(claims, _times_of(times, claims))
 
 
-def _check_conflicts(claims: dict[Manager, Claim], changed: FieldSet, writer: Manager) -> None:
+def _check_conflicts(
+    claims: dict[Manager, Claim], changed: FieldSet, writer: Manager, shown_version: str
+) -> None:
     conflicts: list[tuple[str, str]] = []
     for manager, claim in claims.items():
         if manager != writer:
             shared = claim.owned.intersection(changed)
-            conflicts.extend((_manager_text(manager, claim), path) for path in conflict_paths(shared))
+            manager_text = _manager_text(manager, shown_version or claim.api_version)
+            conflicts.extend((manager_text, path) for path in conflict_paths(shared))
     if conflicts:
         raise _conflict(sorted(conflicts, key=lambda pair: pair[0]))
 
@@ -296,11 +304,11 @@ def conflict_paths(owned: FieldSet, prefix: str = "") -> Iterable[str]:
         yield from conflict_paths(owned.children[element], prefix + step_text(element))
 
 
-def _manager_text(manager: Manager, claim: Claim) -> str:
+def _manager_text(manager: Manager, api_version: str) -> str:
     name = f'"{manager.name}"'
     if manager.subresource:
         name += f' with subresource "{manager.subresource}"'
-    return f"{name} using {claim.api_version}" if manager.operation == "Update" else name
+    return f"{name} using {api_version}" if manager.operation == "Update" else name
 
 
 def _conflict(conflicts: list[tuple[str, str]]) -> Refused:

@@ -9,6 +9,7 @@ import msgspec
 
 from whysync.golang.fmt import go_text
 from whysync.json_tree import Json, Object, fields, json_kind, text
+from whysync.kubernetes.api.ref import group_of, version_of
 from whysync.kubernetes.apiserver.go_type_names import is_named_string
 from whysync.kubernetes.apiserver.request import RequestContext
 from whysync.kubernetes.apiserver.status_errors import Cause, Refused, bad_request, internal, invalid
@@ -84,21 +85,21 @@ def undecodable(refusal: Refused, body: Object, call: RequestContext) -> Refused
     `runtime.DefaultUnstructuredConverter`, Kubernetes 1.36. Differs: the keys in the dump of a built-in
     object are sorted; the server writes those that the patch did not touch in the order of the type.
     """
-    return bad_patch(_decoding_error(refusal), body, call)
+    return bad_patch(decoding_error(refusal), body, call)
 
 
-def unconvertible(refusal: Refused, config: Object, call: RequestContext) -> Refused:
+def unconvertible(why: str, config: Object) -> Refused:
     """The error of the converter for the result of a server-side apply that does not decode."""
-    resource, meta = call.resource, fields(config.get("metadata"))
-    kind = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    meta, api_version = fields(config.get("metadata")), text(config.get("apiVersion"))
+    kind = f"{group_of(api_version)}/{version_of(api_version)}, Kind={text(config.get('kind'))}"
     identity = f"{text(meta.get('namespace'))}/{text(meta.get('name'))}; {kind}"
     return internal(
         f"failed to convert new object ({identity}) to proper version: "
-        f"unable to convert unstructured object to {kind}: {_converter_error(_decoding_error(refusal))}"
+        f"unable to convert unstructured object to {kind}: {_converter_error(why)}"
     )
 
 
-def _decoding_error(refusal: Refused) -> str:
+def decoding_error(refusal: Refused) -> str:
     return refusal.message.partition(" cannot be handled as a ")[2].partition(": ")[2] or refusal.message
 
 

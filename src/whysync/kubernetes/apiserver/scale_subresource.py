@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.apiserver.custom_resources import CustomResource
 from whysync.kubernetes.apiserver.resource_kind import Served
 from whysync.kubernetes.apiserver.status_errors import Refused
+from whysync.kubernetes.schema.types import Type, type_of
 
 SCALE_VERSION: Final = "autoscaling/v1"
 SCALE: Final = "Scale"
+
+
+@cache
+def scale_schema() -> Type:
+    schema = type_of(SCALE_VERSION, SCALE)
+    assert schema is not None
+    return schema
+
+
 _BUILT_IN: Final[Object] = {
     "specReplicasPath": ".spec.replicas",
     "statusReplicasPath": ".status.replicas",
@@ -45,7 +56,7 @@ def scale_of(obj: Object, served: Served) -> Object:
         "kind": SCALE,
         "apiVersion": SCALE_VERSION,
         "metadata": scale_meta,
-        "spec": {"replicas": integer(replicas)},
+        "spec": {"replicas": integer(replicas)} if integer(replicas) else {},
         "status": status,
     }
 

@@ -18,7 +18,7 @@ from whysync.kubernetes.apiserver.managed_fields import (
     decode_managed,
 )
 from whysync.kubernetes.apiserver.request import RequestContext
-from whysync.kubernetes.apiserver.scale_subresource import SCALE, SCALE_VERSION
+from whysync.kubernetes.apiserver.scale_subresource import SCALE, SCALE_VERSION, scale_schema
 from whysync.kubernetes.apiserver.status_errors import bad_request, internal
 from whysync.kubernetes.merge.errors import DiffError
 from whysync.kubernetes.merge.last_applied import (
@@ -37,7 +37,6 @@ from whysync.kubernetes.merge.structured import (
     validate,
 )
 from whysync.kubernetes.merge.structured.merge import merge
-from whysync.kubernetes.schema.types import type_of
 
 _KUBECTL: Final = "kubectl"
 
@@ -59,9 +58,7 @@ def apply_scale(
     Mirrors `ScaleHandler` of apimachinery `managedfields`, which translates the field ownership.
     """
     _check_config(config, call, SCALE_VERSION, SCALE)
-    scale = type_of(SCALE_VERSION, SCALE)
-    assert scale is not None
-    _check_types(config, atom_of(scale))
+    _check_types(config, atom_of(scale_schema()))
     replicas = dig(config, "spec", "replicas")
     of_object: Object = {
         "apiVersion": call.resource.api_version,
