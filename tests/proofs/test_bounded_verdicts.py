@@ -132,6 +132,20 @@ def test_a_running_sync_is_the_only_reason() -> None:
     assert reason_texts(safety) == ["a sync is already running; Argo CD refuses another one until it ends"]
 
 
+def test_doubts_about_a_running_sync_are_no_reason() -> None:
+    """What it has applied already differs from what Argo CD compared before it."""
+    state: Object = {"phase": "Running", "operation": {"sync": {}}, "startedAt": "2026-03-02T03:00:00Z"}
+    case = known(app=synced(row("ConfigMap", "settings"), operationState=state))
+    doubtful = verdict(ReasonKind.MODEL_DIFFERS, ReasonKind.SYNC_RUNNING, sync=SyncSafety.UNKNOWN)
+    assert kinds_of(bounded(doubtful, case, [reported()])) == [ReasonKind.SYNC_RUNNING]
+    for kept in (
+        verdict(ReasonKind.SYNC_RUNNING, UPDATES),
+        verdict(ReasonKind.DELETES, ReasonKind.SYNC_RUNNING, sync=SyncSafety.UNSAFE),
+        verdict(ReasonKind.REFUSED, sync=SyncSafety.UNKNOWN),
+    ):
+        assert bounded(kept, case, [reported()]) is kept
+
+
 def test_a_window_is_named_unless_it_is_the_headline_or_the_project_is_known() -> None:
     """With the project in the facts, the simulation has evaluated its windows at this time."""
     window = reported(cause="sync-window", severity=Severity.WARNING)

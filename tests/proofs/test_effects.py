@@ -380,3 +380,39 @@ def test_claims_of_a_stateful_set_are_lost_with_it_if_its_policy_says_so(policy:
         },
     }
     assert bool(lost("StatefulSet", there(stateful_set), group="apps")) is loses
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        (("Retain",), "and its claims (whenDeleted: Delete); their volumes stay (reclaim policy Retain)"),
+        (("Retain", "Delete"), "and its claims with their data (whenDeleted: Delete)"),
+        ((), "and its claims with their data (whenDeleted: Delete)"),
+    ],
+)
+def test_volumes_of_deleted_claims_stay_with_reclaim_policy_retain(
+    policies: tuple[str, ...], expected: str
+) -> None:
+    spec: Object = {
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"},
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+    }
+    meta: Object = {"name": "it", "namespace": "shop"}
+    stateful_set: Object = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": meta, "spec": spec}
+    objects = [there(stateful_set)]
+    for number, policy in enumerate(policies):
+        claim: Object = {"name": f"data-it-{number}", "namespace": "shop"}
+        bound: Object = {"volumeName": f"pv-{number}"}
+        volume: Object = {"persistentVolumeReclaimPolicy": policy}
+        objects += [
+            there({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": claim, "spec": bound}),
+            there(
+                {
+                    "apiVersion": "v1",
+                    "kind": "PersistentVolume",
+                    "metadata": {"name": f"pv-{number}"},
+                    "spec": volume,
+                }
+            ),
+        ]
+    assert lost("StatefulSet", *objects, group="apps") == expected

@@ -53,6 +53,35 @@ def test_a_stateful_set_keeps_its_claims_unless_its_policy_deletes_them() -> Non
     )
 
 
+def test_a_claim_that_is_deleted_with_its_stateful_set_may_leave_its_volume() -> None:
+    templates: Object = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}
+    policy: Object = {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Delete"}}
+    deleting = _object("apps/v1", "StatefulSet", "pg", "db", spec={**templates, **policy})
+    objects = [deleting]
+    for number, reclaim in enumerate(("Delete", "Retain")):
+        volume = f"pv-{number}"
+        claim = _object("v1", "PersistentVolumeClaim", f"data-pg-{number}", "db", spec={"volumeName": volume})
+        objects += [
+            claim,
+            _object("v1", "PersistentVolume", volume, spec={"persistentVolumeReclaimPolicy": reclaim}),
+        ]
+    assert _lost(SET, *objects) == (
+        "all its Pods at once; DATA LOSS: its claims are deleted too (whenDeleted: Delete): data-pg-0;"
+        " the volumes of data-pg-1 stay (reclaim policy Retain)"
+    )
+    assert _lost(SET, deleting, *objects[3:]) == (
+        "all its Pods at once; its claims are deleted too (whenDeleted: Delete),"
+        " but the volumes of data-pg-1 stay (reclaim policy Retain)"
+    )
+
+
+def test_a_volume_is_the_reference_to_its_storage() -> None:
+    volume = Ref(version="v1", kind="PersistentVolume", name="pv-1")
+    retained = _object("v1", "PersistentVolume", "pv-1", spec={"persistentVolumeReclaimPolicy": "Retain"})
+    assert _lost(volume, retained) == "the reference to its storage, which stays (reclaim policy Retain)"
+    assert _lost(volume) == "its data (unless it has reclaim policy Retain)"
+
+
 def test_a_definition_is_lost_with_its_instances() -> None:
     spec: Object = {"group": "example.com", "names": {"kind": "Tenant"}}
     definition = _object("apiextensions.k8s.io/v1", "CustomResourceDefinition", CRD.name, spec=spec)

@@ -28,7 +28,7 @@ from whysync.kubernetes.field_writers import Writer, WriterKind, writer_of
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED_POINTER
 from whysync.proofs.other_writers import OtherWriter
 from whysync.proofs.simulated_case import SimulatedCase
-from whysync.queries.deletion_cost import reclaim_policy
+from whysync.queries.deletion_cost import deleted_claims, reclaim_policy
 
 WORKLOADS: Final = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Rollout"})
 _MANUAL_WRITERS: Final = frozenset(
@@ -141,8 +141,12 @@ def data_loss_text(world: SimulatedCase, ref: Ref) -> str:
     if ref.kind == "StatefulSet":
         spec = fields(world.before.get(ref.key, {}).get("spec"))
         policy = dig(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted")
-        has_claims = policy == "Delete" and bool(items(spec.get("volumeClaimTemplates")))
-        return "and its claims with their data (whenDeleted: Delete)" if has_claims else ""
+        if policy != "Delete" or not items(spec.get("volumeClaimTemplates")):
+            return ""
+        lost, kept = deleted_claims(world.case, ref, spec)
+        if kept and not lost:
+            return "and its claims (whenDeleted: Delete); their volumes stay (reclaim policy Retain)"
+        return "and its claims with their data (whenDeleted: Delete)"
     if (ref.group, ref.kind) == ("argoproj.io", "Application"):
         cascades = Finalizers.of(world.before.get(ref.key, {})).cascades
         return "and all that it deployed (it has Argo CD's resources-finalizer)" if cascades else ""

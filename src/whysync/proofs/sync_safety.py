@@ -30,7 +30,6 @@ from whysync.queries.commands import is_sync
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
 _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
-_NOT_STARTED: Final = frozenset({ReasonKind.REFUSED, ReasonKind.SYNC_RUNNING})
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
 _PASSING: Final = frozenset({"api_server_failing", "object_modified_conflict"})
@@ -191,7 +190,10 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     A failed comparison makes it unknown what a sync does. A sync that failed is not expected to succeed
     unless the facts show that the cause is gone. A problem that no sync changes is not reported as harmless.
     """
-    if safety.sync is SyncSafety.UNSAFE or any(reason.kind in _NOT_STARTED for reason in safety.reasons):
+    kinds = {reason.kind for reason in safety.reasons}
+    if safety.sync is SyncSafety.UNSAFE or ReasonKind.REFUSED in kinds:
+        return safety
+    if ReasonKind.SYNC_RUNNING in kinds and safety.sync is SyncSafety.SAFE:
         return safety
     if is_running(case):
         running = Reason(kind=ReasonKind.SYNC_RUNNING, text=running_text(case))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from whysync.diagnosis.sentences import counted, listed
-from whysync.json_tree import dig, items, text
+from whysync.json_tree import Object, dig, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 
@@ -44,7 +44,7 @@ def deletion_cost(case: Case, ref: Ref) -> str:
         case "PersistentVolumeClaim":
             return _by_policy(reclaim_policy(case, ref))
         case "PersistentVolume":
-            return _by_policy(reclaim_policy(case, ref))
+            return _of_volume(reclaim_policy(case, ref))
         case "StatefulSet":
             return f"{_WORKLOADS[ref.kind]}; {_claims(case, ref, live)}"
         case _:
@@ -89,17 +89,36 @@ def _by_policy(policy: str) -> str:
     return f"its data ({condition})"
 
 
+def _of_volume(policy: str) -> str:
+    """A deleted PersistentVolume is the way to its storage, which stays with reclaim policy Retain."""
+    if policy == "Retain":
+        return "the reference to its storage, which stays (reclaim policy Retain)"
+    return _by_policy(policy).replace("its volume has ", "it has ")
+
+
 def _claims(case: Case, ref: Ref, live: Manifest | None) -> str:
     """The claims of a StatefulSet stay unless its retention policy deletes them with it."""
     spec = live.spec if live is not None else {}
     if text(dig(spec, "persistentVolumeClaimRetentionPolicy", "whenDeleted")) != "Delete":
         return "its claims and their data stay" if live else "its claims stay, unless whenDeleted is Delete"
+    lost, kept = deleted_claims(case, ref, spec)
+    stays = f"the volumes of {listed(kept, _SHOWN)} stay (reclaim policy Retain)" if kept else ""
+    if kept and not lost:
+        return f"its claims are deleted too (whenDeleted: Delete), but {stays}"
+    shown = f": {listed(lost, _SHOWN)}" if lost else ""
+    return (
+        f"DATA LOSS: its claims are deleted too (whenDeleted: Delete){shown}{f'; {stays}' if stays else ''}"
+    )
+
+
+def deleted_claims(case: Case, ref: Ref, spec: Object) -> tuple[list[str], list[str]]:
+    """The claims that a StatefulSet creates: those that lose their data, and those whose volume stays."""
     names = [text(dig(template, "metadata", "name")) for template in items(spec.get("volumeClaimTemplates"))]
     claims = [
-        claim.ref.name
+        claim.ref
         for claim in case.live_of_kind("PersistentVolumeClaim")
         if claim.ref.namespace == ref.namespace
         and any(claim.ref.name.startswith(f"{name}-{ref.name}-") for name in names)
     ]
-    shown = f": {listed(claims, _SHOWN)}" if claims else ""
-    return f"DATA LOSS: its claims are deleted too (whenDeleted: Delete){shown}"
+    kept = [claim.name for claim in claims if reclaim_policy(case, claim) == "Retain"]
+    return [claim.name for claim in claims if claim.name not in kept], kept
