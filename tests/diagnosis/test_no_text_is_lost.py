@@ -197,19 +197,83 @@ def test_the_login_of_another_controller_is_not_that_of_argocd() -> None:
         ("Ready", "True", False),
         ("Stalled", "True", True),
         ("Stalled", "False", False),
-        ("SomethingElse", "False", False),
+        ("TokenMinted", "False", True),
+        ("TokenMinted", "Unknown", True),
+        ("TokenMinted", "True", False),
+        ("LicenseLapsed", "True", True),
+        ("LicenseLapsed", "False", False),
+        ("DiskPressure", "False", False),
+        ("Paused", "False", False),
+        ("Upgrading", "False", False),
+        ("Unmanaged", "False", False),
     ],
 )
 def test_conditions_of_any_kind_are_read_as_kstatus_does(type: str, status: str, *, counts: bool) -> None:
     condition: Object = {"type": type, "status": status, "reason": "Odd", "message": "never seen"}
+    assert unread(of_widget({"conditions": [condition]})) == (["Odd: never seen"] if counts else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (
+            {"phase": "Sideways", "message": "the capacitor drifted"},
+            ["phase is Sideways: the capacitor drifted"],
+        ),
+        ({"state": "Sideways"}, ["state is Sideways"]),
+        ({"phase": "NotReady"}, ["phase is NotReady"]),
+        *(
+            ({"phase": phase}, [])
+            for phase in ("Ready", "AllReplicasReady", "Normal", "Unlocked", "Disabled")
+        ),
+        *(({"phase": phase}, []) for phase in ("Pending", "ScalingUp", "Setting up primary", "green", "3/3")),
+        ({"phase": "Sideways", "conditions": [{"type": "Ready", "status": "True"}]}, []),
+    ],
+)
+def test_a_phase_that_nobody_knows_is_quoted(status: Object, expected: list[str]) -> None:
+    assert unread(of_widget(status)) == expected
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {
+            "type": "Progressing",
+            "status": "False",
+            "reason": "AsExpected",
+            "message": "desired state reached",
+        },
+        {"type": "Active", "status": "False", "reason": "NoTraffic", "message": "it receives no traffic"},
+        {"type": "TokenMinted", "status": "False", "reason": "NotRequired", "message": "no token is needed"},
+        {"type": "TokenMinted", "status": "False", "reason": "Minting", "message": "minting is in progress"},
+        {
+            "type": "TokenMinted",
+            "status": "False",
+            "severity": "Info",
+            "reason": "Odd",
+            "message": "never seen",
+        },
+        {"type": "TokenMinted", "status": "False"},
+        {"type": "Monitored", "status": "True", "reason": "NoErrors", "message": "no failures were detected"},
+    ],
+)
+def test_a_condition_that_reports_no_problem_does_not_count(condition: Object) -> None:
+    assert unread(of_widget({"conditions": [condition]})) == []
+
+
+def test_a_ready_object_is_not_questioned() -> None:
+    odd: Object = {"type": "TokenMinted", "status": "False", "reason": "Odd", "message": "never seen"}
+    assert unread(of_widget({"conditions": [{"type": "Ready", "status": "True"}, odd]})) == []
+
+
+def of_widget(status: Object) -> Case:
     widget: Object = {
         "apiVersion": "example.com/v1",
         "kind": "Widget",
         "metadata": {"name": "w", "namespace": "shop"},
-        "status": {"conditions": [condition]},
+        "status": status,
     }
-    case = case_of(application(status={"resources": [row("Widget", "w", group="example.com")]}), widget)
-    assert unread(case) == (["Odd: never seen"] if counts else [])
+    return case_of(application(status={"resources": [row("Widget", "w", group="example.com")]}), widget)
 
 
 def test_a_pod_below_a_healthy_deployment_does_not_count() -> None:

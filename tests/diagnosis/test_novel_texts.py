@@ -255,6 +255,18 @@ PLACES: dict[str, tuple[str, Callable[[], Facts]]] = {
         "Widget shop/w",
         lambda: live("Widget", "Degraded", conditions=conditions("FluxAligned", "False")),
     ),
+    **{
+        f"unknown condition {status}": (
+            "Widget shop/w",
+            lambda status=status: live("Widget", "", conditions=conditions("FluxAligned", status)),
+        )
+        for status in ("False", "Unknown")
+    },
+    "unknown condition True": (
+        "Widget shop/w",
+        lambda: live("Widget", "", conditions=conditions("FluxLost", "True")),
+    ),
+    "unknown phase": ("Widget shop/w", lambda: live("Widget", "", phase="Sideways", message=NOVEL)),
     "phase": ("Widget shop/w", lambda: live("Widget", "", phase="Failed", message=NOVEL)),
     "error field": ("Widget shop/w", lambda: live("Widget", "", error=NOVEL)),
     "listener of a Gateway": (

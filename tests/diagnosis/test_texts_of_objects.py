@@ -114,3 +114,48 @@ def test_a_child_application_reports_in_the_words_of_argo_cd() -> None:
     message = "rpc error: code = Unknown desc = authentication required: Repository not found."
     app = _unhealthy("Application", "child", "Degraded", message, group="argoproj.io", version="v1alpha1")
     assert _first_cause(app) == "repo-auth"
+
+
+def test_a_warning_about_a_custom_resource_is_of_its_controller() -> None:
+    widget: Object = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "web", "namespace": "shop"}
+    event: Object = {
+        **_event("Widget", "web", "FluxInverted", "the flux is upside down"),
+        "involvedObject": widget,
+    }
+    app = _unhealthy("Widget", "web", "Progressing", group="example.com")
+    report = diagnose(case_of(app, event, {**_live(widget), "status": {}}), diagnosis_rules())
+    assert report.first is not None
+    assert (report.first.cause, report.first.rule) == ("degraded-workload", "workload_degraded")
+    assert "the flux is upside down" in report.first.verdict
+
+
+def _live(ref: Object) -> Object:
+    return {**ref, "metadata": {"name": ref["name"], "namespace": ref["namespace"]}}
+
+
+def test_an_event_of_a_known_reason_is_quoted_if_the_finding_does_not() -> None:
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"type": "LoadBalancer"},
+        "status": {"loadBalancer": {}},
+    }
+    event = _event("Service", "web", "FailedToUpdateEndpointSlices", "the slices are gone")
+    report = diagnose(case_of(_unhealthy("Service", "web", "Progressing"), service, event), diagnosis_rules())
+    assert [finding.rule for finding in report.findings] == ["load_balancer_pending"]
+    assert [symptom.raw for symptom in report.not_understood] == ["the slices are gone"]
+
+
+def test_a_healthy_service_may_have_a_current_problem() -> None:
+    """Its health does not depend on what the event reports."""
+    event = _event("Service", "web", "FailedToUpdateEndpointSlices", "the slices are gone")
+    service: Object = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "shop"},
+    }
+    app = application(status={"resources": [row("Service", "web")]})
+    first = diagnose(case_of(app, service, event), diagnosis_rules()).first
+    assert first is not None
+    assert (first.rule, "the slices are gone" in first.verdict) == ("event_unrecognized", True)

@@ -484,6 +484,17 @@ def test_an_immutable_field_leads_over_what_it_entails() -> None:
     assert [type(failure) for failure in understand(text).failures] == [ImmutableField, SchemaInvalid]
 
 
+def test_an_api_server_that_misses_the_selector_of_a_job_refuses_an_update() -> None:
+    """It generates the selector of a new Job; the end of the text, which says so, was cut off."""
+    text = (
+        'error when replacing "/dev/shm/1": Job.batch "migrate" is invalid: [spec.selector: Required value, '
+        'spec.template.metadata.labels: Invalid value: map[string]string{"a":"b"}: `selector` does not match'
+    )
+    assert understand(text).first(ImmutableField) is not None
+    alone = 'Job.batch "migrate" is invalid: spec.selector: Required value'
+    assert understand(alone).first(ImmutableField) is None
+
+
 def test_a_webhook_message_about_an_immutable_field() -> None:
     message = understand('admission webhook "v.example.com" denied the request: spec.storage is immutable')
     (failure,) = message.failures

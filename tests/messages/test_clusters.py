@@ -23,6 +23,7 @@ from whysync.messages.patterns.diffs import (
     OpenApiError,
 )
 from whysync.messages.patterns.rbac import ClusterAuth, Forbidden
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 
 LIVE = (
     'Failed to load live state: failed to get cluster info for "https://10.0.0.1:6443": '
@@ -166,10 +167,17 @@ ROWS: list[Row] = [
         {"side": DiffSide.CONFIG, "problem": DiffProblem.TYPE, "pointers": ("/spec/replicas",)},
     ),
     (
-        "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.foo: field "
+        COMPARE
+        + "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.foo: field "
         "not declared in schema",
         DiffSchemaError,
         {"side": DiffSide.CONFIG, "problem": DiffProblem.UNDECLARED, "pointers": ("/spec/foo",)},
+    ),
+    (
+        "failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.foo: field "
+        "not declared in schema",  # the API server refuses to apply it
+        SchemaInvalid,
+        {"problem": SchemaProblem.UNKNOWN_FIELD, "pointer": "/spec/foo"},
     ),
     (
         COMPARE

@@ -111,6 +111,7 @@ def test_too_little_of_a_phrase_is_not_guessed(text: str) -> None:
         r'{"level":"error","msg":"namespaces \"shop\" not found","application":"argocd/web"}',
         r'time=2026-01-01T00:00:00Z level=error msg="sync failed" error="namespaces \"shop\" not found" '
         "application=web",
+        "time=2026-01-01T00:00:00Z level=error msg=sync failed: namespaces shop not found application=web",
     ],
 )
 @pytest.mark.parametrize("condition", ["", "ComparisonError: "])
@@ -129,6 +130,9 @@ def test_a_log_line_is_parsed_into_fields(line: str, condition: str) -> None:
         ("FATA[0001] 3 resources require pruning", "fatal", True),
         ("E0101 00:00:00.123456       1 reflector.go:138] failed to list *v1.Pod", "e", True),
         ('time="x" level=info msg="no error at all"', "info", False),
+        ('time="x" level=info msg="Unable to delete application resources: gone"', "info", True),
+        ('time="x" level=info msg="skipping auto-sync: already attempted sync"', "info", True),
+        ('time="x" level=info msg="synced" type=warning', "warning", False),
         ("Skipping auto-sync: already attempted sync", "", True),
         ("listening on :8080", "", False),
         ("{not json", "", False),
@@ -178,3 +182,14 @@ def test_the_beginning_of_one_known_phrase_is_that_phrase(text: str, failure: ty
 )
 def test_the_beginning_of_several_phrases_is_none_of_them(text: str) -> None:
     assert all(isinstance(failure, Unknown) for failure in understand(text).failures)
+
+
+def test_escaped_quotes_in_a_field_of_klog() -> None:
+    line = (
+        r'E0101 00:00:00.123456       1 reflector.go:205] "Failed to watch" err="failed to list *v1.Pod: '
+        r"pods is forbidden: User \"ctl\" cannot list resource \"pods\" in API group \"\" at the cluster "
+        r'scope" type="*v1.Pod"'
+    )
+    (failure,) = understand(line, of_argocd_log=True).failures
+    assert isinstance(failure, Forbidden)
+    assert (failure.user, failure.verb, failure.resource) == ("ctl", "list", "pods")

@@ -88,6 +88,10 @@ ROWS: list[tuple[str, Family]] = [
     (COMPARE + "rpc error: code = Unknown desc = unknown error: remote:", Family.REPOSITORY_ACCESS),
     (CACHE + "failed to load initial state of resource Role: roles is forbidden: User", Family.PERMISSION),
     (COMPARE + "wrong type for value; expected string; got int64", Family.HELM_TEMPLATE),
+    (APPLY + "`kubectl apply` failed signal: killed", Family.OWN_KUBECTL),
+    # cut off after the path
+    (COMPARE + "rpc error: code = Unknown desc = clusters/eu/sho", Family.SOURCE_FILES),
+    (COMPARE + "rpc error: code = Unknown desc = lstat /tmp/helm8921", Family.SOURCE_FILES),
 ]
 
 

@@ -185,6 +185,11 @@ ROWS: list[Row] = [
         ExcludedResource,
         {"resource": ObjectName(group="cilium.io", kind="CiliumIdentity", name="42")},
     ),
+    (
+        "ExcludedResourceWarning: Resource cilium.io/CiliumIdentity 42 is exc",
+        ExcludedResource,
+        {"resource": ObjectName(group="cilium.io", kind="CiliumIdentity", name="42")},
+    ),
     ("Application has 7 orphaned resources", OrphanedResources, {"count": 7}),
     (
         "Namespace for web apps/v1, Kind=Deployment is missing.",

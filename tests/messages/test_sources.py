@@ -570,6 +570,12 @@ OTHER_TOOLS: list[Row] = [
         {},
     ),
     (
+        UNKNOWN
+        + "failed to unmarshal kustomization.yaml: error converting YAML to JSON: yaml: line 3: mapping",
+        KustomizeBuild,
+        {},
+    ),
+    (
         UNKNOWN + "kustomize version v9.9.9 is not registered",
         KustomizeBuild,
         {"detail": "kustomize version v9.9.9 is not registered"},

@@ -3,7 +3,8 @@
 Conditions are read as in kstatus: types such as `Ready` report a problem if they are `False`, types such as
 `Stalled` if they are `True`. Only resources of the app and the objects that they own count, and only if the
 resource is not Healthy: an old Pod may be unready while its Deployment is Healthy. A Healthy custom resource
-counts with the failures that its own conditions report.
+counts with the failures that its own conditions report. A custom resource that no health check and no
+condition calls ready also counts with conditions and phases that nobody knows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from whysync.diagnosis.current_health import is_reported_unhealthy
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.status_failures import status_failures
+from whysync.diagnosis.status_failures import is_progress_failed, status_failures, unrecognized_states
 from whysync.diagnosis.symptom import SymptomId, SymptomKind
 from whysync.json_tree import Object, fields, integer, items, text
 from whysync.kubernetes.api.manifest import Manifest
@@ -40,7 +41,7 @@ _BAD_IF_TRUE = frozenset(
         *("NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"),
         *("NamespaceDeletionGroupVersionParsingFailure", "NamespaceContentRemaining"),
         *("NamespaceFinalizersRemaining", "ModifyVolumeError", "ControllerResizeError", "NodeResizeError"),
-        *("FileSystemResizePending", "FailureTarget"),
+        *("FileSystemResizePending", "FailureTarget", "Fallback"),
     }
 )
 # Reasons of conditions that are not met although nothing is wrong, or that only repeat the condition.
@@ -51,7 +52,7 @@ _EXPECTED = frozenset(
     }
 )
 # Endings of the reasons with which controllers report that they could not do what the spec asks for.
-FAILED_REASONS = ("Error", "Failed", "Failure")
+FAILED_REASONS = ("Error", "Failed", "Failing", "Failure")
 _BAD_PHASES = frozenset(
     {
         *("failed", "error", "errored", "degraded", "lost", "invalid", "denied", "expired", "unhealthy"),
@@ -68,7 +69,8 @@ _MAX_DEPTH = 5
 class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
     """One problem in the status of a live object; its text is at `pointer`.
 
-    `quoted`: the text is a container's termination message, written by the program in it.
+    `quoted`: the text is a container's termination message, written by the program in it. `is_vague`: it may
+    report something else than a problem.
     """
 
     manifest: Manifest
@@ -77,13 +79,14 @@ class ObjectState(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     pointer: str
     quoted: bool = False
+    is_vague: bool = False
 
 
 # Conditions that Argo CD's health checks of built-in kinds do not read.
 _BEHIND_HEALTHY = frozenset(
     {
         *("ControllerResizeError", "FileSystemResizePending", "ModifyVolumeError", "NodeResizeError"),
-        *("NonStructuralSchema", "ReplicaFailure"),
+        *("NonStructuralSchema", "ReplicaFailure", "Fallback"),
     }
 )
 
@@ -125,7 +128,8 @@ def _below(
     if manifest.status:
         known = (*_conditions(manifest, is_unhealthy=is_unhealthy), *_phase(manifest))
         yield from known
-        yield from _reported(manifest, {state.pointer for state in known})
+        is_unchecked = case.health_of(manifest) is None
+        yield from _reported(manifest, {state.pointer for state in known}, is_unchecked=is_unchecked)
         yield from _containers(manifest)
     if depth < _MAX_DEPTH:
         for child in case.owned_by(manifest.ref):
@@ -138,6 +142,8 @@ def _conditions(manifest: Manifest, *, is_unhealthy: bool) -> Iterator[ObjectSta
         type, status = text(condition.get("type")), text(condition.get("status"))
         bad = (type in _BAD_IF_FALSE and status == "False") or (type in _BAD_IF_TRUE and status == "True")
         bad = bad or _is_unmet(condition, is_unhealthy=is_unhealthy)
+        if type == "Progressing" and not is_builtin(manifest.ref):
+            bad = bad and is_progress_failed(condition)
         if bad and text(condition.get("reason")) not in _EXPECTED:
             yield from _state(manifest, condition, type, f"/status/conditions/{index}")
 
@@ -160,9 +166,18 @@ def _phase(manifest: Manifest) -> Iterator[ObjectState]:
         yield from _state(manifest, manifest.status, phase, "/status")
 
 
-def _reported(manifest: Manifest, known: set[str]) -> Iterator[ObjectState]:
-    """What the status of a custom resource reports in conditions and fields that only its kind has."""
-    for failure in () if is_builtin(manifest.ref) else status_failures(manifest):
+def _reported(manifest: Manifest, known: set[str], *, is_unchecked: bool) -> Iterator[ObjectState]:
+    """What the status of a custom resource reports in conditions and fields that only its kind has.
+
+    `is_unchecked`: Argo CD has no health check for it.
+    """
+    if is_builtin(manifest.ref):
+        return
+    vague = unrecognized_states(manifest) if is_unchecked else ()
+    for failure, is_vague in (
+        *((failure, False) for failure in status_failures(manifest)),
+        *((failure, True) for failure in vague),
+    ):
         if failure.pointer not in known:
             known.add(failure.pointer)
             yield ObjectState(
@@ -171,6 +186,7 @@ def _reported(manifest: Manifest, known: set[str]) -> Iterator[ObjectState]:
                 text=failure.text,
                 reason=failure.reason,
                 pointer=failure.pointer,
+                is_vague=is_vague,
             )
 
 

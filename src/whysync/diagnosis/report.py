@@ -140,13 +140,15 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     def not_understood(self) -> tuple[Symptom, ...]:
         """Texts that whysync does not recognize and that no finding explains or quotes.
 
-        A finding that explains a state, such as Missing, does not thereby explain the words next to it.
+        A finding that explains a state, such as Missing, does not thereby explain the words next to it, or
+        an event of which only the reason is known.
         """
         explained = {id for finding in self.findings for id in finding.explains}
         unread = [
             symptom
             for symptom in self.case.symptoms
-            if symptom.unread and (symptom.id not in explained or symptom.kind in _STATES)
+            if (symptom.unread and (symptom.id not in explained or symptom.kind in _STATES))
+            or (symptom.kind is SymptomKind.EVENT and symptom.raw and symptom.id not in explained)
         ]
         quoted = (
             "\n".join(words for finding in self.findings for words in _words_of(finding)) if unread else ""

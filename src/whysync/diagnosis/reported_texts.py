@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from whysync.diagnosis.current_health import proof_of_current_health
+from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.diagnosis.owning_resource import owning_row_of
 from whysync.diagnosis.pods import log_root_cause, logs_below
 from whysync.diagnosis.symptom import (
@@ -67,8 +68,8 @@ _FAMILIES_OF_OBJECTS = frozenset(
     {*EVENT_FAMILIES.values(), Family.ADMISSION, Family.DEPENDENCY, Family.HEALTH_CONVERSION}
 )
 _WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "Pod"})
-# The condition of an ApplicationSet, in facts that were copied together.
-_ERROR_OF_APPLICATION_SET = "ErrorOccurred"
+# The first is a condition of an ApplicationSet, in facts that were copied together.
+_TYPES_THAT_TELL = frozenset({"ErrorOccurred", "ExcludedResourceWarning"})
 # The namespace of events about cluster-scoped objects.
 _EVENTS_OF_CLUSTER_OBJECTS = "default"
 
@@ -99,9 +100,12 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
             return understand(self.text, of_argocd_log=self.log is not None and self.ref is None)
         message = understand(self.text, reason=self._family_reason)
         of_object = _may_be_health if self.symptom.kind is SymptomKind.UNHEALTHY else _is_of_object
-        if all(map(of_object, message.failures)):
+        if all(of_object(f) and type(f) is not Unknown for f in message.failures):
             return message
-        failures = (f if of_object(f) else self._by_reason(f.text) for f in message.failures)
+        failures = (
+            f if of_object(f) and type(f) is not Unknown else self._by_reason(f.text)
+            for f in message.failures
+        )
         return msgspec.structs.replace(message, failures=tuple(failures))
 
     @property
@@ -118,8 +122,15 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
         is_pod = self.symptom.kind is SymptomKind.STATE and self.ref is not None and self.ref.kind == "Pod"
         return self.reason if is_pod or self.symptom.kind is SymptomKind.EVENT else ""
 
+    @property
+    def _is_of_operator(self) -> bool:
+        """Whatever its reason, a Warning about a custom resource is one of the controller of its kind."""
+        return self.ref is not None and "." in self.ref.group and not is_builtin(self.ref)
+
     def _by_reason(self, text: str) -> Failure:
         family = EVENT_FAMILIES.get(self._family_reason)
+        if family is None and self.symptom.kind is SymptomKind.EVENT and self._is_of_operator:
+            family = Family.OPERATOR
         if family is None:
             return Unknown(text=text)
         return FamilyFailure(
@@ -129,6 +140,11 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_understood(self) -> bool:
         return any(type(failure) is not Unknown for failure in self.message.failures)
+
+    @property
+    def is_exact(self) -> bool:
+        """Is it known what it reports, and not only which step failed?"""
+        return any(not isinstance(failure, Unknown) for failure in self.message.failures)
 
     @property
     def is_unread(self) -> bool:
@@ -199,8 +215,8 @@ def _conditions(case: Case) -> Iterator[ReportedText]:
 
 def _with_type(type: str, message: str) -> str:
     """Prefixed with the type, as Argo CD logs it: a bare `dial tcp …:6379` is then its own Redis."""
-    is_error = type.endswith("Error") or type == _ERROR_OF_APPLICATION_SET
-    return f"{type}: {message}" if is_error and not message.startswith(type) else message
+    is_told_by_type = type.endswith("Error") or type in _TYPES_THAT_TELL
+    return f"{type}: {message}" if is_told_by_type and not message.startswith(type) else message
 
 
 def _hydration(case: Case) -> Iterator[ReportedText]:

@@ -140,8 +140,8 @@ APPLICATION_SET_FAILED: Final = SymptomId(SymptomKind.STALE, detail="set")
 class Symptom(msgspec.Struct, frozen=True, kw_only=True):
     """`because` names symptoms that this one only repeats: it is explained when they are.
 
-    `raw` is the text as reported. `unread`: whysync does not recognize the text; reports quote it unless a
-    finding explains it.
+    `raw` is the text as reported, if whysync does not recognize it or only the reason of its event.
+    `unread`: whysync does not recognize the text; reports quote it unless a finding explains it.
     """
 
     id: SymptomId

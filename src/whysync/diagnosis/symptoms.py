@@ -87,6 +87,8 @@ def symptoms_of(case: Case) -> tuple[Symptom, ...]:
             raw = reported.text.strip()
             words = symptom.text if raw in symptom.text else f"{symptom.text}: {raw}"
             symptoms[symptom.id] = msgspec.structs.replace(symptom, text=words, raw=raw, unread=True)
+        elif symptom is not None and symptom.id.kind is SymptomKind.EVENT and not reported.is_exact:
+            symptoms[symptom.id] = msgspec.structs.replace(symptom, raw=reported.text.strip())
     return tuple(symptoms.values())
 
 
@@ -423,7 +425,7 @@ def _event_is_over(case: Case, reported: ReportedText) -> bool:
             is_healthy = _is_ready(live) or health_of_row(case, row)[0] == "Healthy"
         else:
             is_healthy = _is_ready(live) or _is_healthy(case, live)
-        if not is_healthy or reported.is_understood:
+        if not is_healthy or reported.is_exact:
             return is_healthy  # what an object that works now reported before is over
         objects = (live, case.live_of(row.key) if row is not None else None)
         return not _is_recent(case, reported) or any(_is_good_since(o, case, reported) for o in objects if o)

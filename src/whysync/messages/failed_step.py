@@ -50,6 +50,7 @@ class Family(StrEnum):
     OWN_PANIC = "own-panic"
     REPO_SERVER_PANIC = "repo-server-panic"
     OWN_START = "own-start"
+    OWN_KUBECTL = "own-kubectl"
     OWN_INIT = "own-init"
     KEYRING = "keyring"
     SHARDS = "shards"
@@ -99,7 +100,8 @@ _REASONS: dict[Family, str] = {
         FailedMount FailedAttachVolume FailedMapVolume FailedMountOnFilesystemMismatch
         ProvisioningFailed ProvisioningCleanupFailed FailedBinding VolumeResizeFailed ExternalExpanding
         FileSystemResizeFailed ClaimLost ClaimMisbound VolumeConditionAbnormal AlreadyMountedVolume
-        VolumeMismatch VolumeAttachmentLimitExceeded VolumePermissionChangeInProgress""",
+        VolumeMismatch VolumeAttachmentLimitExceeded VolumePermissionChangeInProgress VolumeFailedDelete
+        VolumeFailedRecycle VolumeUnknownReclaimPolicy MultipleSELinuxLabels""",
     Family.IMAGE: """
         ErrImagePull ImagePullBackOff ErrImageNeverPull InspectFailed ImageInspectError InvalidImageName
         RegistryUnavailable SignatureValidationFailed FailedToRetrieveImagePullSecret""",
@@ -128,15 +130,19 @@ _REASONS: dict[Family, str] = {
         InvalidSelector SelectorRequired AmbiguousSelector CalculateExpectedPodCountFailed FailedToScaleUp
         RolloutAborted AnalysisRunFailed AnalysisRunError InvalidSpec ClusterIPAlreadyAllocated
         ClusterIPOutOfRange ClusterIPNotValid ServiceCIDRFull PortAlreadyAllocated PortOutOfRange
-        PortRangeFull""",
+        PortRangeFull FailedToListPods FailedToListEndpointSlices FailedToUpdateEndpointSlices
+        FailedToCreateEndpoint FailedToUpdateEndpoint FailedUpdateStatus NoPods UnmanagedPods NotDeleted
+        MultiplePodDisruptionBudgets FailedGet UnknownStrategy UnknownCompletionMode TooManySucceededPods
+        FailedWorkloadCompilation FailedWorkloadCreate ResizeError CertificateExpired
+        CertificateOverdueForRefresh MissingClusterDNS""",
     Family.LOAD_BALANCER: """
         SyncLoadBalancerFailed CreatingLoadBalancerFailed UpdateLoadBalancerFailed
-        DeletingLoadBalancerFailed UnAvailableLoadBalancer UnavailableLoadBalancer AllocationFailed
-        LoadBalancerUpdateFailed""",
+        DeletingLoadBalancerFailed DeleteLoadBalancerFailed UnAvailableLoadBalancer
+        UnavailableLoadBalancer AllocationFailed LoadBalancerUpdateFailed""",
     Family.INGRESS: """
-        FailedBuildModel FailedDeployModel FailedAddFinalizer FailedReconcile TranslationError Translate
-        Rejected AddedOrUpdatedWithError UpdatedWithError ListenerNotReady NoMatchingListenerHostname
-        BackendNotFound InvalidIngressClass""",
+        FailedLoadGroupID FailedBuildModel FailedDeployModel FailedAddFinalizer FailedReconcile
+        TranslationError Translate Rejected AddedOrUpdatedWithError UpdatedWithError ListenerNotReady
+        NoMatchingListenerHostname BackendNotFound InvalidIngressClass""",
     Family.OPERATOR: """
         ErrInitIssuer ErrVerifyACMEAccount ErrRegisterACMEAccount ErrGetKeyPair ErrParsingCert BadConfig
         IssuerNotFound IssuerNotReady OrderFailed PresentError CertificateRequestFailed Denied

@@ -210,7 +210,8 @@ def _command(context: Context) -> _Sign | None:
         step = rest.partition(" ")[0]
         return _Sign(_HELM_STEPS.get(step, Family.HELM_TEMPLATE), code)
     if tool == "kubectl":
-        return None  # what the API server answered decides
+        # otherwise what the API server answered decides
+        return _Sign(Family.OWN_KUBECTL, "signal: killed") if "signal: killed" in layer.text else None
     return _Sign(_TOOLS.get(tool, Family.PLUGIN), code)
 
 
@@ -258,6 +259,14 @@ class _Class(NamedTuple):
 
 def _not_of_source(context: Context) -> bool:
     return not _of_source(context)
+
+
+def _begins_path_of_source(context: Context) -> bool:
+    """Is the text the beginning of the folder that a wrapper names?"""
+    folders = re.findall(
+        r"manifests in ([^:\n]+): $", "\n".join(layer.text for layer in context.layers), re.MULTILINE
+    )
+    return any(folder.startswith(context.text) for folder in folders)
 
 
 def _of_watch(context: Context) -> bool:
@@ -392,6 +401,9 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(Family.OWN_START, r"\bexec \S{0,100}argocd-[\w-]{1,60} failed: "),
     _Class(Family.REPO_SERVER_PANIC, r"^(?:panic: )?runtime error: ", _of_source),
     _Class(Family.OWN_PROCESS, _LOCAL_FILES, _of_repo_server),
+    # cut off after the path, with which Argo CD begins what it reports about the path of a source
+    _Class(Family.SOURCE_FILES, r"^(?:l?stat /)?[\w.@-]+(?:/[\w.@-]*)+$", _of_repo_server),
+    _Class(Family.SOURCE_FILES, r"^[\w.@-]+$", _begins_path_of_source),
     _Class(Family.OWN_PROCESS, r"failed to initialize the repo service|could not serve: "),
     _Class(Family.CREDENTIAL_SECRET, r"^secrets? \S{1,253} not found$", _of_controller),
     _Class(

@@ -24,10 +24,11 @@ _LOUD = frozenset({"error", "fatal", "panic", "critical", "crit", "e", "f"})
 _QUIET = frozenset({"info", "debug", "trace", "i", "d"})
 # Failures that Argo CD logs at level info or debug.
 _LOUD_BEGINNINGS = (
-    "Skipping auto-sync",
-    "Basic comparison settings cannot be loaded",
-    "Failed to execute condition of trigger",
-    "Webhook processing failed",
+    "skipping auto-sync",
+    "basic comparison settings cannot be loaded",
+    "failed to execute condition of trigger",
+    "unable to delete application resources",
+    "webhook processing failed",
 )
 _KIND_REMOVED = "could not find the requested resource"
 _LOUD_AT_ANY_LEVEL = ("Failed to query provider",)  # the login of every user
@@ -81,7 +82,7 @@ class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_loud(self) -> bool:
         """Does it report that something went wrong? For a line without a level, its words decide."""
-        if self.level in _LOUD or self.text.startswith(_LOUD_BEGINNINGS) or self._is_failed_watch:
+        if self.level in _LOUD or self.text.lower().startswith(_LOUD_BEGINNINGS) or self._is_failed_watch:
             return True
         if any(phrase in self.text for phrase in _LOUD_AT_ANY_LEVEL):
             return True
@@ -140,7 +141,7 @@ def parse_log_line(line: str) -> LogLine:
 
 def _is_warning(fields: dict[str, str], reason: str) -> bool:
     """Argo CD logs its events, and requests that it rejects as invalid, at level info."""
-    return fields.get("type") == "Warning" or (
+    return fields.get("type", "").lower() == "warning" or (
         fields.get("grpc.code") == "InvalidArgument" and bool(reason) and _first(fields, _LEVEL) == "info"
     )
 
@@ -190,9 +191,19 @@ def _logfmt_fields(line: str) -> dict[str, str]:
     """`key=value` pairs; a line counts as logfmt only if it has a level or a time, and a message."""
     if "=" not in line:
         return {}
-    fields = {match["key"]: _plain(match["value"]) for match in _pair().finditer(line)}
+    pairs = list(_pair().finditer(line))
+    ends = (*(pair.start() for pair in pairs[1:]), len(line))
+    fields = {
+        pair["key"]: _value(pair, line[pair.end() : end]) for pair, end in zip(pairs, ends, strict=False)
+    }
     has_frame = "level" in fields or "time" in fields or "ts" in fields
     return fields if has_frame and any(name in fields for name in _MESSAGE) else {}
+
+
+def _value(pair: re.Match[str], rest: str) -> str:
+    """With the words up to the next pair, if the quotes around the value were lost."""
+    value = _plain(pair["value"])
+    return value if pair["value"].startswith('"') else f"{value}{rest.rstrip()}"
 
 
 def _plain(value: str) -> str:

@@ -144,8 +144,8 @@ def understand(text: str, *, reason: str = "", of_argocd_log: bool = False) -> M
     logged = parse_log(text[len(prefix) : _LONGEST])
     plain = (f"{prefix}{logged.text}" if logged else text[:_LONGEST]).replace('\\"', '"')
     if logged is None and of_argocd_log:
-        logged = parse_log_line(plain)  # klog, or the `argocd` command
-        plain = logged.text
+        logged = parse_log_line(text[:_LONGEST])  # klog, or the `argocd` command
+        plain = logged.text.replace('\\"', '"')
     event = _EVENT.match(plain)
     if event is not None and not reason and event["reason"] in EVENT_FAMILIES:
         plain, reason = plain[event.end() :], event["reason"]

@@ -584,6 +584,11 @@ EXPLANATIONS: dict[Family, Explanation] = {
         "crashloop", "a component of Argo CD cannot be started", _own_pods,
         "Compare its command and image with the manifests of this Argo CD release",
     ),
+    Family.OWN_KUBECTL: Explanation(
+        "oom", "the application controller's kubectl was killed, most likely because its Pod ran out of"
+        " memory", _controller_pods,
+        "Compare the memory limit of the controller with its last state, raise the limit, then sync",
+    ),
     Family.OWN_INIT: Explanation(
         "crashloop", "an init container of Argo CD cannot copy its program, so the Pod does not start",
         _own_pods,

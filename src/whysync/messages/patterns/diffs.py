@@ -9,6 +9,7 @@ from whysync.messages.failure import NO_OBJECT_NAME, Failure, ObjectName, Unknow
 from whysync.messages.field_paths import pointer_of
 from whysync.messages.object_names import named_object
 from whysync.messages.pattern import Context, Pattern, compiled, distinct, fill, group_text
+from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
 from whysync.messages.wrappers import LayerKind
 
 
@@ -65,8 +66,56 @@ class IgnoreRuleInvalid(Failure, frozen=True, kw_only=True):
 _FIELD = r"(?P<field>\.[\w.\-]{1,200}(?:\[[^\]\n]{0,200}\][\w.\-]{0,200}){0,12})"
 
 
-def typed_value(match: re.Match[str], context: Context) -> Failure:
-    """The errors of structured-merge-diff, one per field; several are listed under `errors:`."""
+_TYPED = (
+    r"(?P<intro>error building typed value from (?:live|config) resource|"
+    r"error creating typed(?:Live|Config)|failed to create typed (?:patch|live|new|"
+    r"old) object(?: \((?P<object>[^)]{0,300})\))?): (?P<detail>.*)"
+)
+_SCHEMA_PROBLEMS = {
+    DiffProblem.UNDECLARED: SchemaProblem.UNKNOWN_FIELD,
+    DiffProblem.DUPLICATE_KEY: SchemaProblem.DUPLICATE,
+    DiffProblem.TYPE: SchemaProblem.TYPE,
+}
+
+
+def typed_value(match: re.Match[str], context: Context) -> Failure | tuple[Failure, ...]:
+    """Errors of structured-merge-diff; outside of a comparison, of the API server about what is applied."""
+    error = _typed_error(match, context)
+    problem = _SCHEMA_PROBLEMS.get(error.problem)
+    named = compiled(r"(?P<namespace>[^/]*)/(?P<name>[^;]+); (?P<gv>[^,]+), Kind=(?P<kind>\w+)").match(
+        group_text(match, "object")
+    )
+    if named is None or problem is None or not error.fields or context.within(*_COMPARING):
+        return error
+    resource = ObjectName(
+        kind=named["kind"],
+        group=named["gv"].rpartition("/")[0],
+        namespace=named["namespace"],
+        name=named["name"],
+    )
+    return tuple(
+        SchemaInvalid(
+            text=error.text,
+            resource=resource,
+            field=field.removeprefix("."),
+            pointer=pointer_of(field),
+            problem=problem,
+            detail="" if problem is SchemaProblem.UNKNOWN_FIELD else error.detail,
+        )
+        for field in error.fields
+    )
+
+
+_COMPARING = (
+    LayerKind.COMPARISON_ERROR,
+    LayerKind.COMPARE_STATES,
+    LayerKind.DIFF,
+    LayerKind.NORMALIZE,
+)
+
+
+def _typed_error(match: re.Match[str], context: Context) -> DiffSchemaError:
+    """One error per field; several are listed under `errors:`."""
     intro = group_text(match, "intro")
     detail = group_text(match, "detail")
     if "live" in intro.lower():
@@ -104,7 +153,8 @@ def problem_of(detail: str) -> DiffProblem:
 
 def dry_run_rejected(match: re.Match[str], context: Context) -> Failure:
     detail = group_text(match, "detail")
-    inner = context.read(detail)
+    match_of_types = compiled(_TYPED).search(detail)
+    inner = context.read(detail) if match_of_types is None else _typed_error(match_of_types, context)
     typed = inner if isinstance(inner, DiffSchemaError) else None
     return DiffSchemaError(
         text=context.text,
@@ -176,9 +226,7 @@ FIRST: tuple[Pattern, ...] = (
     ),
     Pattern(
         "typed",
-        r"(?P<intro>error building typed value from (?:live|config) resource|"
-        r"error creating typed(?:Live|Config)|failed to create typed (?:patch|live|new|"
-        r"old) object(?: \([^)]{0,300}\))?): (?P<detail>.*)",
+        _TYPED,
         typed_value,
     ),
     Pattern("field not declared in schema", rf"(?:{_FIELD}: )?field not declared in schema", bare_field),

@@ -91,9 +91,20 @@ def field_errors(match: re.Match[str], context: Context) -> tuple[Failure, ...]:
         if error := compiled(_ERROR).search(piece):
             text = context.text if len(pieces) == 1 else piece
             failures.append(_field_error(error, text, resource))
+    if resource.kind == "Job" and _is_replaced_job(failures):
+        failures.append(_immutable("spec.template", "", context.text, resource))
     # The more exact failure first: the others are often its consequences.
     failures.sort(key=lambda failure: isinstance(failure, SchemaInvalid))
     return tuple(failures)
+
+
+def _is_replaced_job(failures: list[Failure]) -> bool:
+    """Does the API server miss the selector, and the labels that belong to it?
+
+    It generates both for a new Job only, so this is an update of a Job, whose template is immutable.
+    """
+    fields = {failure.field for failure in failures if isinstance(failure, SchemaInvalid)}
+    return "spec.selector" in fields and any(field.startswith("spec.template") for field in fields)
 
 
 def _field_error(error: re.Match[str], text: str, resource: ObjectName) -> Failure:

@@ -341,6 +341,12 @@ KUSTOMIZE: tuple[Pattern, ...] = (
     Pattern("unique target for patch", r"failed to find unique target for patch.*", only_kustomize),
     Pattern("strategic merge patch", r"no resource matches strategic merge patch.*", only_kustomize),
     Pattern("invalid Kustomization", r"invalid Kustomization: .*", only_kustomize),
+    # Argo CD itself writes the patches of the Application into it.
+    Pattern(
+        "kustomization.yaml",
+        r"(?:failed to (?:load|unmarshal|marshal|open|stat|write)|expected .{1,60} in) kustomization\.yaml.*",
+        only_kustomize,
+    ),
     Pattern("kustomize components require", r"kustomize components require.*", only_kustomize),
     Pattern("is not in or below", r"security; file .{1,300} is not in or below.*", only_kustomize),
     Pattern("load restriction", r".*load restriction.*", kustomize),

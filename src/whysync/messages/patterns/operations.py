@@ -184,6 +184,12 @@ FIRST: tuple[Pattern, ...] = (
         r"(?P<name>\S{1,253}) is excluded in the settings",
         fill(ExcludedResource, resource=named_object),
     ),
+    # The type of the condition is enough, if its message was cut off.
+    Pattern(
+        "ExcludedResourceWarning: ",
+        r"ExcludedResourceWarning: Resource (?P<group>[\w.-]{0,253})/(?P<kind>\w{1,63}) (?P<name>\S{1,253})",
+        fill(ExcludedResource, resource=named_object),
+    ),
     Pattern(
         "orphaned resources",
         r"Application has (?P<count>\d{1,9}) orphaned resources",

@@ -39,7 +39,7 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
     seen: set[Key] = set()
     for state in case.object_states:
         row = case.rows.get(state.manifest.key)
-        if row is None or row.key in seen or state.symptom not in case.symptom_ids:
+        if row is None or row.key in seen or state.is_vague or state.symptom not in case.symptom_ids:
             continue
         chain = reason_chain(case, row.ref)
         unchecked = _is_unchecked(case, row, state.manifest) and (
@@ -66,7 +66,7 @@ def failure_behind_healthy(case: Case) -> Iterator[Finding]:
             verdict=(
                 f"{ref} is not ready, but the app is Healthy: Argo CD has no health check for it: "
                 if unchecked
-                else f"{ref} is Healthy for Argo CD, but its last change failed: "
+                else f"{ref} is Healthy for Argo CD, but {_place(state)} reports a failure: "
             )
             + (f"{chain[-1].ref}: " if len(chain) > 1 else "")
             + in_short(text),

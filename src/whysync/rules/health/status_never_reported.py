@@ -17,6 +17,7 @@ or `argocd.argoproj.io/ignore-healthcheck: "true"` on the object.
 
 ## When it is something else
 This is normal in the first minutes after a sync. A claim or a load balancer that waits has its own rule.
+A Warning event about the object shows that its controller has processed it, and why it is not ready.
 """
 
 from collections.abc import Iterator
@@ -53,7 +54,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
         return
     for row in case.rows_with(SymptomKind.UNHEALTHY):
         symptom = SymptomId.unhealthy(row.key)
-        if health_of_row(case, row)[0] != "Progressing":
+        if health_of_row(case, row)[0] != "Progressing" or _has_event(case, row):
             continue
         live = case.live_of(row.key)
         if live is None and not is_builtin(row.ref) and _says_no_status(row, health_of_row(case, row)[1]):
@@ -101,6 +102,13 @@ def _fixes(ref: Ref, *, works: bool, is_declared: bool) -> Iterator[Fix]:
     writer = _status_writer(ref, works=works)
     ordered = (exclude, writer) if works and not is_configurable else (writer, exclude)
     yield from (fix for fix in ordered if fix is writer or is_declared)
+
+
+def _has_event(case: Case, row: ResourceRow) -> bool:
+    """Does an event about it show that a controller has processed it, and report why it is not ready?"""
+    return any(
+        s.kind is SymptomKind.EVENT and s.ref is not None and s.ref.key == row.key for s in case.symptoms
+    )
 
 
 def _has_conditions(autoscaler: Manifest) -> bool:
