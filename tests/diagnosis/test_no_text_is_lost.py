@@ -369,3 +369,10 @@ def test_an_unread_text_stops_a_conclusion_from_absence() -> None:
     report = diagnosed(case_of(app, odd_event()))
     assert report.findings == ()
     assert [symptom.text for symptom in report.not_understood] == ["OddReason: the flux capacitor is empty"]
+
+
+def test_a_result_of_a_sync_is_never_of_the_repo_server() -> None:
+    text = "rpc error: code = Unavailable desc = transport is closing"
+    report = diagnosed(synced_with(text, status="SyncFailed"))
+    assert report.first is not None
+    assert (report.first.cause, report.first.confidence.value) == ("cluster-unreachable", "low")

@@ -89,6 +89,15 @@ ROWS: list[tuple[str, Family]] = [
     (CACHE + "failed to load initial state of resource Role: roles is forbidden: User", Family.PERMISSION),
     (COMPARE + "wrong type for value; expected string; got int64", Family.HELM_TEMPLATE),
     (APPLY + "`kubectl apply` failed signal: killed", Family.OWN_KUBECTL),
+    # etcd's error, which the API server passes on
+    (APPLY + "rpc error: code = Unavailable desc = transport is closing", Family.API_SERVER),
+    (
+        COMPARE
+        + "error converting live state from unstructured to policy/v1beta1, Kind=PodDisruptionBudget: no "
+        'kind "PodDisruptionBudget" is registered for version "policy/v1beta1" in scheme "x.go:1"',
+        Family.SCHEME,
+    ),
+    ("UnknownError: error unmarshalling excluded resources yaml: line 4: x", Family.SETTINGS),
     # cut off after the path
     (COMPARE + "rpc error: code = Unknown desc = clusters/eu/sho", Family.SOURCE_FILES),
     (COMPARE + "rpc error: code = Unknown desc = lstat /tmp/helm8921", Family.SOURCE_FILES),

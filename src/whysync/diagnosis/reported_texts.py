@@ -36,7 +36,7 @@ from whysync.messages.parse import Message, understand
 from whysync.messages.patterns import apply, operations, pods
 from whysync.messages.patterns.admission import AdmissionDenied, ConversionWebhookFailed, WebhookDown
 from whysync.messages.patterns.apply import KindNotServed, LimitRange, NamespaceTerminating, QuotaExceeded
-from whysync.messages.patterns.argocd import HealthScriptError
+from whysync.messages.patterns.argocd import HealthScriptError, RepoServerDown
 from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid
@@ -97,6 +97,8 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
         if self.quoted:
             return Message(text=self.text, layers=(), failures=(Unknown(text=self.text),), rest=self.text)
         if not self._is_of_object:
+            if self.symptom.kind is SymptomKind.RESULT:
+                return _of_api_server(understand(self.text))
             return understand(self.text, of_argocd_log=self.log is not None and self.ref is None)
         message = understand(self.text, reason=self._family_reason)
         of_object = _may_be_health if self.symptom.kind is SymptomKind.UNHEALTHY else _is_of_object
@@ -150,6 +152,21 @@ class ReportedText(msgspec.Struct, frozen=True, kw_only=True):
     def is_unread(self) -> bool:
         """Does it contain anything that whysync does not recognize? A harmless text does not."""
         return any(type(failure) is Unknown for failure in self.message.failures)
+
+
+def _of_api_server(message: Message) -> Message:
+    """The result of a task, which does not involve the repo-server: gRPC is then the API server's etcd."""
+    if not any(isinstance(failure, RepoServerDown) for failure in message.failures):
+        return message
+    failures = tuple(
+        FamilyFailure(
+            text=failure.text, family=Family.API_SERVER, component=Component.API_SERVER, words=failure.text
+        )
+        if isinstance(failure, RepoServerDown)
+        else failure
+        for failure in message.failures
+    )
+    return msgspec.structs.replace(message, failures=failures)
 
 
 def _is_of_object(failure: Failure) -> bool:

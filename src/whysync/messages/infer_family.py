@@ -356,6 +356,10 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(Family.PRUNING, r"requires? pruning"),
     _Class(
+        Family.SETTINGS,
+        r"error unmarshall?ing (?:(?:ex|in)cluded resources|global project settings|deep links)",
+    ),
+    _Class(
         Family.LOGIN,
         r"failed to query provider|/\.well-known/openid-configuration|\boauth2: |\binvalid session\b|"
         r"no session information|failed to verify (?:id token|signature|token)|^failed to authenticate: |"
@@ -685,6 +689,8 @@ def _rpc_code(context: Context) -> _Sign | None:
     family = _RPC_CODES.get(codes[-1]) if codes else None
     if family is None or _of_cluster(context):
         return None
+    if context.within(LayerKind.OBJECTS_FAILED_TO_APPLY):
+        family = Family.API_SERVER  # the error of etcd, which it passes on
     return _Sign(family, codes[-1])
 
 

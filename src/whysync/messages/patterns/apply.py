@@ -227,7 +227,7 @@ FIRST: tuple[Pattern, ...] = (
     Pattern(
         "is registered for ",
         r'no kind "(?P<kind>[^"]{1,100})" is registered for (?:version "(?P<gv>[^"]{0,253})"|the internal)',
-        lambda m, c: None if "failed to convert" in c.text else crd_missing(m, c),
+        lambda m, c: None if compiled("(?:failed to|error) convert").search(c.text) else crd_missing(m, c),
     ),
     # Before field errors: these hold the words `Forbidden` or `is invalid` as well.
     Pattern(
@@ -398,6 +398,7 @@ _KINDS: tuple[Pattern, ...] = (
         r"Operation cannot be fulfilled on " + RESOURCE + r": (?P<detail>.*)",
         conflict,
     ),
+    Pattern("Precondition failed: ", r"Precondition failed: UID in precondition: ", conflict),
     Pattern("bject has been modified", r"[Tt]he object has been modified", conflict),
     Pattern("in the precondition", r"Precondition failed: .*|the UID in the precondition .*", conflict),
 )

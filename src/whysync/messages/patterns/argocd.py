@@ -228,8 +228,8 @@ def unavailable(match: re.Match[str], context: Context) -> Failure | None:
     del match
     if not any(layer.code == "Unavailable" for layer in context.layers):
         return None
-    if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER):
-        return None
+    if context.within(LayerKind.LOAD_LIVE_STATE, LayerKind.CLUSTER, LayerKind.OBJECTS_FAILED_TO_APPLY):
+        return None  # etcd's error, which the API server passes on
     return repo_server_unreachable(context)
 
 
