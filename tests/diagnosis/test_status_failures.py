@@ -8,7 +8,7 @@ import pytest
 
 from tests.shared import CONFORMANCE, needs_shared
 from whysync.diagnosis.drift.field_heuristics import is_builtin
-from whysync.diagnosis.status_failures import StatusFailure, status_failures
+from whysync.diagnosis.status_failures import StatusFailure, status_failures, unrecognized_states
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.manifest import Manifest, Role
 
@@ -78,8 +78,19 @@ def test_a_status_without_a_failure_has_none(status: Object) -> None:
 @needs_shared
 def test_objects_that_argo_cd_calls_healthy_report_hardly_any_failure() -> None:
     """Three of the five are indeed wrong, and Argo CD's check does not read it."""
+    wrong = [m.ref.kind for m in healthy_custom_resources() if any(status_failures(m))]
+    assert len(wrong) <= 5, wrong
+
+
+@needs_shared
+def test_the_states_of_hardly_any_healthy_object_are_quoted() -> None:
+    """As if Argo CD had no check for them; two of the four of some 230 have a problem indeed."""
+    quoted = [m.ref.kind for m in healthy_custom_resources() if any(unrecognized_states(m))]
+    assert len(quoted) <= 4, quoted
+
+
+def healthy_custom_resources() -> list[Manifest]:
     lines = (CONFORMANCE / "health.jsonl").read_text("utf-8").splitlines()
     healthy = [entry["object"] for entry in map(json.loads, lines) if entry.get("status") == "Healthy"]
     manifests = [Manifest(fields(body), role=Role.LIVE) for body in healthy if fields(body)]
-    wrong = [m.ref.kind for m in manifests if not is_builtin(m.ref) and any(status_failures(m))]
-    assert len(wrong) <= 5, wrong
+    return [manifest for manifest in manifests if not is_builtin(manifest.ref)]
