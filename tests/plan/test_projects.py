@@ -179,3 +179,19 @@ def test_a_namespace_that_another_app_declares_exists(tmp_path: Path, is_declare
     verdicts = {app.title: app.verdict for app in planned_changes(shop).apps}
     assert verdicts["new"] is (Verdict.PASS if is_declared else Verdict.FAIL)
     assert verdicts["shop"] is Verdict.PASS  # the base deploys to it: it exists
+
+
+def test_only_clusters_of_the_project_are_permitted(tmp_path: Path) -> None:
+    """A Secret that is not in Git may make the cluster one of the project."""
+    project = PROJECT.replace("spec:", "spec:\n  permitOnlyProjectScopedClusters: true")
+    shop = ShopWithProject(tmp_path / "shop", project)
+    shop.put("config.yaml", CHANGED)
+    app = shop.planned()
+    assert app.verdict is Verdict.UNKNOWN
+    assert app.unseen[0].how_to_get == "give the clusters with --clusters FILE"
+    label = "argocd.argoproj.io/secret-type: cluster"
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: own, labels: {{{label}}}}}\n"
+    for owner, verdict in (("shop", Verdict.PASS), ("other", Verdict.FAIL)):
+        data = f'stringData: {{name: in-cluster, server: "{CLUSTER}", project: {owner}}}\n'
+        shop.write("argocd/cluster.yaml", secret + data)
+        assert shop.planned().verdict is verdict

@@ -116,7 +116,7 @@ class DeclaredProjects:
         if spec.get("permitOnlyProjectScopedClusters") is True:
             if cluster.project == text(dig(project, "metadata", "name")):
                 del spec["permitOnlyProjectScopedClusters"]
-            elif not (cluster.server and cluster.name):
+            elif not any(cluster.server == registered.server for registered in self._clusters):
                 why = "it permits only its own clusters, and which these are is not known"
         same_cluster = [
             entry
