@@ -18,7 +18,7 @@ def known_differences() -> tuple[Known, ...]:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """`v3.2.11` as numbers that can be compared."""
+    """`v3.5.2` as numbers that can be compared."""
     return tuple(int(part) for part in version.removeprefix("v").split("."))
 
 
@@ -62,7 +62,7 @@ def unexplained(at: str, problems: Iterable[str], version: str = ARGOCD_VERSION)
 _HEADING = """\
 ## Scenarios on a real Argo CD
 
-`make test-argocd` plays scenarios of the lab on Argo CD 3.2 and compares what it reports, and what whysync
+`make test-argocd` plays scenarios of the lab on Argo CD 3.5 and compares what it reports, and what whysync
 answers from each source, with the lab. These differ:
 """
 

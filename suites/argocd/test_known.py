@@ -17,13 +17,17 @@ def test_each_entry_names_a_place_that_is_compared() -> None:
         assert named <= places, f"{entry.id} names {sorted(named - places)}, which nothing compares"
 
 
+_REVISION = """argocd/cart: condition ComparisonError
+    real:  unable to resolve 'gone' to a commit SHA
+    model: unable to resolve 'gone' to a commit SHA: revision not found"""
+
+
 def test_an_entry_that_does_not_differ_any_more_is_a_problem() -> None:
-    difference = "argocd/cart: health\n    real:  Missing\n    model: Healthy"
-    assert stale("deleted-by-hand", [difference]) == []
-    assert stale("deleted-by-hand", []) == ["health-of-missing-objects"]
-    assert unexplained("deleted-by-hand", [difference]) == []
+    assert stale("branch-deleted", [_REVISION]) == []
+    assert stale("branch-deleted", []) == ["unresolved-revision"]
+    assert unexplained("branch-deleted", [_REVISION]) == []
     assert (
-        len(unexplained("deleted-by-hand", ["argocd/cart: sync\n    real:  Synced\n    model: Unknown"])) == 2
+        len(unexplained("branch-deleted", ["argocd/cart: sync\n    real:  Synced\n    model: Unknown"])) == 2
     )
 
 
@@ -36,11 +40,10 @@ def test_an_entry_that_depends_on_the_moment_is_no_problem_if_it_does_not_differ
 
 
 def test_a_difference_due_to_the_version_is_none_in_a_later_one() -> None:
-    difference = "argocd/cart: health\n    real:  Missing\n    model: Healthy"
-    assert unexplained("deleted-by-hand", [difference], "v3.3.0") == []
-    assert unexplained("deleted-by-hand", [], "v3.3.0") == []
-    assert unexplained("deleted-by-hand", [difference], "v3.6.0") == [difference]
-    assert unexplained("deleted-by-hand", [], "v3.6.0") == []
+    assert unexplained("branch-deleted", [_REVISION], "v3.4.0") == []
+    assert unexplained("branch-deleted", [], "v3.4.0") == []
+    assert unexplained("branch-deleted", [_REVISION], "v3.6.0") == [_REVISION]
+    assert unexplained("branch-deleted", [], "v3.6.0") == []
 
 
 def test_reasons_that_name_a_version_say_where_the_difference_ends() -> None:

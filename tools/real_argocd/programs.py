@@ -1,8 +1,8 @@
 """Find or build what a real Argo CD needs: itself, a cluster, Redis, Git, Helm and Kustomize.
 
 Argo CD is built from its Go module. Its `go.mod` replaces other modules, and replacements do not apply to
-dependents, so the module is copied to the cache and built there as the main module. One binary contains all
-components. `WHYSYNC_ARGOCD` names another binary.
+dependents, so the module is copied to the cache and built there as the main module, with its gitops-engine in
+the folder that the `go.mod` names. One binary contains all components. `WHYSYNC_ARGOCD` names another binary.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from tools.real_cluster.modules import KWOK
 from whysync.argocd.repo_server.render.tools import install
 from whysync.errors import SourceError
 
-ARGOCD_VERSION: Final = "v3.2.11"
-"""The newest version that the module proxy can build: from 3.3 on, gitops-engine is a nested module that
-the proxy does not serve."""
+ARGOCD_VERSION: Final = "v3.5.2"
+"""The newest version that the module proxy can build. From 3.3 on, gitops-engine is a nested module, which
+is not part of the module of Argo CD; the proxy has it at the commits of few releases."""
 _ARGOCD: Final = "github.com/argoproj/argo-cd/v3"
+_ENGINE: Final = "github.com/argoproj/argo-cd/gitops-engine"
+_ENGINE_VERSION: Final = "v0.0.0-20260827090335-e258ee23c3e5"
+"""The commit of `ARGOCD_VERSION`."""
 _STAMP: Final = f"{_ARGOCD}/common.version"
 
 
@@ -117,8 +120,8 @@ def _build(home: Path, say: Say) -> None:
     source = home / "source"
     if not (source / "complete").exists():
         shutil.rmtree(source, ignore_errors=True)
-        shutil.copytree(_downloaded(_ARGOCD, ARGOCD_VERSION), source, copy_function=shutil.copyfile)
-        source.chmod(0o755)
+        _copy_module(_ARGOCD, ARGOCD_VERSION, source)
+        _copy_module(_ENGINE, _ENGINE_VERSION, source / "gitops-engine")
         (source / "complete").touch()
     build = GoBuild(
         program="argocd",
@@ -130,6 +133,13 @@ def _build(home: Path, say: Say) -> None:
     )
     build.into(home, say)
     shutil.rmtree(source)
+
+
+def _copy_module(module: str, version: str, folder: Path) -> None:
+    """Copied so that it can be written to and deleted, unlike the one in Go's cache."""
+    shutil.copytree(_downloaded(module, version), folder, copy_function=shutil.copyfile)
+    for copy in (folder, *folder.rglob("*/")):
+        copy.chmod(0o755)
 
 
 def _copied(module: str, version: str, path: str, home: Path) -> Path:

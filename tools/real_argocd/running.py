@@ -73,7 +73,7 @@ class RealArgoCD:
 
     @cached_property
     def version(self) -> str:
-        """The version of the binary, such as `v3.2.11`; a build without one is what the module is."""
+        """The version of the binary, such as `v3.5.2`; a build without one is what the module is."""
         done = self.run([str(self.programs.argocd), "version", "--client", "--short"])
         matched = re.search(r"v\d+\.\d+\.\d+", done.stdout)
         return matched[0] if matched and matched[0] != "v99.99.99" else ARGOCD_VERSION
@@ -277,9 +277,9 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
 
 
 def _without_client_certificates(version: str) -> list[str]:
-    """From 3.6 on, the repo-server refuses to start without TLS unless this flag is empty."""
+    """From 3.5 on, the repo-server refuses to start without TLS unless this flag is empty."""
     major, minor = version.removeprefix("v").split(".")[:2]
-    return ["--client-ca-path", ""] if (int(major), int(minor)) >= (3, 6) else []
+    return ["--client-ca-path", ""] if (int(major), int(minor)) >= (3, 5) else []
 
 
 def _administrator(argocd: RealArgoCD, children: tuple[Child, ...]) -> str:
