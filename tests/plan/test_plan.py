@@ -559,3 +559,26 @@ def test_a_new_destination_leaves_the_objects_in_the_old_cluster(tmp_path: Path)
     app = only_app(planned_changes(shop))
     assert [run.cluster for run in app.runs] == [PlannedCluster.EMPTY]
     assert "what it deployed to the old cluster stays there" in app.notes[0]
+    assert {change.sort for change in app.changes} == {ChangeKind.CREATE, ChangeKind.KEEP}
+    assert app.verdict is Verdict.PASS
+
+
+def test_whether_data_moves_to_a_new_cluster_is_not_known(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
+    shop.commit({"argocd/shop.yaml": APP.replace("https://kubernetes.default.svc", "https://other:6443")})
+    app = only_app(planned_changes(shop))
+    assert app.verdict is Verdict.UNKNOWN
+    assert [gap.what for gap in app.unseen] == ["the data of PersistentVolumeClaim data"]
+
+
+def test_a_new_namespace_deletes_the_objects_in_the_old_one(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop", base={"claim.yaml": CLAIM})
+    shop.commit({"argocd/shop.yaml": APP.replace("namespace: shop}", "namespace: store}")})
+    app = only_app(planned_changes(shop))
+    claim = next(
+        change
+        for change in app.changes
+        if change.sort is ChangeKind.PRUNE and change.ref.kind == "PersistentVolumeClaim"
+    )
+    assert claim.ref.namespace == "shop"
+    assert app.verdict is Verdict.DELETE

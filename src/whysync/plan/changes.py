@@ -40,15 +40,17 @@ def changes_of(
     namespace: str,
     *,
     prunes: bool,
+    base_namespace: str = "",
     effects: Effects | None = None,
     live: frozenset[Key] | None = None,
     origins: Mapping[Key, Origin] | None = None,
 ) -> tuple[Change, ...]:
     """Changes between two renderings. `live` are the objects of the cluster if they are known.
 
-    `origins` are the files of the new objects, and of those that are removed.
+    `namespace` is the destination, and `base_namespace` that of the base if the commit changes it. `origins`
+    are the files of the new objects, and of those that are removed.
     """
-    old, new = _by_key(base, namespace), _by_key(head, namespace)
+    old, new = _by_key(base, base_namespace or namespace), _by_key(head, namespace)
     recreated = {ref.key for ref in effects.recreated} if effects is not None else set[Key]()
     restarts = dict(effects.restarted) if effects is not None else {}
     restarted_pods = {ref.key: number for ref, number in restarts.items()}
@@ -148,6 +150,12 @@ def lost_with(obj: Object) -> str:
     if kind == "Service" and dig(obj, "spec", "type") != "LoadBalancer":
         return ""
     return _LOST.get(kind, "")
+
+
+def has_volumes(obj: Object) -> bool:
+    """Does it declare volumes with data of their own?"""
+    claims = obj.get("kind") == "StatefulSet" and items(dig(obj, "spec", "volumeClaimTemplates"))
+    return obj.get("kind") == "PersistentVolumeClaim" or bool(claims)
 
 
 def _deletes_claims(stateful_set: Object) -> bool:

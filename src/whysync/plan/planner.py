@@ -26,7 +26,7 @@ from whysync.kubernetes.api.manifest import Manifest, Role
 from whysync.kubernetes.api.ref import Key, Ref, ref_of
 from whysync.plan.all_applications import AllApplications, destination_cluster
 from whysync.plan.build_options import build_options_in
-from whysync.plan.changes import changes_of, key_of, removals
+from whysync.plan.changes import changes_of, has_volumes, key_of, removals
 from whysync.plan.checkout import Checkout, Side, sources_of
 from whysync.plan.find_applications import (
     GENERATE_PATHS,
@@ -589,7 +589,7 @@ def _removal(checkout: Checkout, app: FoundApp, *, is_generated: bool) -> AppPla
     """The plan of an Application that leaves Git."""
     base = rendered(checkout, app, checkout.base)
     cascades = deletes_resources(app)
-    namespace = text(dig(app.body, "spec", "destination", "namespace"))
+    namespace = _namespace(app)
     changes = removals(base.objects, namespace, deleted=cascades, origins=base.origins)
     notes = (f"its resources are not known: {base.problem}",) if base.problem else ()
     return AppPlan(
@@ -701,7 +701,7 @@ def _assumed_application(checkout: Checkout, path: str, name: str) -> Object:
 
 def rendered(checkout: Checkout, app: FoundApp, side: Side) -> Rendering:
     result = Rendering()
-    namespace = text(dig(app.body, "spec", "destination", "namespace"))
+    namespace = _namespace(app)
     if placeholder := placeholder_of(app.body):
         result.gap = _placeholder_gap(placeholder)
         result.problem = result.gap.what
@@ -786,7 +786,7 @@ def _planned(
             unseen=(new.gap,),
         )
     others = all_apps.others(app.body)
-    undeclared = undeclared_names(new.objects, text(dig(app.body, "spec", "destination", "namespace")))
+    undeclared = undeclared_names(new.objects, _namespace(app))
     unused = objects_in_files(checkout, app.body, undeclared)
     with checkout.sources([app.body], checkout.head) as head:
         empty_run = on_empty(
@@ -809,15 +809,17 @@ def _planned(
             runs=(empty_run,),
             unseen=_failure_of_base(empty_run),
         )
-    notes = _other_cluster(app, old)
+    old_cluster = _left_cluster(app, old)
+    notes = [_moved(app, old_cluster)] if old_cluster else []
     case = _live_case(live, app.name, base) if live is not None else None
     if live is not None and case is None:
         notes.append("the facts of --live do not have this app: it is planned as a new one")
     if case is not None and touched.project != touched.old_project:
         case = case_in(with_declared_project(case.index.snapshot, touched.project), app.name)
     unseen = _unseen(case, empty_run, project, base)
+    unseen += tuple(_data_left_behind(base.objects, new.objects) if old_cluster else ())
     onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
-    onto_base = onto_base and not _other_cluster(app, old) and not project.is_removed
+    onto_base = onto_base and not old_cluster and not project.is_removed
     head_objects = new.objects
     base_run: Run | None = None
     planned_cluster = PlannedCluster.LIVE
@@ -853,9 +855,10 @@ def _planned(
             notes.append(f"not run on {planned_cluster.value}: {problem}")
     runs.append(empty_run)
     changes = changes_of(
-        base.objects,
+        [] if old_cluster else base.objects,
         new.objects,
-        text(dig(app.body, "spec", "destination", "namespace")),
+        _namespace(app),
+        base_namespace=_namespace(old) if old is not None else "",
         prunes=_prunes(app.body),
         effects=effects,
         live=frozenset(live_object.key for live_object in case.index.snapshot.live)
@@ -863,6 +866,8 @@ def _planned(
         else None,
         origins={**base.origins, **new.origins},
     )
+    if old is not None and old_cluster:
+        changes += removals(base.objects, _namespace(old), deleted=False, origins=base.origins)
     changes = tuple(
         replace(change, is_harmful=change.is_harmful and change.ref.place not in removed)
         for change in all_apps.with_users(app.body, changes)
@@ -888,16 +893,35 @@ def _unseen(case: Case | None, empty_run: Run, project: UsedProject, base: Rende
     return (*of_cluster, *of_project, *of_base)
 
 
-def _other_cluster(app: FoundApp, old: FoundApp | None) -> list[str]:
-    """A note if the destination becomes another cluster: Argo CD leaves the objects in the old one."""
+def _namespace(app: FoundApp) -> str:
+    return text(dig(app.body, "spec", "destination", "namespace"))
+
+
+def _left_cluster(app: FoundApp, old: FoundApp | None) -> str:
+    """The cluster of the base, if the commit changes the destination to another one."""
     before = destination_cluster(old.body) if old is not None else ""
-    after = destination_cluster(app.body)
-    if old is None or before == after:
-        return []
-    return [
-        f"its destination changes from {before} to {after}: what it deployed to the old cluster stays there,"
-        " no longer managed"
-    ]
+    return before if before != destination_cluster(app.body) else ""
+
+
+def _moved(app: FoundApp, old_cluster: str) -> str:
+    """Argo CD leaves the objects in the old cluster."""
+    return (
+        f"its destination changes from {old_cluster} to {destination_cluster(app.body)}: what it deployed to"
+        " the old cluster stays there, no longer managed"
+    )
+
+
+def _data_left_behind(base: Iterable[Object], head: Iterable[Object]) -> Iterator[Gap]:
+    """Volumes that the app has in both clusters: those in the new one are empty unless somebody copies them."""
+    kept = {(obj.get("kind"), dig(obj, "metadata", "name")) for obj in head}
+    for obj in base:
+        kind, name = text(obj.get("kind")), text(dig(obj, "metadata", "name"))
+        if has_volumes(obj) and (kind, name) in kept:
+            yield Gap(
+                kind=GapKind.NOT_COLLECTED,
+                what=f"the data of {kind} {name}",
+                why="it stays in the old cluster, and the volume in the new one may be empty",
+            )
 
 
 def _base_gap(gap: Gap) -> Gap:

@@ -22,7 +22,7 @@ from whysync.argocd.repo_server.render.kustomize import (
     split_image,
 )
 from whysync.argocd.repo_server.render.options import with_settings
-from whysync.argocd.repo_server.render.tools import kube_version
+from whysync.argocd.repo_server.render.tools import CommandFailed, home, kube_version
 from whysync.argocd.repo_server.render.values_files import ValuesFiles, check_refs, expanded
 from whysync.golang.glob import BadPattern
 from whysync.json_tree import Json, Object
@@ -399,6 +399,23 @@ def test_without_tools_the_next_step_is_named(tree_of: MakeTree, tmp_path: Path)
         with pytest.raises(CannotRender) as problem:
             rendered(tree_of({f"app/{name}": "name: x\n"}), options=options)
         assert "python -m whysync.argocd.repo_server.render" in problem.value.next
+
+
+@pytest.mark.parametrize(
+    ("script", "how"),
+    [
+        ("echo 'fatal error: runtime: out of memory' >&2; exit 2", "ended: out of memory"),
+        ("kill -9 $$", "ended: signal: killed"),
+    ],
+)
+def test_a_tool_that_gets_no_memory_here_may_get_it_elsewhere(tmp_path: Path, script: str, how: str) -> None:
+    with home(RenderOptions(), str) as tools, pytest.raises(CannotRender, match=how):
+        tools.call(["sh", "-c", script], shown_as=("helm", "template"), folder=tmp_path)
+
+
+def test_a_tool_that_crashes_for_another_reason_crashes_everywhere(tmp_path: Path) -> None:
+    with home(RenderOptions(), str) as tools, pytest.raises(CommandFailed, match="exit status 2: panic"):
+        tools.call(["sh", "-c", "echo panic >&2; exit 2"], shown_as=("helm", "template"), folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -217,6 +217,9 @@ _NO_NETWORK_ERRORS: Final = (
     "network is unreachable",
     *(f"transport '{protocol}' not allowed" for protocol in ("https", "http", "ssh", "git")),
 )
+_NO_MEMORY: Final = ("out of memory", "cannot allocate memory", "failed to create new OS thread")
+"""How a Go program crashes, with exit code 2, if it gets no more memory."""
+_CRASHED: Final = 2
 
 
 class CommandFailed(Exception):
@@ -285,6 +288,15 @@ class ToolHome(msgspec.Struct, frozen=True):
                     next=f"allow it with {options.network_flag}, or keep what it fetches in the repository",
                     part="its remote bases and charts" if shown_as[0] == "kustomize" else "its manifests",
                     shared=f"`{' '.join(shown_as[:2])}` would fetch them",
+                )
+            if result.code < 0 or (result.code == _CRASHED and any(mark in complaint for mark in _NO_MEMORY)):
+                reason = "out of memory" if result.code > 0 else result.cause
+                raise CannotRender(
+                    what=f"`{command_line}` ended: {reason}",
+                    why=f"it may use {options.bounds.memory >> 20} MiB here",
+                    next="check for a template that generates too much output",
+                    part="its manifests",
+                    shared=f"`{' '.join(shown_as[:2])}` ended: {reason}",
                 )
             raise CommandFailed(
                 f"`{command_line}` failed {result.cause}{f': {complaint}' if complaint else ''}"
