@@ -54,7 +54,7 @@ from whysync.plan.find_applications import (
 from whysync.plan.generator_inputs import secret_clusters
 from whysync.plan.merge_safety import safety_of, safety_of_removal
 from whysync.plan.placeholders import NO_VALUE, placeholder_of
-from whysync.plan.plan import AppPlan, Plan, PlannedCluster, Run, State
+from whysync.plan.plan import AppPlan, Change, Plan, PlannedCluster, Run, State
 from whysync.plan.prerequisites import undeclared_names
 from whysync.plan.projects import DeclaredProjects, UsedProject, or_of_cluster
 from whysync.plan.secrets import with_shape
@@ -63,6 +63,7 @@ from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
 from whysync.processes.forked import all_of
 from whysync.proofs.required_facts import NotSimulated
+from whysync.proofs.sync_effects import Effects
 
 _MAX_APPS: Final = 500
 _MAX_ATTEMPTS: Final = 4
@@ -816,10 +817,13 @@ def _planned(
         notes.append("the facts of --live do not have this app: it is planned as a new one")
     if case is not None and touched.project != touched.old_project:
         case = case_in(with_declared_project(case.index.snapshot, touched.project), app.name)
-    unseen = _unseen(case, empty_run, project, base)
-    unseen += tuple(_data_left_behind(base.objects, new.objects) if old_cluster else ())
-    onto_base = on_base and case is None and old is not None and not base.problem and bool(base.objects)
-    onto_base = onto_base and not old_cluster and not project.is_removed
+    left_behind = tuple(_data_left_behind(base.objects, new.objects)) if old_cluster else ()
+    unseen = _unseen(case, empty_run, project, base) + left_behind
+    onto_base = (
+        (on_base and case is None and not old_cluster and not project.is_removed)
+        and not base.problem
+        and bool(base.objects)
+    )
     head_objects = new.objects
     base_run: Run | None = None
     planned_cluster = PlannedCluster.LIVE
@@ -854,24 +858,7 @@ def _planned(
         except NotSimulated as problem:
             notes.append(f"not run on {planned_cluster.value}: {problem}")
     runs.append(empty_run)
-    changes = changes_of(
-        [] if old_cluster else base.objects,
-        new.objects,
-        _namespace(app),
-        base_namespace=_namespace(old) if old is not None else "",
-        prunes=_prunes(app.body),
-        effects=effects,
-        live=frozenset(live_object.key for live_object in case.index.snapshot.live)
-        if case is not None and live
-        else None,
-        origins={**base.origins, **new.origins},
-    )
-    if old is not None and old_cluster:
-        changes += removals(base.objects, _namespace(old), deleted=False, origins=base.origins)
-    changes = tuple(
-        replace(change, is_harmful=change.is_harmful and change.ref.place not in removed)
-        for change in all_apps.with_users(app.body, changes)
-    )
+    changes = _changes(touched, all_apps, removed, effects=effects, live=case if live else None)
     return AppPlan(
         name=app.name,
         file=app.file,
@@ -879,9 +866,38 @@ def _planned(
         root=app.parent[1],
         runs=tuple(runs),
         changes=changes,
-        safety=None if base.gap else safety_of(changes, runs),
+        safety=None if base.gap or left_behind else safety_of(changes, runs),
         notes=tuple(notes),
         unseen=unseen,
+    )
+
+
+def _changes(
+    touched: _Touched,
+    all_apps: AllApplications,
+    removed: frozenset[str],
+    *,
+    effects: Effects | None,
+    live: Case | None,
+) -> tuple[Change, ...]:
+    """The changes of an app, and what it leaves in another cluster."""
+    app, old, base, new = touched.app, touched.old, touched.base, touched.new
+    old_cluster = _left_cluster(app, old)
+    changes = changes_of(
+        [] if old_cluster else base.objects,
+        new.objects,
+        _namespace(app),
+        base_namespace=_namespace(old) if old is not None else "",
+        prunes=_prunes(app.body),
+        effects=effects,
+        live=frozenset(obj.key for obj in live.index.snapshot.live) if live is not None else None,
+        origins={**base.origins, **new.origins},
+    )
+    if old is not None and old_cluster:
+        changes += removals(base.objects, _namespace(old), deleted=False, origins=base.origins)
+    return tuple(
+        replace(change, is_harmful=change.is_harmful and change.ref.place not in removed)
+        for change in all_apps.with_users(app.body, changes)
     )
 
 
@@ -912,7 +928,7 @@ def _moved(app: FoundApp, old_cluster: str) -> str:
 
 
 def _data_left_behind(base: Iterable[Object], head: Iterable[Object]) -> Iterator[Gap]:
-    """Volumes that the app has in both clusters: those in the new one are empty unless somebody copies them."""
+    """Volumes that the app has in both clusters: those in the new one may be empty."""
     kept = {(obj.get("kind"), dig(obj, "metadata", "name")) for obj in head}
     for obj in base:
         kind, name = text(obj.get("kind")), text(dig(obj, "metadata", "name"))
