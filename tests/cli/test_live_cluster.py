@@ -45,9 +45,12 @@ def test_by_a_flag_or_by_the_environment(
     assert (result.code, result.out, result.err) == (1, "argocd/my-api-service\n", "")
 
 
-def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [(), ("--argocd-context", "kubernetes")])
+def test_a_context_of_argocd_login_core(
+    whysync: Whysync, cluster: str, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
     content = {
-        "current-context": "kubernetes",
+        "current-context": "" if flags else "kubernetes",
         "contexts": [{"name": "kubernetes", "server": "kubernetes", "user": "kubernetes"}],
         "servers": [{"server": "kubernetes", "core": True}],
         "users": [{"name": "kubernetes"}],
@@ -55,7 +58,7 @@ def test_a_context_of_argocd_login_core(whysync: Whysync, cluster: str, tmp_path
     (tmp_path / "argocd").mkdir()
     (tmp_path / "argocd/config").write_text(json.dumps(content))
     result = whysync(
-        "list", "-o", "name", "--argocd-namespace", "argocd",
+        "list", "-o", "name", "--argocd-namespace", "argocd", *flags,
         KUBECONFIG=cluster, ARGOCD_CONFIG_DIR=str(tmp_path / "argocd"),
     )  # fmt: skip
     assert result.out == "argocd/my-api-service\n", result.err

@@ -83,6 +83,10 @@ def source_of(options: argparse.Namespace) -> FactSource:
 def live_source(options: argparse.Namespace, environ: Mapping[str, str]) -> FactSource:
     """Argo CD's API, Kubernetes, both, or an empty `FactSource` if neither is configured."""
     settings = _ConnectionSettings(options, environ)
+    if options.argocd_context and not options.server:
+        named = settings.context()
+        if named is not None and named.core:
+            return _cluster(settings)
     if options.server or options.argocd_context or options.port_forward or options.port_forward_namespace:
         return _argocd(settings)
     if settings.flag("core"):
