@@ -66,3 +66,4 @@ def test_the_command_line_names_it(whysync: Whysync) -> None:
         ran = whysync("shop", *at(argocd))
     assert ran.code == 2
     assert "argocd login 127.0.0.1:" in ran.err
+    assert " --plaintext)" in ran.err, "without it, argocd asks for TLS"

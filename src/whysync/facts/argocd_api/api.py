@@ -230,8 +230,9 @@ def login_hint(server: ArgoServer, *, now: datetime | None = None) -> str:
         return f"write a new token to {server.token_file}: {state}"
     sso = " --sso" if claims and claims.get("iss") != "argocd" else ""
     root = f" --grpc-web-root-path {quote(server.root_path)}" if server.root_path else ""
+    plaintext = " --plaintext" if server.plaintext else ""
     host = server.base_url.partition("://")[2].partition("/")[0]
-    where = f"{host}{sso}{root}"
+    where = f"{host}{sso}{root}{plaintext}"
     if server.forward is not None:
         namespace = server.forward.namespace
         where = f"--port-forward{f' --port-forward-namespace {namespace}' if namespace else ''}{sso}"
