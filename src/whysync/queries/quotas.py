@@ -54,7 +54,7 @@ def not_seen(case: Case, kind: str, namespace: str, name: str = "") -> tuple[Gap
         kind=GapKind.NOT_COLLECTED,
         what=f"{kind} {namespace}/{name}" if name else f"{kind}s of namespace {namespace}",
         why="something was rejected before; what is permitted now was not seen",
-        how_to_get=f"{command}, or read the cluster with --core",
+        how_to_get=command,
     )
     return (gap,)
 
