@@ -204,7 +204,14 @@ def _other_class(case: Case, claim: _Claim) -> Iterator[Fix]:
         title=f"Or, in Git, set a class that exists ({', '.join(known)}), and recreate the claim",
         risk="the class is immutable, so the claim is recreated; it has no data, because it was never bound"
         + ("; running Pods of the StatefulSet stay" if owner is not None else ""),
-        destroys=(f"{claim.ref}, which holds no data",),
+        destroys=(
+            f"{claim.ref}, which holds no data",
+            *(
+                (f"Pod {pod}", "the StatefulSet object, until the sync recreates it")
+                if owner is not None
+                else ()
+            ),
+        ),
     )
 
 
