@@ -57,6 +57,13 @@ def test_classes_that_the_app_names_exist(tmp_path: Path, files: dict[str, str],
     assert f"{assumed} is assumed to exist" in map(str, app.runs[-1].assumptions)
 
 
+def test_an_ingress_without_a_class_gets_the_default_one(tmp_path: Path) -> None:
+    plain = INGRESS.replace("ingressClassName: traefik, ", "").replace("{name: shop}", "{name: plain}", 1)
+    app = new_app(tmp_path, {"ingress.yaml": INGRESS, "plain.yaml": plain})
+    assert app.verdict is Verdict.PASS
+    assert "IngressClass default is assumed to exist" in map(str, app.runs[-1].assumptions)
+
+
 def test_a_class_that_the_commit_removes_does_not_exist(tmp_path: Path) -> None:
     storage_class = (
         "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast}\nprovisioner: x\n"

@@ -40,6 +40,8 @@ _REFERABLE: Final = (
     "ValidatingAdmissionPolicyBinding",
 )
 """Kinds of objects that an object of the head may reference, or that may reject it."""
+_INGRESS_CLASS: Final = "kubernetes.io/ingress.class"
+_DEFAULT_INGRESS_CLASS: Final = "ingressclass.kubernetes.io/is-default-class"
 _RBAC_KINDS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")
 _ALL_PERMISSIONS: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
@@ -91,6 +93,8 @@ def classes_and_nodes(
     has_default = any(dig(obj, "metadata", "annotations", DEFAULT_CLASS) == "true" for obj in desired)
     if not has_default and any(kind == "StorageClass" for kind, _ in named):
         classes.append(default_class())
+    if any(map(_needs_default_ingress_class, objects)) and not any(map(_is_default_ingress_class, desired)):
+        classes.append(_class("IngressClass", "default", annotations={_DEFAULT_INGRESS_CLASS: "true"}))
     volumes = [_volume(obj) for obj in objects if _static_volume(obj)]
     missing = [volume for volume in volumes if _kind_and_name(volume) not in declared]
     return [*classes, *missing, *_nodes(objects)]
@@ -142,8 +146,21 @@ def _classes_of(obj: Object) -> Iterator[tuple[str, str]]:
             yield "PriorityClass", priority
 
 
-def _class(kind: str, name: str) -> Object:
-    meta: Object = {"name": name}
+def _needs_default_ingress_class(obj: Object) -> bool:
+    """Is it an Ingress without a class? Controllers serve it if their class is the default."""
+    named = (
+        text(dig(obj, "spec", "ingressClassName")),
+        text(dig(obj, "metadata", "annotations", _INGRESS_CLASS)),
+    )
+    return obj.get("kind") == "Ingress" and not any(named)
+
+
+def _is_default_ingress_class(obj: Object) -> bool:
+    return dig(obj, "metadata", "annotations", _DEFAULT_INGRESS_CLASS) == "true"
+
+
+def _class(kind: str, name: str, *, annotations: Object | None = None) -> Object:
+    meta: Object = {"name": name, **({"annotations": annotations} if annotations else {})}
     match kind:
         case "StorageClass":
             return {**default_class(), "metadata": meta}

@@ -250,6 +250,8 @@ def absence_text(case: Case, absence: Absence) -> str:
     need, source, user = absence.need, absence.source, absence.user
     subject = f"{need.needed_by} needs " if need.needed_by else ""
     missing = need.what
+    if need.key and not need.name:
+        return f"{subject}key {need.key}, which the object of its volume does not have"
     if need.key:
         return f"{subject}key {need.key} of {missing}, which it does not have"
     if need.deleted_after_sync:
