@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.diagnose import write
 from whysync import app
+from whysync.cli.exits import Exit, exit_of
 from whysync.diagnosis import fleet
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
@@ -16,6 +17,7 @@ from whysync.facts.bundle import reader
 from whysync.processes.forked import forked
 from whysync.reports import diagnose_json, list_view
 from whysync.reports.json_yaml import as_json
+from whysync.reports.terminal import Terminal
 
 APPS = 30
 
@@ -46,6 +48,19 @@ def test_several_processes_give_the_bytes_of_one(
     one = texts(app.diagnose(cases(folder), prove=prove))
     monkeypatch.setattr(fleet, "_cores", lambda: 3)
     assert texts(app.diagnose(cases(folder), prove=prove)) == one
+
+
+def test_the_table_and_the_exit_code_need_no_body(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10,000 apps, one process would decode all objects again and keep them."""
+    monkeypatch.setattr(reader, "PACKED_FROM", 0)
+    monkeypatch.setattr(fleet, "_cores", lambda: 3)
+    chosen = cases(folder)
+    report = app.diagnose(chosen, prove=False)
+    open_packs = chosen[0].index.snapshot.open_packs
+    open_packs.close()
+    assert exit_of(report, fail_on="critical") is Exit.FOUND
+    assert list_view.render(report, Terminal())
+    assert len(open_packs) == 0
 
 
 def test_the_caller_does_what_a_failed_process_left_out(folder: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from whysync.argocd.api.application import Application
 from whysync.diagnosis import Case, Confidence, Finding, Fix, cite
 from whysync.diagnosis.freshness import error_of_set
-from whysync.diagnosis.report import AppReport, ReasonKind, Safety
+from whysync.diagnosis.report import AppReport, ReasonKind, Safety, unread_symptoms
 from whysync.diagnosis.snapshot_index import SnapshotIndex
 from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Object, fields, text
@@ -50,6 +50,7 @@ def set_report(world: SnapshotIndex, manifest: Manifest) -> SetReport:
             gaps=case.gaps,
             skipped=(),
             crashed=(),
+            unread=unread_symptoms(case.symptoms),
         ),
         conditions=conditions_of(manifest),
         generators=generators_of(manifest),

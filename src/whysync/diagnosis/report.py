@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 import msgspec
@@ -105,6 +105,15 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True):
     error: str
 
 
+def unread_symptoms(symptoms: Iterable[Symptom]) -> tuple[Symptom, ...]:
+    """Those with words that whysync does not know, and events of which it knows only the reason."""
+    return tuple(
+        symptom
+        for symptom in symptoms
+        if symptom.unread or (symptom.kind is SymptomKind.EVENT and symptom.raw)
+    )
+
+
 # Symptoms that are a state of the app or of a resource, with words next to it.
 _STATES = frozenset(
     {
@@ -127,6 +136,8 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...]
     skipped: tuple[Skipped, ...]
     crashed: tuple[Crashed, ...]
+    unread: tuple[Symptom, ...] = ()
+    """The symptoms with words that no message of whysync knows."""
 
     @property
     def name(self) -> str:
@@ -146,9 +157,8 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
         explained = {id for finding in self.findings for id in finding.explains}
         unread = [
             symptom
-            for symptom in self.case.symptoms
-            if (symptom.unread and (symptom.id not in explained or symptom.kind in _STATES))
-            or (symptom.kind is SymptomKind.EVENT and symptom.raw and symptom.id not in explained)
+            for symptom in self.unread
+            if symptom.id not in explained or (symptom.unread and symptom.kind in _STATES)
         ]
         quoted = (
             "\n".join(words for finding in self.findings for words in _words_of(finding)) if unread else ""

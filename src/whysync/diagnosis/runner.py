@@ -12,7 +12,15 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.evidence import without_repeats
 from whysync.diagnosis.evidence_key import evidence_key
 from whysync.diagnosis.finding import Confidence, EvidenceKey, Finding, KeyKind, Severity, with_already_fixed
-from whysync.diagnosis.report import AppReport, Crashed, Group, ReasonKind, Safety, Skipped
+from whysync.diagnosis.report import (
+    AppReport,
+    Crashed,
+    Group,
+    ReasonKind,
+    Safety,
+    Skipped,
+    unread_symptoms,
+)
 from whysync.diagnosis.rule import Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
 from whysync.messages.benign import reports_progress
@@ -111,6 +119,7 @@ def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
         gaps=tuple(dict.fromkeys((*case.gaps, *(gap for finding in findings for gap in finding.gaps)))),
         skipped=tuple(skipped),
         crashed=tuple(crashed),
+        unread=unread_symptoms(case.symptoms),
     )
 
 
