@@ -10,7 +10,7 @@ import pytest
 from benchmarks.diagnose import write
 from whysync import app
 from whysync.facts.bundle import read_bundle, reader
-from whysync.facts.bundle.builder import Added, BundleBuilder
+from whysync.facts.bundle.builder import AddedObjects, BundleBuilder
 from whysync.facts.bundle.entries import Entry
 from whysync.facts.bundle.limits import BundleLimits
 from whysync.facts.bundle.packing import Packer
@@ -149,7 +149,7 @@ def test_only_objects_with_a_loud_text_are_checked(monkeypatch: pytest.MonkeyPat
     objects = [deployment(f"web-{at}", LEVEL="info") for at in range(200)]
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects, FILES["live/shop.json"][3]]})
     builder = BundleBuilder(BundleLimits())
-    builder.add(Entry(name="live/all.json", data=text.encode()), with_texts=True)
+    builder.add(Entry(name="live/all.json", data=text.encode()), packing=True)
     checked: list[str] = []
     masker = Masker()
     is_harmless = masker.is_harmless
@@ -160,7 +160,9 @@ def test_only_objects_with_a_loud_text_are_checked(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(masker, "is_harmless", counted)
     packer = Packer(masker)
-    packer.add(builder.added())
+    added = builder.added()
+    assert added is not None
+    packer.add(added)
     assert packer.finish()
     assert checked == ["Secret"]
     assert sum(live.is_packed for live in builder.by_role[Role.LIVE]) == 200
@@ -183,9 +185,8 @@ def test_applications_that_were_packed_together_are_decoded_once_or_twice() -> N
 def test_what_json_cannot_represent_stays_a_tree() -> None:
     packer = Packer(Masker())
     odd = Manifest(manifest("ConfigMap", "odd", data={"A": "\ud800"}), role=Role.LIVE)
-    added = Added()
-    added.manifests.append(odd)
-    added.does_not_know_texts()
+    added = AddedObjects()
+    added.add_decoded(odd)
     packer.add(added)
     assert not packer.finish()
     assert not odd.is_packed

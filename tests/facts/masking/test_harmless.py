@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +14,18 @@ from hypothesis import strategies as st
 
 from benchmarks.compare import custom_resource, deployment, service, stored
 from benchmarks.diagnose import application, config_map, row
-from whysync.facts.masking import Masker
-from whysync.facts.masking.secret_names import Secrecy, may_indicate_secret, secrecy_below, secrecy_of_path
+from whysync.facts.masking import Masker, text_patterns
+from whysync.facts.masking.secret_names import (
+    INDICATORS,
+    PAT,
+    Secrecy,
+    may_indicate_secret,
+    secrecy_below,
+    secrecy_of_path,
+)
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api import yaml
-from whysync.kubernetes.api.encoded_json import decoded, texts_in
+from whysync.kubernetes.api.encoded_json import decoded, texts_in, with_digits_alike
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = [
@@ -242,3 +250,32 @@ def test_a_secret_of_another_instance_is_found_in_texts_seen_before() -> None:
     masker.mark("Tr0ub4dor-and-3")
     masker.finish_first_pass(())
     assert masker.may_contain_known(encoded)
+
+
+def test_the_first_look_does_not_distinguish_digits() -> None:
+    """So that texts which differ only in their digits are looked at once."""
+    for pattern in (*text_patterns.SUSPECT, INDICATORS, PAT):
+        rest = re.sub(r"\[0-9(?:[a-z])?\]|\{[0-9,]+\}", "", pattern.pattern)
+        assert not re.search(r"[0-9]", rest), rest
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(objects, min_size=1, max_size=3))
+def test_files_without_a_text_to_look_at_are_clean(bodies: list[Object]) -> None:
+    masker, files = Masker(), [msgspec.json.encode(body) for body in bodies]
+    alike = {text for file in files for text in texts_in(with_digits_alike(file))}
+    loud = masker.texts_to_look_at(alike, files)
+    assert loud is not None
+    for body, encoded in zip(bodies, files, strict=True):
+        assert is_clean(body) or any(text in encoded for text in loud)
+
+
+@pytest.mark.parametrize(
+    "token", ["ya29.a0AfH6SMBx_Pa55word_x12345", "do1_v1_", "$2y$10$abcdefghijklmnopqrstuv"]
+)
+def test_formats_with_digits_are_looked_at(token: str) -> None:
+    file = msgspec.json.encode({"note": f"it is {token}", "port": "8080"})
+    loud = Masker().texts_to_look_at(texts_in(with_digits_alike(file)), [file])
+    plain = Masker().texts_to_look_at({b"port 0000"}, [b'{"note": "port 8080"}'])
+    assert plain == []
+    assert bool(loud) is (not is_clean({"note": f"it is {token}"}))

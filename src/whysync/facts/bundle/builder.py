@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -16,43 +17,53 @@ from whysync.facts.bundle.objects import (
     is_managed_resources,
     is_object,
     is_resource_tree,
-    is_taken_as_it_is,
     managed_states,
     objects_in,
     without_states,
 )
-from whysync.facts.bundle.roles import BundlePath, bundle_path, roles_of
+from whysync.facts.bundle.roles import KINDS_WITH_ROLES_BY_NAME, BundlePath, bundle_path, roles_of
 from whysync.facts.snapshot import Extra, Gap, GapKind, Snapshot
 from whysync.json_tree import Json, Object, fields, items, text
 from whysync.kubernetes.api import yaml
 from whysync.kubernetes.api.container_log import Log
 from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest, Role
+from whysync.kubernetes.api.ref import Ref
 
+if TYPE_CHECKING:  # only large bundles need it
+    from whysync.facts.bundle.encoded_objects import EncodedObjects
+
+_MANY = 1_000
+"""Objects that are handed on together, at most."""
+_OBJECTS_ONLY = ("applications", "projects", "settings", "desired", "live", "events")
 _HOW_TO_FIX = "fix the file, or export it again with kubectl … -o yaml"
 
 
-class Added:
-    """Objects of one or several files, with all texts in them if these are known."""
+class Added(NamedTuple):
+    """An object of a file: as one or two manifests, without their bodies if these are not decoded yet."""
+
+    manifests: tuple[Manifest, ...]
+    encoded: bytes | None = None
+
+
+class AddedObjects:
+    """Objects of one or several files.
+
+    Of those that are not decoded also the files, and their texts with digits alike.
+    """
 
     def __init__(self) -> None:
-        self.manifests: list[Manifest] = []
-        self._texts: set[bytes] = set()
-        self._knows_texts = True
+        self.objects: list[Added] = []
+        self.files: list[bytes] = []
+        self.texts: set[bytes] = set()
+        self.bytes = 0
 
-    @property
-    def texts(self) -> set[bytes] | None:
-        return self._texts if self._knows_texts else None
+    def add_encoded(self, manifests: tuple[Manifest, ...], encoded: bytes) -> None:
+        self.objects.append(Added(manifests, encoded))
+        self.bytes += len(encoded)
 
-    def add_texts_of(self, document: yaml.Document) -> None:
-        if self._knows_texts and document.texts is not None and is_taken_as_it_is(document.body):
-            self._texts.update(document.texts)
-        else:
-            self.does_not_know_texts()
-
-    def does_not_know_texts(self) -> None:
-        self._knows_texts = False
-        self._texts.clear()
+    def add_decoded(self, manifest: Manifest) -> None:
+        self.objects.append(Added((manifest,)))
 
 
 class BundleBuilder:
@@ -67,11 +78,13 @@ class BundleBuilder:
         self.facts: list[Extra] = []
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
-        self._new = Added()
+        self._new = AddedObjects()
 
-    def added(self) -> Added:
-        """The objects that were added since the last call."""
-        new, self._new = self._new, Added()
+    def added(self, *, at_least: int = 0) -> AddedObjects | None:
+        """The objects that were added since the last call, once they have so many bytes."""
+        if self._new.bytes < at_least and len(self._new.objects) < _MANY:
+            return None
+        new, self._new = self._new, AddedObjects()
         return new
 
     def add_all(self, other: BundleBuilder) -> None:
@@ -105,8 +118,8 @@ class BundleBuilder:
         else:
             self.unknown.append(f"{skipped.name} ({skipped.why})" if skipped.why else skipped.name)
 
-    def add(self, entry: Entry, *, with_texts: bool = False) -> None:
-        """Add a file. `with_texts`: its objects will be packed."""
+    def add(self, entry: Entry, *, packing: bool = False) -> None:
+        """Add a file. `packing`: its objects will be packed, and are not decoded if possible."""
         path = bundle_path(entry.name)
         if path.folder == "logs" and path.file.endswith(".log"):
             log, gap = read_log(entry, path, self.limits)
@@ -116,8 +129,16 @@ class BundleBuilder:
                 self.logs.append(log)
             self.gaps.extend([gap] if gap else [])
             return
+        if packing and path.folder in _OBJECTS_ONLY:
+            from whysync.facts.bundle.encoded_objects import encoded_objects
+
+            encoded = encoded_objects(entry.data, depth=self.limits.yaml.depth)
+            if encoded is not None:
+                self._add_encoded(encoded, path, entry.name)
+                self._new.files.append(entry.data)
+                return
         number = 0
-        for document in yaml.documents(entry.data, limits=self.limits.yaml, with_texts=with_texts):
+        for document in yaml.documents(entry.data, limits=self.limits.yaml):
             if isinstance(document, yaml.Broken):
                 self.gaps.append(
                     Gap(
@@ -128,10 +149,6 @@ class BundleBuilder:
                     )
                 )
                 continue
-            if with_texts:
-                self._new.add_texts_of(document)
-            else:
-                self._new.does_not_know_texts()
             number = self._add_document(document.body, path, entry.name, number)
 
     def _add_document(self, body: Json, path: BundlePath, name: str, number: int) -> int:
@@ -184,20 +201,59 @@ class BundleBuilder:
         else:
             self.unknown.append(origin)
 
+    def _add_encoded(self, encoded: EncodedObjects, path: BundlePath, name: str) -> None:
+        """Objects whose bodies are decoded when they are needed."""
+        origin, cluster = _origin(name), _cluster(path)
+        kinds: dict[tuple[str, str], tuple[Role, ...]] = {}
+        texts: dict[str, str] = {}  # equal names and kinds are kept once
+        for number, (head, body) in enumerate(encoded.objects):
+            kind = head.api_version, head.kind
+            roles = kinds.get(kind)
+            if roles is None:
+                roles = roles_of(head.as_body, path)
+                if head.kind not in KINDS_WITH_ROLES_BY_NAME:
+                    kinds[kind] = roles
+            group, _, version = head.api_version.rpartition("/")
+            manifests = tuple(
+                Manifest.of_head(
+                    Ref(
+                        group=texts.setdefault(group, group),
+                        version=texts.setdefault(version, version),
+                        kind=texts.setdefault(head.kind, head.kind),
+                        namespace=texts.setdefault(head.namespace, head.namespace),
+                        name=head.name,
+                        cluster="" if role is Role.DESIRED else cluster,
+                    ),
+                    role=role,
+                    origin=origin(number),
+                    owners=head.owners,
+                    is_being_deleted=head.is_being_deleted,
+                )
+                for role in roles
+            )
+            for manifest in manifests:
+                self._add_to_role(manifest, path)
+            self._new.add_encoded(manifests, body)
+        self._new.texts.update(encoded.texts)
+
     def _add_desired(self, body: Object, path: BundlePath, origin: str) -> None:
         manifest = Manifest(body, role=Role.DESIRED, origin=origin)
+        self._add_to_role(manifest, path)
+        self._new.add_decoded(manifest)
+
+    def _add_manifest(self, body: Object, role: Role, path: BundlePath, origin: str) -> None:
+        manifest = Manifest(body, role=role, origin=origin, cluster=_cluster(path))
+        self._add_to_role(manifest, path)
+        self._new.add_decoded(manifest)
+
+    def _add_to_role(self, manifest: Manifest, path: BundlePath) -> None:
+        if manifest.role is not Role.DESIRED:
+            self.by_role[manifest.role].append(manifest)
+            return
         candidates: tuple[str, ...] = ()
         if path.folder in ("desired", "facts"):
             candidates = path.below[:1] or (_stem(path.file),)
         self.desired.append(Desired(manifest=manifest, candidates=candidates))
-        self._new.manifests.append(manifest)
-
-    def _add_manifest(self, body: Object, role: Role, path: BundlePath, origin: str) -> None:
-        # Which folders are clusters is only known at the end; the name is checked then.
-        cluster = path.below[0] if path.folder == "live" and path.below else ""
-        manifest = Manifest(body, role=role, origin=origin, cluster=cluster)
-        self.by_role[role].append(manifest)
-        self._new.manifests.append(manifest)
 
     def snapshot(self) -> Snapshot:
         """The Snapshot, which still contains secrets and must be masked."""
@@ -279,6 +335,11 @@ def _is_managed(body: Json) -> bool:
 
 def _origin(name: str) -> Callable[[int], str]:
     return lambda number: f"{name}#{number + 1}" if number else name
+
+
+def _cluster(path: BundlePath) -> str:
+    # Which folders are clusters is only known at the end; the name is checked then.
+    return path.below[0] if path.folder == "live" and path.below else ""
 
 
 def _numbered(origin: str) -> tuple[str, int]:

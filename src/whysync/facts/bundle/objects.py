@@ -32,16 +32,6 @@ def objects_in(document: Json) -> Iterator[Json]:
     yield _with_kind(document)
 
 
-def is_taken_as_it_is(document: Json) -> bool:
-    """Does `objects_in` change nothing, and has no object more texts than the document?"""
-    if not isinstance(document, dict):
-        return False
-    if "items" in document and document.get("kind") != "List":
-        return False
-    members = items(document["items"]) if "items" in document else [document]
-    return all(isinstance(item, dict) and "items" not in item and is_object(item) for item in members)
-
-
 def _inherit(item: Object, parent: Object, kind: str) -> None:
     """Set kind and version, which a typed list (`PodList`) omits in its items."""
     if kind and not item.get("kind"):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 import msgspec
 
-from whysync.facts.bundle.builder import Added
+from whysync.facts.bundle.builder import Added, AddedObjects
 from whysync.facts.masking import Masker
 from whysync.json_tree import Object
 from whysync.kubernetes.api.manifest import Manifest
@@ -34,45 +35,54 @@ class Packer:
         self._waiting_bytes = 0
         self._is_used = False
 
-    def add(self, added: Added) -> None:
+    def add(self, added: AddedObjects) -> None:
         """Pack those in which nothing has to be masked, as soon as enough of them belong together."""
-        loud = None if added.texts is None else self._masker.texts_to_look_at(added.texts)
-        if loud is not None and len(loud) <= _MOST_LOUD:
-            self._add_without(loud, added.manifests)
-            return
-        for at in range(0, len(added.manifests), _OBJECTS):
-            self._add_together(added.manifests[at : at + _OBJECTS])
+        loud = self._masker.texts_to_look_at(added.texts, added.files)
+        few = loud is not None and len(loud) <= _MOST_LOUD
+        unknown: list[Added] = []
+        for new in added.objects:
+            if new.encoded is None or loud is None or not few:
+                unknown.append(new)
+            elif any(text in new.encoded for text in loud):
+                self._add_checked(new)
+            else:
+                self._add(new.manifests, new.encoded)
+        for at in range(0, len(unknown), _OBJECTS):
+            self._add_together(unknown[at : at + _OBJECTS])
 
-    def _add_without(self, loud: list[bytes], manifests: Sequence[Manifest]) -> None:
-        """Only objects with one of these texts have to be checked."""
-        for manifest in manifests:
-            encoded = _encoded(manifest.body)
-            if encoded is not None and any(text in encoded for text in loud):
-                encoded = self._checked(manifest.body, encoded)
-            if encoded is not None:
-                self._add(manifest, encoded)
-
-    def _add_together(self, manifests: Sequence[Manifest]) -> None:
+    def _add_together(self, objects: Sequence[Added]) -> None:
         """Most objects have nothing to mask, so the texts of many are checked together first."""
-        encoded = [_encoded(manifest.body) for manifest in manifests]
+        encoded = [new.encoded or _encoded(new.manifests[0].body) for new in objects]
         are_harmless = self._masker.are_harmless(filter(None, encoded))
-        for manifest, body in zip(manifests, encoded, strict=True):
-            packable = body if are_harmless or body is None else self._checked(manifest.body, body)
-            if packable is not None:
-                self._add(manifest, packable)
+        for new, body in zip(objects, encoded, strict=True):
+            if are_harmless and body is not None:
+                self._add(new.manifests, body)
+            elif body is not None:
+                self._add_checked(new)
 
-    def _checked(self, body: Object, encoded: bytes) -> bytes | None:
-        if self._masker.is_harmless(body, encoded):
-            return encoded
-        return _encoded(body) if self._masker.is_clean(body) else None
+    def _add_checked(self, new: Added) -> None:
+        """Pack an object if it is clean; otherwise it stays a tree, or becomes one."""
+        if new.encoded is None:
+            body = new.manifests[0].body
+        else:
+            body = cast("Object", msgspec.json.decode(new.encoded))
+        encoded = _encoded(body)
+        if encoded is not None and self._masker.is_harmless(body, encoded):
+            self._add(new.manifests, encoded)
+        elif encoded is not None and self._masker.is_clean(body):
+            self._add(new.manifests, _encode(body))
+        elif new.encoded is not None:
+            for manifest in new.manifests:
+                manifest.decode(body)
 
-    def _add(self, manifest: Manifest, encoded: bytes) -> None:
-        place = manifest.role.value, manifest.ref.namespace
-        group = self._waiting.setdefault(place, [])
-        group.append((manifest, encoded))
-        self._waiting_bytes += len(encoded)
-        if len(group) >= _OBJECTS:
-            self._pack(self._waiting.pop(place))
+    def _add(self, manifests: Iterable[Manifest], encoded: bytes) -> None:
+        for manifest in manifests:
+            place = manifest.role.value, manifest.ref.namespace
+            group = self._waiting.setdefault(place, [])
+            group.append((manifest, encoded))
+            self._waiting_bytes += len(encoded)
+            if len(group) >= _OBJECTS:
+                self._pack(self._waiting.pop(place))
         if self._waiting_bytes > _WAITING_BYTES:
             self.finish()
 

@@ -21,6 +21,8 @@ from whysync.json_tree import garbage_collection_paused, text
 from whysync.kubernetes.api.manifest import Manifest
 
 Progress = Callable[[str, int], None]
+_TOGETHER = 1 << 17
+"""Bytes of objects that are checked for secrets together."""
 
 
 def read_bundle(
@@ -83,22 +85,26 @@ def _read(
                     continue
                 is_large = budget.unpacked >= PACKED_FROM
                 entry = Entry(name=file.name, data=masker.renumbered(file.data), cut=file.cut)
-                builder.add(entry, with_texts=is_large)
+                builder.add(entry, packing=is_large)
                 if is_large:
-                    _pack(builders, packer)
+                    _pack(builders, packer, at_least=_TOGETHER)
                 if progress is not None:
                     progress(file.name, budget.unpacked)
         if all(builder.is_empty for builder in builders):
             raise _empty_bundle(_combined(builders), paths, masker)
+        if budget.unpacked >= PACKED_FROM:
+            _pack(builders, packer)
     if packer.finish():
         masker.forget_texts()
     return builders, masker, packer
 
 
-def _pack(builders: Sequence[BundleBuilder], packer: Packer) -> None:
-    """Pack all objects that are not: those of the last file, or, when the bundle has become large, all."""
+def _pack(builders: Sequence[BundleBuilder], packer: Packer, *, at_least: int = 0) -> None:
+    """Pack all objects that are not: those of the last files, or, when the bundle has become large, all."""
     for builder in builders:
-        packer.add(builder.added())
+        added = builder.added(at_least=at_least)
+        if added is not None:
+            packer.add(added)
 
 
 def _snapshot(builder: BundleBuilder, packer: Packer) -> Snapshot:

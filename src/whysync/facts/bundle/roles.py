@@ -23,6 +23,8 @@ SETTINGS_MAPS = frozenset(
         "notifications-cm",
     )
 )
+KINDS_WITH_ROLES_BY_NAME = ("ConfigMap", "Secret")
+"""The role of other kinds does not depend on the name or the labels."""
 _ROLES = {role.value: role for role in Role}
 _SETTINGS_SECRETS = frozenset(("argocd-secret", "argocd-notifications-secret"))
 _SECRET_TYPES = frozenset(("repository", "repository-write", "repo-creds", "repo-write-creds", "cluster"))
@@ -54,7 +56,7 @@ def role_by_kind(body: Object) -> Role | None:
         return Role.PROJECT
     if kind == "Event" and group in ("", "events.k8s.io"):
         return Role.EVENT
-    if group or kind not in ("ConfigMap", "Secret"):
+    if group or kind not in KINDS_WITH_ROLES_BY_NAME:
         return None
     meta = fields(body.get("metadata"))
     name = text(meta.get("name"))
@@ -80,7 +82,7 @@ def roles_of(body: Object, path: BundlePath) -> tuple[Role, ...]:
             if own is Role.EVENT:
                 return (own,)
             return (own, Role.LIVE) if own is Role.SETTINGS or own is Role.PROJECT else (Role.LIVE,)
-        case "settings" if own is None and text(body.get("kind")) in ("ConfigMap", "Secret"):
+        case "settings" if own is None and text(body.get("kind")) in KINDS_WITH_ROLES_BY_NAME:
             return (Role.SETTINGS,)
         case _:
             return (own or Role.LIVE,)

@@ -26,7 +26,7 @@ from whysync.facts.masking.secret_names import (
 )
 from whysync.facts.masking.secret_producers import SECRET_PRODUCERS
 from whysync.json_tree import Object, fields
-from whysync.kubernetes.api.encoded_json import decoded, texts_in
+from whysync.kubernetes.api.encoded_json import decoded, texts_in, texts_like
 
 # Numbers, addresses, digests, uids and times: no name of a secret consists of these letters.
 _PLAIN = re.compile(rb"(?:[0-9a-f.:][0-9a-f.:-]*)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
@@ -36,6 +36,7 @@ _LEADING: Final = frozenset(("helm", "patch", "stringData", "Fake", "login"))
 _NEEDS_A_LOOK: Final = ("-", "{")
 _SEPARATOR: Final = b"\0"
 _MOST_TEXTS: Final = 50_000
+_MOST_SUSPECTS: Final = 200
 _LONGEST: Final = 200
 """Texts with more bytes are seldom repeated, and not remembered."""
 _encode = msgspec.json.Encoder().encode
@@ -77,10 +78,31 @@ class HarmlessTexts(KnownTexts):
     def __init__(self) -> None:
         super().__init__(self._is_harmless)
         self._quiet: set[str] = set()
+        self._quiet_alike: set[bytes] = set()
 
     def forget(self) -> None:
         super().forget()
         self._quiet.clear()
+        self._quiet_alike.clear()
+
+    def failing_in(self, alike: set[bytes], files: Iterable[bytes]) -> list[bytes] | None:
+        """The failing texts in files of JSON; `None` if too many texts have to be looked at.
+
+        `alike` are the texts with all digits alike, which the first look does not distinguish.
+        """
+        new = [text for text in alike - self._quiet_alike if not _PLAIN.fullmatch(text)]
+        if not new:
+            return []
+        suspects = self._suspects(new)
+        self._quiet_alike.update([text for text in new if len(text) <= _LONGEST and text not in suspects])
+        if len(self._quiet_alike) > _MOST_TEXTS:
+            self._quiet_alike.clear()
+        if len(suspects) > _MOST_SUSPECTS:
+            return None
+        texts = {text for text in suspects if b"0" not in text}
+        if with_digits := suspects - texts:
+            texts.update(*(texts_like(with_digits, data) for data in files))
+        return list(self.failing(texts))
 
     def failing(self, texts: set[bytes]) -> Iterator[bytes]:
         new = [text for text in texts - self._passed if not _PLAIN.fullmatch(text)]

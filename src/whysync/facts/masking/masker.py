@@ -152,14 +152,15 @@ class Masker:
         """Do the texts of all these objects, given as JSON, prove that they are clean?"""
         return not self._sensitive and self._harmless.pass_all(b",".join(encoded))
 
-    def texts_to_look_at(self, texts: set[bytes]) -> list[bytes] | None:
-        """Of the texts of several objects, in JSON, those because of which an object may not be clean.
+    def texts_to_look_at(self, alike: set[bytes], files: Iterable[bytes]) -> list[bytes] | None:
+        """Of the texts in files of JSON, also in JSON, those because of which an object may not be clean.
 
-        `None`: any of the objects may contain something to mask.
+        `alike` are all texts with their digits alike. `None`: any object may contain something to mask.
         """
-        return (
-            None if self._sensitive else [b'"%b"' % escaped(text) for text in self._harmless.failing(texts)]
-        )
+        if self._sensitive:
+            return None
+        failing = self._harmless.failing_in(alike, files)
+        return None if failing is None else [b'"%b"' % escaped(text) for text in failing]
 
     def is_clean(self, body: Object) -> bool:
         """Does the object contain nothing to mask, apart from values that occur in a Secret elsewhere?

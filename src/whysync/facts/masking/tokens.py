@@ -7,11 +7,12 @@ from typing import Final
 
 from whysync.lazy_pattern import lazy_pattern
 
-# A part of each format, in lower case, for a first look at a text.
+# A part of each format, in lower case, for a first look at a text. It does not distinguish digits.
 SUSPECT: Final = re.compile(
-    r"-----begin|eyj|gh[opsur]_|github_pat_|gl[a-z]{2,6}-|glsa_|a[ks]ia|xox|xapp-|aiza|k_live_|k_test_|sk-|npm_|_v1_"
-    r"|hv[sbr]\.|sg\.|ya29\.|dckr_|pypi-|age-secret|shp(?:at|ca|pa|ss)_|at[abc]t|lin_api_|dapi|gocspx-|sq0|whsec_"
-    r"|pmak-|nrak-|hf_|key-|atlasv1|\$apr1\$|\$2[aby]\$|\$[156y]\$|\$argon2"
+    r"-----begin|eyj|gh[opsur]_|github_pat_|gl[a-z]{2,6}-|glsa_|a[ks]ia|xox|xapp-|aiza|k_live_|k_test_|sk-|npm_|_v[0-9]_"
+    r"|hv[sbr]\.|sg\.|ya[0-9]{2}\.|dckr_|pypi-|age-secret|shp(?:at|ca|pa|ss)_|at[abc]t|lin_api_|dapi|gocspx-|sq[0-9]"
+    r"|whsec_"
+    r"|pmak-|nrak-|hf_|key-|atlasv[0-9]|\$apr[0-9]\$|\$[0-9][aby]\$|\$[0-9y]\$|\$argon[0-9]"
 )
 PRIVATE_KEY: Final = lazy_pattern(
     r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"

@@ -52,6 +52,26 @@ class Manifest:
         self.cluster = cluster
         self._ref: Ref | None = None
 
+    @classmethod
+    def of_head(
+        cls,
+        ref: Ref,
+        *,
+        role: Role,
+        origin: str,
+        owners: tuple[tuple[str, str], ...],
+        is_being_deleted: bool,
+    ) -> Manifest:
+        """An object whose body is not decoded; `pack` or `decode` must follow."""
+        manifest = cls({}, role=role, origin=origin, cluster=ref.cluster)
+        manifest._body, manifest._ref = None, ref
+        manifest._owners, manifest._is_being_deleted = owners, is_being_deleted
+        return manifest
+
+    def decode(self, body: Object) -> None:
+        """Keep this body, decoded."""
+        self._body = body
+
     @property
     def body(self) -> Object:
         if self._body is not None:
@@ -69,7 +89,8 @@ class Manifest:
 
     def pack(self, packed: PackedBodies, position: int) -> None:
         """Keep the body only as one of these."""
-        self._ref, self._owners, self._is_being_deleted = self.ref, self.owners, self.is_being_deleted
+        if self._body is not None:
+            self._ref, self._owners, self._is_being_deleted = self.ref, self.owners, self.is_being_deleted
         self._packed, self._position, self._body = packed, position, None
 
     def unpack(self) -> Object:

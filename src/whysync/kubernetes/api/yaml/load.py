@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from whysync.json_tree import Json, Object
-from whysync.kubernetes.api.encoded_json import split_texts
+from whysync.kubernetes.api.encoded_json import is_flat, split_texts
 from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.fast_block_parser import quick
 from whysync.kubernetes.api.yaml.scalars import as_json, whole_if_possible
@@ -22,15 +22,11 @@ DEFAULT_LIMITS = YamlLimits()
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """One document; `line` is where it begins, from 1; `warnings` are those of the API server.
-
-    `texts` are the keys and texts of JSON as `encoded_json.split_texts` gives them, if they are asked for.
-    """
+    """One document; `line` is where it begins, from 1; `warnings` are those of the API server."""
 
     body: Json
     line: int = 1
     warnings: tuple[str, ...] = ()
-    texts: list[bytes] | None = None
 
 
 class Broken(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,9 +40,7 @@ class Broken(msgspec.Struct, frozen=True, kw_only=True):
         return f"line {self.line}: {self.problem}" if self.line else self.problem
 
 
-def documents(
-    text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS, with_texts: bool = False
-) -> Iterator[Document | Broken]:
+def documents(text: str | bytes, *, limits: YamlLimits = DEFAULT_LIMITS) -> Iterator[Document | Broken]:
     """The documents of a file in their order, empty ones left out.
 
     In valid YAML a line that starts with `---` always starts a document, so the text is split there, as
@@ -58,7 +52,7 @@ def documents(
         yield Broken(problem=problem.problem, line=problem.line)
         return
     if text.lstrip()[:1] in ("{", "["):
-        parsed_documents = list(_from_json(text, limits, with_texts=with_texts))
+        parsed_documents = list(_from_json(text, limits))
         if parsed_documents:
             yield from parsed_documents
             return
@@ -176,7 +170,7 @@ def _float(digits: str) -> int | float:
     return whole_if_possible(number)
 
 
-def _from_json(text: str, limits: YamlLimits, *, with_texts: bool = False) -> Iterator[Document | Broken]:
+def _from_json(text: str, limits: YamlLimits) -> Iterator[Document | Broken]:
     """The text as JSON: one value, or several concatenated values (as `jq` writes them).
 
     Yields nothing for text that Go does not accept as JSON: it may still be YAML in flow style.
@@ -195,9 +189,8 @@ def _from_json(text: str, limits: YamlLimits, *, with_texts: bool = False) -> It
         return
     try:
         encoded = msgspec.json.encode(value)
-        parts = split_texts(encoded)
-        structure = parts[::2]
-        if not _is_flat(b"".join(structure), limits.depth) and _depth_beyond(value, limits.depth):
+        structure = split_texts(encoded)[::2]
+        if not is_flat(b"".join(structure), limits.depth) and _depth_beyond(value, limits.depth):
             yield Broken(problem=f"nested deeper than {limits.depth} levels", line=1)
             return
         # Equal text after encoding means the same numbers and no duplicate keys. Escapes may differ too.
@@ -210,7 +203,7 @@ def _from_json(text: str, limits: YamlLimits, *, with_texts: bool = False) -> It
     except (OverflowError, ValueError):
         return  # a number too large for a float, which YAML takes for text
     line = text[: len(text) - len(text.lstrip())].count("\n") + 1
-    yield Document(body=value, line=line, warnings=warnings, texts=parts[1::2] if with_texts else None)
+    yield Document(body=value, line=line, warnings=warnings)
 
 
 def _json_pieces(text: str) -> list[tuple[str, int]]:
@@ -236,23 +229,9 @@ def _json_decoder() -> msgspec.json.Decoder[object]:
     return msgspec.json.Decoder(float_hook=_float)
 
 
-_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
-
-
 def _has_long_number(structure: list[bytes]) -> bool:
     """Nearly all parts of JSON between its texts are equal to others, so each is searched once."""
     return _LONG_NUMBER_BYTES.search(b",".join(set(structure))) is not None
-
-
-def _is_flat(structure: bytes, limit: int) -> bool:
-    """Is JSON with this structure certainly not nested deeper than `limit`? Each replacement removes one
-    level."""
-    brackets = structure.translate(None, _NO_BRACKETS)
-    for _ in range(limit // 2):
-        if not brackets:
-            return True
-        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
-    return not brackets
 
 
 def _depth_beyond(value: Json, limit: int) -> bool:
