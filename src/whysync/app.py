@@ -538,7 +538,7 @@ def _plan_explained(
         app_report = reports.get(id(run.snapshot)) if run is not None and run.snapshot is not None else None
         if app_report is not None:
             app = places.with_causes(_with_all_causes(app), app_report, trials.get(app.key))
-        apps.append(places.with_location(app))
+        apps.append(places.with_location(app, trials.get(app.key)))
     return replace(plan, apps=tuple(apps))
 
 

@@ -125,6 +125,26 @@ def test_the_line_of_a_template_and_of_a_value(
     assert (shop.folder / "charts/shop/values.yaml").read_text() == "# how many\nreplicas: 2\n"
 
 
+@pytest.mark.skipif(not has_helm(), reason="there is no Helm here")
+def test_the_changed_value_of_a_template_is_annotated(
+    whysync: Whysync, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", HOME)  # its cache has Helm
+    app = APP.replace("name: shop,", "name: chart,").replace("namespace: shop}", "namespace: chart}")
+    app = app.replace("path: apps/shop,", "path: charts/shop, helm: {valueFiles: [prod.yaml]},")
+    files = {
+        "argocd/chart.yaml": app,
+        "charts/shop/Chart.yaml": CHART,
+        "charts/shop/prod.yaml": "other: 1\nport: 8080\n",
+        "charts/shop/templates/web.yaml": SERVICE.replace("port: 80,", "port: {{ .Values.port }},"),
+    }
+    shop.commit(files)
+    shop.git("branch", "-f", "main", "HEAD")
+    (shop.folder / "charts/shop/prod.yaml").write_text("other: 1\nport: 808080\n")
+    annotation = planned(whysync, "-o", "github", "--no-proof", "chart")
+    assert annotation.startswith("::error file=charts/shop/prod.yaml,line=2,"), annotation
+
+
 def test_many_apps_fit_on_two_screens(whysync: Whysync, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """Apps that fail for the same reason are stated once, and assumptions once for all."""
     monkeypatch.setenv("COLUMNS", "100")

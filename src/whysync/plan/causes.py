@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -20,11 +22,19 @@ from whysync.facts.checkout import Checkout as Files
 from whysync.fixes.diffs import lines
 from whysync.fixes.files import context_of, file_change, location_of_change
 from whysync.fixes.follow_up import is_in_git
-from whysync.plan.checkout import Checkout
+from whysync.json_tree import MISSING, Json, Missing, Object, text
+from whysync.kubernetes.api.pointer import resolve
+from whysync.kubernetes.api.ref import ref_of
+from whysync.plan.checkout import Checkout, sources_of
+from whysync.plan.find_applications import values_files
 from whysync.plan.plan import AppPlan, Cause, PlannedFix, Verdict
 from whysync.plan.source_lines import SourceLines
 from whysync.plan.try_fix import Trial
 
+_VALUE: Final = re.compile(
+    r"""\s*(?:- +)?(?P<key>[^\s:#][^:]*):\s+["']?(?P<value>[^"'#]+?)["']?(?:\s+#.*)?"""
+)
+"""A line of a values file."""
 _MOST_CAUSES: Final = 5
 _MOST_FIXES: Final = 3
 
@@ -53,10 +63,12 @@ class CheckoutPlaces:
         planned = replace(finding, location=location, fixes=tuple(fix.fix for fix in fixes))
         return Cause(finding=planned, fixes=fixes)
 
-    def with_location(self, app: AppPlan) -> AppPlan:
+    def with_location(self, app: AppPlan, trial: Trial | None = None) -> AppPlan:
         """The app with the line that its verdict is about, for annotations of the changed files."""
         candidates = [cause.finding.location for cause in app.causes]
         candidates += [fix.location for cause in app.causes[:1] for fix in cause.fixes]
+        if trial is not None:
+            candidates += [self._changed_value(cause.finding, trial) for cause in app.causes[:1]]
         if app.verdict is Verdict.DELETE:
             candidates = [
                 self._after_removal(change.origin)
@@ -80,6 +92,29 @@ class CheckoutPlaces:
             location = self._lines.of_source(case.application.body)
         is_own = (finding.about.kind, finding.about.name) == ("Application", app.name.partition("/")[2])
         return location or self._lines.of_application(app, (finding.field or "") if is_own else "")
+
+    def _changed_value(self, finding: Finding, trial: Trial) -> FileLocation | None:
+        """The line of a values file that the commit changes to the value of the field."""
+        found = set(map(str, _scalars(self._field_in(trial.head, finding))))
+        found -= set(map(str, _scalars(self._field_in(trial.known, finding))))
+        for source in sources_of(trial.application):
+            defaults = f"{text(source.get('path')).strip('/').removeprefix('./')}/values.yaml"
+            for path in (*values_files(source), defaults):
+                numbers = self._changed_lines(path) if path in self._checkout.changed_paths() else ()
+                for number in sorted(numbers):
+                    value = _VALUE.fullmatch(self._head_lines(path)[number - 1].rstrip())
+                    if value is not None and value["value"] in found:
+                        return FileLocation(path=path, line=number, column=value.start("key") + 1)
+        return None
+
+    def _field_in(self, objects: Iterable[Object], finding: Finding) -> Json | Missing:
+        """The value of the field that a finding is about."""
+        about = finding.about
+        for obj in objects:
+            ref = ref_of(obj)
+            if (ref.group, ref.kind, ref.name) == (about.group, about.kind, about.name):
+                return resolve(obj, finding.field or "")
+        return MISSING
 
     def _fixes(self, finding: Finding, case: Case) -> list[PlannedFix]:
         """Fixes that change files; commands are for a sync that runs, and none does."""
@@ -125,6 +160,18 @@ class CheckoutPlaces:
 
     def _head_lines(self, path: str) -> list[str]:
         return lines(_text(self._checkout.head.tree.root / path))
+
+
+def _scalars(value: Json | Missing) -> Iterator[str | int | float]:
+    """All texts and numbers in a value."""
+    if isinstance(value, dict):
+        for below in value.values():
+            yield from _scalars(below)
+    elif isinstance(value, list):
+        for below in value:
+            yield from _scalars(below)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield value
 
 
 def _text(path: Path) -> str:

@@ -372,11 +372,17 @@ def reads_changed_files(app: FoundApp, checkout: Checkout) -> bool:
             folders.add(fixed_folder(folder))
         elif folder and checkout.contains_source(source):
             folders |= {used for base in reached_folders(files, folder) for used in _with_charts(root, base)}
-        for name in map(text, items(dig(source, "helm", "valueFiles"))):
-            values.add(name.partition("/")[2] if name.startswith("$") else _joined(folder, name))
+        values |= set(values_files(source))
     return not values.isdisjoint(changed) or any(
         _within(path, folder) for folder in folders for path in changed
     )
+
+
+def values_files(source: Object) -> Iterator[str]:
+    """Paths from the root of the values files that a source names, also in another source (`$ref/`)."""
+    folder = text(source.get("path")).strip("/").removeprefix("./")
+    for name in map(text, items(dig(source, "helm", "valueFiles"))):
+        yield name.partition("/")[2] if name.startswith("$") else _joined(folder, name)
 
 
 def _with_charts(root: Path, folder: str) -> set[str]:

@@ -28,8 +28,14 @@ def _row(statement: Statement) -> Annotation:
         message=statement.sentence(),
         severity=Severity.WARNING if is_unknown else Severity.CRITICAL,
         help=f"fix: {statement.fix.fix.title}" if statement.fix is not None else "",
-        **_place(f"whysync plan: {verdict}", statement.location, statement.apps[:1]),
+        **_place(f"whysync plan: {verdict}", _location_of(statement), statement.apps[:1]),
     )
+
+
+def _location_of(statement: Statement) -> FileLocation | None:
+    """Preferably a line that the commit changes: GitHub shows no other ones in the diff."""
+    own = (app.location for app in statement.apps if statement.verdict is Verdict.FAIL)
+    return next((location for location in own if location is not None), statement.location)
 
 
 def _unsafe(app: AppPlan) -> Iterator[Annotation]:
