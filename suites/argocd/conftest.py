@@ -36,12 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
-    """Each process has an Argo CD of its own; the one that plays a scenario runs all its tests."""
+    """Each process has an Argo CD of its own; the one that plays a scenario runs all its tests.
+
+    Other tests of a module are run by one process.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class ByScenario(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return nodeid.partition("[")[2] or nodeid
+            return nodeid.partition("[")[2] or nodeid.partition("::")[0]
 
     return ByScenario(config, log)
 

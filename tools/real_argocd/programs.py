@@ -51,6 +51,8 @@ class Programs:
     openssl: Path
     helm: Path
     kubectl: Path
+    verify_wrapper: Path
+    """A script of Argo CD: from 3.5 on, the repo-server calls it for each commit."""
     definitions: tuple[Path, ...]
     """CustomResourceDefinitions of Argo CD, and of kwok's stages."""
 
@@ -88,6 +90,8 @@ def find_or_build(say: Say) -> Programs:
     given = _given()
     with building_in(argocd_home, say):
         crds = _copied(_ARGOCD, ARGOCD_VERSION, "manifests/crds", argocd_home)
+        verify_wrapper = _copied(_ARGOCD, ARGOCD_VERSION, "hack/git-verify-wrapper.sh", argocd_home)
+        verify_wrapper.chmod(0o755)
         if given is None and not (argocd_home / "argocd").exists():
             _build(argocd_home, say)
     try:
@@ -103,6 +107,7 @@ def find_or_build(say: Say) -> Programs:
         openssl=system["openssl"],
         helm=Path(helm.command[0]),
         kubectl=Path(kustomize.command[0]),
+        verify_wrapper=verify_wrapper,
         definitions=(*sorted(crds.glob("*-crd.yaml")), stages),
     )
 

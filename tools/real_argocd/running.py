@@ -35,7 +35,6 @@ from tools.real_cluster.running import ApiServer, api_server
 from whysync.json_tree import dig, text
 from whysync.kubernetes.apiserver.protocol import Request
 
-NAMESPACE: Final = "argocd"
 _PREFIX: Final = "whysync-argocd-"
 _START_SECONDS: Final = 180
 CONTROLLER_VARIABLES: Final = {
@@ -54,13 +53,33 @@ class Timing:
     """How long an error of the repo-server is not reported after the first."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """How Argo CD is installed."""
+
+    namespace: str = "argocd"
+    root_path: str = ""
+    """Where a proxy in front of the API server would serve it, such as `/argo`."""
+    app_namespaces: tuple[str, ...] = ()
+    """Patterns of other namespaces with Applications."""
+    application_sets: bool = False
+    """Does the ApplicationSet controller run?"""
+
+
 class RealArgoCD:
     """A running Argo CD."""
 
     def __init__(
-        self, programs: Programs, home: Path, kubernetes: ApiServer, git: GitHost, kubeconfig: Path
+        self,
+        programs: Programs,
+        home: Path,
+        kubernetes: ApiServer,
+        git: GitHost,
+        kubeconfig: Path,
+        installation: Installation,
     ) -> None:
         self.programs, self.home, self.kubernetes = programs, home, kubernetes
+        self.installation = installation
         self.git, self.kubeconfig = git, kubeconfig
         self.address = ""
         """Host and port of Argo CD's API server, which speaks plain HTTP."""
@@ -77,6 +96,12 @@ class RealArgoCD:
         done = self.run([str(self.programs.argocd), "version", "--client", "--short"])
         matched = re.search(r"v\d+\.\d+\.\d+", done.stdout)
         return matched[0] if matched and matched[0] != "v99.99.99" else ARGOCD_VERSION
+
+    def administrator_password(self) -> str:
+        """Empty as long as Argo CD has not generated it."""
+        path = f"/api/v1/namespaces/{self.installation.namespace}/secrets/argocd-initial-admin-secret"
+        secret = self.kubernetes.client.send(Request(verb="get", path=path))
+        return base64.b64decode(text(dig(secret.body, "data", "password"))).decode() if secret.ok else ""
 
     def stop_controller(self) -> None:
         if self._controller is not None:
@@ -100,13 +125,14 @@ class RealArgoCD:
         """For `argocd`, `kubectl` and `whysync` as a user of this Argo CD would run them."""
         home = self.home / "user"
         home.mkdir(exist_ok=True)
+        root = self.installation.root_path
         return {
             "HOME": str(home),
             "PATH": f"{self.home / 'bin'}:{os.environ.get('PATH', '')}",
             "KUBECONFIG": str(self.kubeconfig),
             "ARGOCD_SERVER": self.address,
             "ARGOCD_AUTH_TOKEN": self.token,
-            "ARGOCD_OPTS": "--plaintext",
+            "ARGOCD_OPTS": f"--plaintext --grpc-web-root-path {root}" if root else "--plaintext",
         }
 
     def run(
@@ -132,9 +158,11 @@ class RealArgoCD:
 
 
 @contextlib.contextmanager
-def real_argocd(programs: Programs, timing: Timing | None = None) -> Generator[RealArgoCD]:
+def real_argocd(
+    programs: Programs, timing: Timing | None = None, installation: Installation | None = None
+) -> Generator[RealArgoCD]:
     """Start everything, yield when Argo CD answers, and stop everything."""
-    timing = timing or Timing()
+    timing, installation = timing or Timing(), installation or Installation()
     remove_leftovers()
     with (
         tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as folder,
@@ -148,11 +176,11 @@ def real_argocd(programs: Programs, timing: Timing | None = None) -> Generator[R
         kubernetes = stack.enter_context(api_server(programs.cluster, home, routing))
         kubeconfig = _kubeconfig(home, kubernetes)
         git = stack.enter_context(GitHost(home / "git", programs.openssl).running())
-        argocd = RealArgoCD(programs, home, kubernetes, git, kubeconfig)
+        argocd = RealArgoCD(programs, home, kubernetes, git, kubeconfig, installation)
         argocd.is_isolated = is_isolated
         _programs_on_path(programs, home)
         install_definitions(kubernetes.client, programs.definitions)
-        create_namespace_and_settings(kubernetes.client)
+        create_namespace_and_settings(kubernetes.client, installation.namespace)
         _start_kubernetes(argocd, stack)
         install_nodes(kubernetes.client)
         _start_argocd(argocd, stack, timing)
@@ -242,7 +270,9 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
             {**environment, **(extra or {}), "ARGOCD_BINARY_NAME": f"argocd-{name}"},
         )
 
-    of_kubernetes = ("--kubeconfig", str(argocd.kubeconfig), "--namespace", NAMESPACE)
+    installation = argocd.installation
+    environment["ARGOCD_APPLICATION_NAMESPACES"] = ",".join(installation.app_namespaces)
+    of_kubernetes = ("--kubeconfig", str(argocd.kubeconfig), "--namespace", installation.namespace)
     of_peers = (
         "--redis", f"127.0.0.1:{redis}", "--repo-server", f"127.0.0.1:{repo}", "--repo-server-plaintext",
     )  # fmt: skip
@@ -270,8 +300,16 @@ def _start_argocd(argocd: RealArgoCD, stack: contextlib.ExitStack, timing: Timin
     api = component(
         "server", *of_kubernetes, *of_peers, "--insecure", "--address", "127.0.0.1", "--port", str(server),
         "--metrics-address", "127.0.0.1", "--metrics-port", str(server_metrics),
+        "--rootpath", installation.root_path,
     )  # fmt: skip
     stack.callback(api.stop)
+    if installation.application_sets:
+        sets = component(
+            "applicationset-controller", *of_kubernetes, "--argocd-repo-server", f"127.0.0.1:{repo}",
+            "--repo-server-plaintext", "--metrics-addr", "127.0.0.1:0", "--probe-addr", "127.0.0.1:0",
+            "--webhook-addr", "127.0.0.1:0",
+        )  # fmt: skip
+        stack.callback(sets.stop)
     argocd.address = f"127.0.0.1:{server}"
     argocd.token = _administrator(argocd, (store, repo_server, api))
 
@@ -285,16 +323,13 @@ def _without_client_certificates(version: str) -> list[str]:
 def _administrator(argocd: RealArgoCD, children: tuple[Child, ...]) -> str:
     """A token of Argo CD's administrator, as soon as the API server gives one."""
     until = time.monotonic() + _START_SECONDS
-    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/argocd-initial-admin-secret"
     while time.monotonic() < until:
         for child in children:
             if not child.running:
                 raise NotAvailable(f"{child.log.stem} ended while it was starting:\n{child.log_tail()}")
-        secret = argocd.kubernetes.client.send(Request(verb="get", path=path))
-        if secret.ok and secret.body is not None:
-            password = base64.b64decode(text(dig(secret.body, "data", "password"))).decode()
+        if password := argocd.administrator_password():
             with contextlib.suppress(OSError, http.client.HTTPException):
-                token = _session(argocd.address, password)
+                token = _session(argocd, password)
                 if token:
                     return token
         time.sleep(0.2)
@@ -303,11 +338,12 @@ def _administrator(argocd: RealArgoCD, children: tuple[Child, ...]) -> str:
     )
 
 
-def _session(address: str, password: str) -> str:
-    connection = http.client.HTTPConnection(address, timeout=10)
+def _session(argocd: RealArgoCD, password: str) -> str:
+    connection = http.client.HTTPConnection(argocd.address, timeout=10)
     try:
         body = json.dumps({"username": "admin", "password": password})
-        connection.request("POST", "/api/v1/session", body, {"Content-Type": "application/json"})
+        path = f"{argocd.installation.root_path}/api/v1/session"
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
         answer = connection.getresponse()
         content = answer.read()
         return str(json.loads(content)["token"]) if answer.status == 200 else ""
@@ -351,7 +387,12 @@ esac
 def _programs_on_path(programs: Programs, home: Path) -> None:
     folder = home / "bin"
     folder.mkdir()
-    for name, path in (("argocd", programs.argocd), ("kubectl", programs.kubectl), ("helm", programs.helm)):
+    for name, path in (
+        ("argocd", programs.argocd),
+        ("kubectl", programs.kubectl),
+        ("helm", programs.helm),
+        ("git-verify-wrapper.sh", programs.verify_wrapper),
+    ):
         (folder / name).symlink_to(path)
     kustomize = folder / "kustomize"
     kustomize.write_text(_KUSTOMIZE.format(kubectl=programs.kubectl), encoding="utf-8")

@@ -34,13 +34,12 @@ def install_definitions(client: ApiServerClient, files: Iterable[Path]) -> None:
         _create(client, path, body)
 
 
-def create_namespace_and_settings(client: ApiServerClient) -> None:
-    _create(client, "/api/v1/namespaces", _object("v1", "Namespace", "argocd"))
+def create_namespace_and_settings(client: ApiServerClient, namespace: str) -> None:
+    _create(client, "/api/v1/namespaces", _object("v1", "Namespace", namespace))
     for name in SETTINGS:
-        body = config_map(name)
-        _create(client, "/api/v1/namespaces/argocd/configmaps", body)
+        _create(client, f"/api/v1/namespaces/{namespace}/configmaps", config_map(name))
     secret = _object("v1", "Secret", "argocd-secret", labels=_labels("argocd-secret"))
-    _create(client, "/api/v1/namespaces/argocd/secrets", secret)
+    _create(client, f"/api/v1/namespaces/{namespace}/secrets", secret)
 
 
 def config_map(name: str) -> Object:
