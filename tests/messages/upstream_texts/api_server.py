@@ -358,6 +358,17 @@ GROUPS: tuple[Group, ...] = (
                 'no matches for kind "ServiceMonitor" in version "monitoring.coreos.com/v1"',
             ),
             (
+                "deprecated-api",
+                'unable to recognize "manifests.yaml": no matches for kind "DaemonSet" in version '
+                '"extensions/v1beta1"',
+            ),
+            (
+                "deprecated-api",
+                'unable to build kubernetes objects from release manifest: [unable to recognize "": no '
+                'matches for kind "ClusterRole" in version "rbac.authorization.k8s.io/v1beta1", unable to '
+                'recognize "": no matches for kind "DaemonSet" in version "extensions/v1beta1"]',
+            ),
+            (
                 "missing-crd deprecated-api",
                 "The Kubernetes API could not find policy/PodSecurityPolicy for requested resource "
                 'web/psp. Make sure the "PodSecurityPolicy" CRD is installed on the destination cluster.',

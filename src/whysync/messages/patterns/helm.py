@@ -7,6 +7,7 @@ import re
 from whysync.messages.failure import Failure, Network
 from whysync.messages.network import host_of, reason_of, url_in
 from whysync.messages.pattern import Answer, Context, Pattern, compiled, fill, group_text, number
+from whysync.messages.patterns.apply import KindNotServed
 from whysync.messages.patterns.git import (
     AuthMethod,
     RepoAuthFailed,
@@ -341,6 +342,12 @@ def any_helm(match: re.Match[str], context: Context) -> Failure | None:
 invalid_chart = fill(HelmRender, whole="detail")
 
 
+def not_installed(match: re.Match[str], context: Context) -> Answer:
+    """`helm install` asks the cluster for each kind; a command of Argo CD only renders."""
+    inner = None if from_source(context) else context.read(match["why"].lstrip("["))
+    return inner if isinstance(inner, KindNotServed) else invalid_chart(match, context)
+
+
 _DEPENDENCIES: tuple[Pattern, ...] = (
     Pattern(
         "missing in charts/ directory",
@@ -544,8 +551,8 @@ _CHARTS: tuple[Pattern, ...] = (
     Pattern("failed parsing --set", r"failed parsing --set.*", invalid_chart),
     Pattern(
         "unable to build kubernetes objects",
-        r"unable to build kubernetes objects from release manifest: .*",
-        invalid_chart,
+        r"unable to build kubernetes objects from release manifest: (?P<why>.*)",
+        not_installed,
     ),
     Pattern('function "', r"function \"[^\"]{1,100}\" not defined", invalid_chart),
     Pattern("nil pointer evaluating", r"nil pointer evaluating (?P<expr>\S{1,200})", invalid_chart),

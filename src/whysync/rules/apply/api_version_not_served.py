@@ -42,10 +42,12 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
         if failure.other_version or failure.other_group:
             served_version = _joined(failure.other_group or api_group, failure.other_version)
             why = f"it serves {served_version}"
-        elif ref.key != case.application.ref.key and is_kind_of_kubernetes(api_group, kind):
+        elif is_kind_of_kubernetes(api_group, kind):
             served_version, why = _of_kubernetes(declared_version, kind)
         else:
             continue
+        is_named = ref.key != case.application.ref.key
+        refused = declared_version if is_named else f"{kind} in {declared_version}"
         desired = case.desired_of(ref.key)
         move = Fix.run(
             *(
@@ -72,7 +74,7 @@ def api_version_not_served(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH if why else Confidence.LOW,
-            verdict=f"{ref}{group.others}: the cluster does not serve {declared_version}"
+            verdict=f"{ref}{group.others}: the cluster does not serve {refused}"
             + (
                 f"; {why}"
                 if why
