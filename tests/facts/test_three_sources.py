@@ -149,9 +149,6 @@ def test_all_three_name_the_same_causes(name: str) -> None:
 
 # With both at hand: what Git wants from Argo CD, and what only the cluster knows.
 LEFT = {
-    "finalizer-stuck": "more: the health of a row, which the tree tells",
-    "rename": "more: the health of a row, which the tree tells",
-    "status-never-reported": "more: the health of a row, which the tree tells",
     "broken-helm-values": "the head of a branch",
     "controller-down": "the head of a branch",
     "merge-conflict-markers": "the head of a branch",

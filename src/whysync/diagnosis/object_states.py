@@ -44,6 +44,8 @@ _BAD_IF_TRUE = frozenset(
         *("FileSystemResizePending", "FailureTarget", "Fallback"),
     }
 )
+# Bad states whose absence is normal, and which are no failure if they are there.
+_GOOD_IF_FALSE = frozenset({"ScalingLimited"})
 # Reasons of conditions that are not met although nothing is wrong, or that only repeat the condition.
 _EXPECTED = frozenset(
     {
@@ -155,7 +157,7 @@ def _is_unmet(condition: Object, *, is_unhealthy: bool) -> bool:
     """
     type, status = text(condition.get("type")), text(condition.get("status"))
     message = text(condition.get("message"))
-    if type in _BAD_IF_TRUE or not message or reports_progress(message):
+    if type in _BAD_IF_TRUE | _GOOD_IF_FALSE or not message or reports_progress(message):
         return False
     return (status == "False" and is_unhealthy) or (status == "Unknown" and type in _BAD_IF_FALSE)
 

@@ -9,6 +9,8 @@ _BENIGN = (
     r"successfully synced(?: \((?:all tasks run|no more tasks)\))?",
     r"one or more tasks are running",
     r"[.…\s]+",
+    # the health of an object with a deletion timestamp, which its symptom reports
+    r"Pending deletion",
     # in the health of an app: the resources that decide it, whose own health is in their rows
     r"Caused by [^\s,:]{1,300}:[^\s,]{1,300}(?:, [^\s,:]{1,300}:[^\s,]{1,300}){0,20}(?: and \d{1,5} more)?",
     # an ignore rule of Argo CD that names a field which this object does not have

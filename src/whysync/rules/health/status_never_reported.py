@@ -75,7 +75,7 @@ def status_never_reported(case: Case) -> Iterator[Finding]:
             about=row.ref,
             explains=(symptom,),
             confidence=Confidence.HIGH if owned else Confidence.MEDIUM,
-            verdict=f"{row.ref} is Progressing because {_lack(live)}; "
+            verdict=f"{row.ref} is Progressing because {_lack(live)}{_message_of(case, row)}; "
             + (_OTHER_VERSION if live.status else _why(row.ref, owned)),
             root=f"the controller of {row.ref.kind} writes no status" if owned else None,
             evidence=(
@@ -122,8 +122,9 @@ def _autoscaler_without_conditions(case: Case, row: ResourceRow, live: Manifest)
         about=row.ref,
         explains=(SymptomId.unhealthy(row.key),),
         confidence=Confidence.MEDIUM,
-        verdict=f"{row.ref} is Progressing because it has no conditions, which Argo CD waits for: the"
-        " controller of autoscalers has not processed it, or this API version does not have them",
+        verdict=f"{row.ref} is Progressing because it has no conditions, which Argo CD waits for"
+        f"{_message_of(case, row)}: the controller of autoscalers has not processed it, or this API version"
+        " does not have them",
         evidence=(
             case.cited_row(row, says="Argo CD waits for conditions"),
             cite(live, "/apiVersion", says="the version in which it was read"),
@@ -172,6 +173,12 @@ def _is_unread(case: Case, live: Manifest) -> bool:
     return case.health_of(live) is not None and case.health_of(live) == case.health_of(bare)
 
 
+def _message_of(case: Case, row: ResourceRow) -> str:
+    """What the health check reports of it, in parentheses."""
+    message = health_of_row(case, row)[1]
+    return f" ({message})" if message else ""
+
+
 def _lack(live: Manifest) -> str:
     if live.status:
         return "its status has no condition or phase, which Argo CD's check reads"
@@ -189,12 +196,12 @@ def _says_no_status(row: ResourceRow, message: str) -> bool:
 
 def _without_object(case: Case, row: ResourceRow) -> Finding:
     """The health check itself says that there is no status."""
-    message = health_of_row(case, row)[1]
     return Finding(
         about=row.ref,
         explains=(SymptomId.unhealthy(row.key),),
         confidence=Confidence.MEDIUM,
-        verdict=f"{row.ref} is Progressing because it has no status ({message}): {_why(row.ref, ())}",
+        verdict=f"{row.ref} is Progressing because it has no status{_message_of(case, row)}:"
+        f" {_why(row.ref, ())}",
         evidence=(case.cited_row(row, says="Argo CD waits for a status"),),
         fixes=(
             Fix.run(
