@@ -18,11 +18,12 @@ from whysync.messages.patterns.apply import (
     QuotaExceeded,
     TooLarge,
 )
+from whysync.messages.patterns.argocd import ArgocdDiskFull
 from whysync.messages.patterns.cluster import ApiServerFailing, ClusterNotRegistered, NamespaceNotManaged
 from whysync.messages.patterns.git import RepoAuthFailed, RevisionNotFound, TlsUntrusted
 from whysync.messages.patterns.manifests import JsonnetFailed
 from whysync.messages.patterns.operations import AutosyncWipeRefused, DuplicateResource, SharedResource
-from whysync.messages.patterns.pods import DependencyMissing
+from whysync.messages.patterns.pods import DependencyMissing, FailedMount
 from whysync.messages.patterns.projects import ProjectDenied
 from whysync.messages.patterns.rbac import Forbidden
 from whysync.messages.patterns.schema import SchemaInvalid, SchemaProblem
@@ -80,6 +81,9 @@ def test_a_name_without_quotes_ends_where_its_word_ends() -> None:
         ('Error from server (NotFound): namespaces "sho', NamespaceMissing),
         ('rpc error: code = NotFound desc = cluster "https://10.0.0', ClusterNotRegistered),
         ('Failed to load live state: Namespace "shop" for Service "we', NamespaceNotManaged),
+        ("Namespace shop for Service web i", NamespaceNotManaged),
+        ("InvalidSpecError: cluster https://10.0.0", ClusterNotRegistered),
+        ("Failed to write manifest: write /dev/shm/862955259:", ArgocdDiskFull),
         ("error: unable to recogni", KindNotServed),
         ('Get "https://git.example.com/info/refs": x509', TlsUntrusted),
         ("Deployment/web is part of applicat", SharedResource),
@@ -89,6 +93,22 @@ def test_a_name_without_quotes_ends_where_its_word_ends() -> None:
 )
 def test_a_text_that_ends_in_the_middle_of_a_known_phrase(text: str, kind: type[Failure]) -> None:
     assert isinstance(_only(text), kind)
+
+
+@pytest.mark.parametrize(
+    ("detail", "kind"),
+    [
+        ("secr", "Secret"),
+        ('configmap "shop-conf', "ConfigMap"),
+        ('secret "shop" not fo', "Secret"),
+        ("timeout", ""),
+        ('secret "shop" is being used', ""),
+    ],
+)
+def test_a_mount_error_that_ends_in_front_of_not_found(detail: str, kind: str) -> None:
+    failure = _only(f'MountVolume.SetUp failed for volume "config" : {detail}')
+    assert isinstance(failure, FailedMount)
+    assert failure.missing_kind == kind
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,11 @@ ROWS: list[tuple[str, Family]] = [
     # cut off after the path
     (COMPARE + "rpc error: code = Unknown desc = clusters/eu/sho", Family.SOURCE_FILES),
     (COMPARE + "rpc error: code = Unknown desc = lstat /tmp/helm8921", Family.SOURCE_FILES),
+    (
+        "Unable to generate manifests in us-east/shop: rpc error: code = Unknown desc = Manifest generation"
+        " error (cached): us",
+        Family.SOURCE_FILES,
+    ),
 ]
 
 

@@ -53,7 +53,7 @@ def _row(case: Case, kind: str, namespace: str, name: str) -> Ref | None:
 
 def symptoms_about(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
     """The symptoms of one resource, and of the operation if it waits for this resource."""
-    own = [symptom.id for symptom in case.symptoms if symptom.ref is not None and symptom.ref.key == ref.key]
+    own = [symptom.id for symptom in case.symptoms if symptom.ref is not None and _is_same(symptom.ref, ref)]
     operation = case.operation
     waits = (
         operation is not None
@@ -62,6 +62,13 @@ def symptoms_about(case: Case, ref: Ref) -> tuple[SymptomId, ...]:
         and any(r.key == ref.key and r.hook_phase == "Running" for r in case.results)
     )
     return (*own, *((OPERATION,) if waits else ()))
+
+
+def _is_same(reported: Ref, ref: Ref) -> bool:
+    """Events that were printed do not give the API group of their object."""
+    if reported.group:
+        return reported.key == ref.key
+    return (reported.kind, reported.namespace, reported.name) == (ref.kind, ref.namespace, ref.name)
 
 
 def symptoms_of_named_pods(case: Case, ref: Ref) -> tuple[SymptomId, ...]:

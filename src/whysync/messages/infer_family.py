@@ -263,9 +263,7 @@ def _not_of_source(context: Context) -> bool:
 
 def _begins_path_of_source(context: Context) -> bool:
     """Is the text the beginning of the folder that a wrapper names?"""
-    folders = re.findall(
-        r"manifests in ([^:\n]+): $", "\n".join(layer.text for layer in context.layers), re.MULTILINE
-    )
+    folders = (layer.subject for layer in context.layers if layer.kind is LayerKind.GENERATE_MANIFESTS)
     return any(folder.startswith(context.text) for folder in folders)
 
 

@@ -257,6 +257,8 @@ DISK: tuple[Pattern, ...] = (
         r"(?:(?:write|open|mkdir|create) (?P<path>/\S{1,300}?): )?[Nn]o space left on device",
         disk_full,
     ),
+    # cut off: a write to an open file hardly ever fails for another reason
+    Pattern("write /", r"\bwrite (?P<path>/[^\s:]{1,300}): ?$", disk_full),
 )
 
 _COMPONENTS: tuple[Pattern, ...] = (

@@ -225,9 +225,13 @@ REGISTRATION: tuple[Pattern, ...] = (
     ),
     Pattern('cluster "', r"cluster \"(?P<server>[^\"]{1,300})\" (?:not found|is disabled)", not_registered),
     Pattern(
-        'cluster "',
-        r"^cluster \"(?P<server>[^\"]{8,300})$",
-        lambda m, c: not_registered(m, c) if c.layers and c.layers[-1].code == "NotFound" else None,
+        "cluster ",
+        r"^cluster \"?(?P<server>[^\"\s]{8,300})$",
+        lambda m, c: (
+            not_registered(m, c)
+            if c.within(LayerKind.INVALID_SPEC_ERROR) or (c.layers and c.layers[-1].code == "NotFound")
+            else None
+        ),
     ),
     Pattern(
         "cluster '",
@@ -259,7 +263,11 @@ REGISTRATION: tuple[Pattern, ...] = (
         "amespace ",
         r"^[Nn]amespace \"(?P<namespace>[^\"]{1,253})\" for (?P<kind>[A-Z]\w{1,62}) ?"
         r"(?:\"[^\"]{0,253}(?:\"[isnot ]{0,8})?)?$",
-        lambda m, c: fill(NamespaceNotManaged)(m, c) if c.within(LayerKind.LOAD_LIVE_STATE) else None,
+        lambda m, c: (
+            fill(NamespaceNotManaged)(m, c)
+            if not c.layers or c.within(LayerKind.LOAD_LIVE_STATE, LayerKind.COMPARISON_ERROR)
+            else None
+        ),
     ),
     Pattern(
         "when in namespaced mode",

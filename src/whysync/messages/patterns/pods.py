@@ -88,8 +88,15 @@ class FailedMount(Failure, frozen=True, kw_only=True):
             r"|references non-existent (?:(?P<of_secret>secret)|config) key"
         ).search(self.detail)
         if missing is None:
-            return ""
+            return self._missing_kind_if_cut
         return "Secret" if missing["secret"] or missing["of_secret"] else "ConfigMap"
+
+    @property
+    def _missing_kind_if_cut(self) -> str:
+        """Of a text that ends before `not found`: no other reason of the kubelet begins with a kind."""
+        begun = compiled(r"(?P<word>[a-z]{4,9})(?: \"[^\"]{0,253}\"?[not fu]{0,9})?").fullmatch(self.detail)
+        kinds = ("Secret", "ConfigMap") if begun is not None else ()
+        return next((kind for kind in kinds if begun and kind.lower().startswith(begun["word"])), "")
 
     @property
     def used_by(self) -> str:

@@ -34,17 +34,17 @@ from whysync.diagnosis import (
 )
 from whysync.diagnosis.owning_resource import symptoms_about, symptoms_of_named_pods
 from whysync.diagnosis.sentences import and_more
-from whysync.diagnosis.symptom import OPERATION
+from whysync.diagnosis.symptom import OPERATION, Side
 from whysync.messages.patterns.operations import Awaited, ResourceVanished
 from whysync.messages.patterns.pods import ImagePull, Unschedulable
-from whysync.queries.commands import sync
+from whysync.queries.commands import app_argument, sync
 from whysync.queries.group_failures import grouped, pod_symptoms
 from whysync.queries.hook_runs import TTL_POINTER, MissingSafeguards, missing_safeguards
 from whysync.queries.log_lines import last_log_line
 from whysync.queries.named_objects import named_ref
 from whysync.queries.sidecars import sidecar_removed_in_git
 from whysync.queries.stuck_wait import StuckWait, hook_fixes, why_stuck
-from whysync.queries.waiting_on import wait_of, waiting_text
+from whysync.queries.waiting_on import AwaitedObject, wait_of, waiting_text
 
 
 @rule(cause="hook-stuck", since="0.1")
@@ -55,6 +55,9 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
         return
     stuck = why_stuck(case, wait)
     if stuck is None:
+        return
+    if not wait.ref.name:
+        yield _unnamed(case, wait)
         return
     others = and_more(wait.others)
     last_line = None if stuck.certain else last_log_line(case, wait.ref)
@@ -86,6 +89,29 @@ def hook_stuck(case: Case) -> Iterator[Finding]:
     safeguards = missing_safeguards(case, wait.ref)
     if safeguards is not None:
         yield _prevention(safeguards)
+
+
+def _unnamed(case: Case, wait: AwaitedObject) -> Finding:
+    """The message ends in front of the name: what any Pod reports may be about the hook's."""
+    reported = tuple(symptom.id for symptom in case.symptoms if symptom.side is Side.HEALTH)
+    return Finding(
+        about=case.application.ref,
+        explains=(OPERATION,),
+        because=reported,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.LOW,
+        verdict=f"{waiting_text(case, wait)} a hook, and the message ends before its name",
+        evidence=(
+            cite(case.application, "/status/operationState/message", says="what the operation waits for"),
+            cite(case.application, "/status/operationState/startedAt", says="when it started"),
+        ),
+        fixes=(
+            Fix.run(
+                f"argocd app get {app_argument(case)} --show-operation",
+                title="Find the hook that runs, and read its events and its log",
+            ),
+        ),
+    )
 
 
 def _deleted_during_wait(case: Case) -> Iterator[Finding]:

@@ -59,7 +59,7 @@ def application_namespace_not_enabled(case: Case) -> Iterator[Finding]:
         permitted = project is not None and app_namespace_permitted(project, namespace, control)
         yield Finding(
             about=case.application.ref,
-            cause="project-denied" if failure.project else "",  # the AppProject lacks the entry
+            cause="project-denied" if failure.app else "",  # the AppProject lacks the entry
             field="/metadata/namespace",
             explains=group.explains,
             severity=Severity.CRITICAL,
