@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 from whysync.json_tree import Json, Object
 from whysync.kubernetes.api.yaml.errors import Invalid, YamlLimits
 from whysync.kubernetes.api.yaml.scalars import HINTS, as_json, plain
 
-_UNUSUAL = re.compile(r"[^\x20-\x7e\n]")
 _LINE = re.compile(
     r"( *)((?:- )*)"
     r"(?:([A-Za-z0-9_./$][^\s#:]*(?::[^\s#:]+)*|\"[^\"\\]*\"|'[^']*'):(?: (.*))?|(.+))"
@@ -30,9 +29,20 @@ class _NotPlain(Exception):
     """Something that only the real parser should judge."""
 
 
+_Line: TypeAlias = tuple[int, int, str | None, bool, Json, str, str]
+"""What is written in one line.
+
+The column, the number of dashes, the key (`None` in an item of a list that is no mapping), whether there is
+no value so that a collection may follow, the text or number, an empty collection (`{}` or `[]`), and how a
+block scalar starts that follows.
+"""
+_LONGEST_LINE: Final = 200
+"""Longer lines are rarely repeated."""
+
+
 def quick(text: str, limits: YamlLimits) -> tuple[Json, int] | None:
     """The value of a document and its first line (from 0), or `None` where the parser must look."""
-    if not text.endswith("\n") or _UNUSUAL.search(text):
+    if not text.endswith("\n") or not (text.isascii() and text.replace("\n", "").isprintable()):
         return None
     try:
         return _read(text.split("\n"), limits.depth)
@@ -48,34 +58,26 @@ def _read(lines: list[str], deepest: int) -> tuple[Json, int] | None:
     waiting = False  # the last key or dash has no value yet: a collection may follow
     last_key = ""
     at, end = 0, len(lines) - 1
-    match = _LINE.fullmatch
     if lines[0] == "---":
         at = 1
     while at < end:
         line = lines[at]
         at += 1
-        matched = match(line)
-        if matched is None:
-            if line:
-                raise _NotPlain
+        parsed = _line(line) if len(line) <= _LONGEST_LINE else _new_line(line)
+        if parsed is None:
             continue
-        indent, dashes, key, value, item = matched.groups()
-        column = len(indent)
-        if item is not None and item[0] == "#":
-            if dashes:
-                raise _NotPlain
-            continue
+        column, dashes, key, is_open, value, collection, literal = parsed
         if first < 0:
             first = at - 1
         # A dash opens or continues a list; the text after it is the next item.
-        for _ in range(len(dashes) >> 1):
+        for _ in range(dashes):
             while columns and columns[-1] > column:
                 columns.pop()
                 nodes.pop()
                 waiting = False
             top = nodes[-1] if nodes else None
-            if type(top) is list and columns[-1] == column:
-                sequence = top
+            if top.__class__ is list and columns[-1] == column:
+                sequence = cast("list[Json]", top)
             else:
                 # A list may start in the same column as its key.
                 sequence = list[Json]()
@@ -89,47 +91,72 @@ def _read(lines: list[str], deepest: int) -> tuple[Json, int] | None:
             waiting = True
             column += 2
         if key is not None:
-            while columns and (columns[-1] > column or (columns[-1] == column and type(nodes[-1]) is list)):
+            while columns and (
+                columns[-1] > column or (columns[-1] == column and nodes[-1].__class__ is list)
+            ):
                 columns.pop()
                 nodes.pop()
                 waiting = False
             if columns and columns[-1] == column:
-                mapping = cast("Object", nodes[-1])
+                mapping: Object = nodes[-1]  # pyright: ignore[reportAssignmentType]  (no list is left here)
             else:
-                mapping = dict[str, Json]()
+                mapping = {}
                 if root is None:
                     root = mapping
                 else:
                     _hang(nodes, mapping, waiting, last_key, same=False)
                 columns.append(column)
                 nodes.append(mapping)
-            key = _key(key)
             if key in mapping or len(nodes) > deepest:
                 raise _NotPlain
             last_key = key
-            if value is None:
-                mapping[key] = None
-                waiting = True
-                continue
-            waiting = False
-            if value == "{}":
-                mapping[key] = {}
-            elif value in _LITERALS:
-                mapping[key], at = _literal(lines, at, column, value)
+            waiting = is_open
+            if literal:
+                mapping[key], at = _literal(lines, at, column, literal)
+            elif collection:
+                mapping[key] = {} if collection == "{}" else []
             else:
-                mapping[key] = _value(value) if value != "[]" else []
+                mapping[key] = value
         else:
             if not dashes or len(nodes) > deepest:
                 raise _NotPlain
             waiting = False
             sequence = cast("list[Json]", nodes[-1])
-            if item in _LITERALS:
-                sequence[-1], at = _literal(lines, at, column - 2, item)
-            elif item == "{}" or item == "[]":
-                sequence[-1] = {} if item == "{}" else []
+            if literal:
+                sequence[-1], at = _literal(lines, at, column - 2, literal)
+            elif collection:
+                sequence[-1] = {} if collection == "{}" else []
             else:
-                sequence[-1] = _value(cast("str", item))
+                sequence[-1] = value
     return None if root is None else (root, first)
+
+
+def _new_line(line: str) -> _Line | None:
+    """What is written in a line; `None` for an empty line or a comment."""
+    matched = _LINE.fullmatch(line)
+    if matched is None:
+        if line:
+            raise _NotPlain
+        return None
+    indent, dashes, key, value, item = matched.groups()
+    if item is not None and item[0] == "#":
+        if dashes:
+            raise _NotPlain
+        return None
+    column, count = len(indent), len(dashes) >> 1
+    written = value if key is not None else item
+    key = _key(key) if key is not None else None
+    if written is None:
+        return (column, count, key, True, None, "", "")
+    if written in _LITERALS:
+        return (column, count, key, False, None, "", written)
+    if written == "{}" or written == "[]":
+        return (column, count, key, False, None, written, "")
+    return (column, count, key, False, _value(written), "", "")
+
+
+_line = lru_cache(maxsize=65_536)(_new_line)
+"""Most lines of manifests are repeated in others."""
 
 
 def _hang(
@@ -147,7 +174,6 @@ def _hang(
         parent[-1] = child
 
 
-@lru_cache(maxsize=65_536)
 def _key(written: str) -> str:
     if len(written) > _LONGEST_KEY:
         raise _NotPlain
@@ -158,7 +184,6 @@ def _key(written: str) -> str:
     return written
 
 
-@lru_cache(maxsize=65_536)
 def _value(written: str) -> Json:
     first = written[:1]
     if first in _SAFE_FIRST and first:
