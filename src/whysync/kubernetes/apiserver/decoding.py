@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias, cast
 
 from whysync.golang.decode_errors import time_problem
 from whysync.golang.quantity import BadQuantity, canonical_quantity
@@ -44,12 +44,20 @@ def decode(body: Object, kind: Type, live: Object | None = None) -> tuple[Object
     Values that are identical to those of the live object were decoded before and are not decoded again.
     """
     unknown_fields: list[str] = []
-    return _struct(body, kind.struct, "", unknown_fields, live), unknown_fields
+    try:
+        return _regular(body, _plan(kind.name), unknown_fields, live), unknown_fields
+    except (_Irregular, BadBody):
+        unknown_fields.clear()
+        return _struct(body, kind.struct, "", unknown_fields, live), unknown_fields
 
 
 def rewrite(obj: Object, kind: Type, *, stored: bool = False, live: Object | None = None) -> Object:
     """A changed object in canonical form; with `stored`, empty lists and maps are dropped as in the store."""
-    return _struct(obj, kind.struct, "", _Stored() if stored else [], live)
+    unknown_fields = _Stored() if stored else list[str]()
+    try:
+        return _regular(obj, _plan(kind.name), unknown_fields, live)
+    except (_Irregular, BadBody):
+        return _struct(obj, kind.struct, "", unknown_fields, live)
 
 
 class _Stored(list[str]):
@@ -76,30 +84,100 @@ class _Slot:
         self.omit_zero = field.omit_zero
 
 
+_Layout: TypeAlias = "list[tuple[str, _Slot | None, Json | Missing]]"
+"""In the order of the type: a field, its slot if it is given, and what Go writes for it if it is absent."""
+_MOST_LAYOUTS: Final = 256
+
+
 class _Plan(NamedTuple):
+    struct: Struct
     slots: dict[str, _Slot]
     always: tuple[tuple[str, Json], ...]
     """Values that Go writes for absent fields."""
+    layouts: dict[tuple[str, ...], _Layout]
+    """By the fields that are given: most objects of a kind have the same ones."""
 
 
 @cache
 def _plan(name: str) -> _Plan:
-    struct_fields = struct_named(name).fields
+    struct = struct_named(name)
+    struct_fields = struct.fields
     absent = [
         (key, value)
         for key, field in struct_fields.items()
         if not isinstance(value := _absent_value(field), Missing)
     ]
-    return _Plan(
-        {key: _Slot(field, index) for index, (key, field) in enumerate(struct_fields.items())}, tuple(absent)
-    )
+    slots = {key: _Slot(field, index) for index, (key, field) in enumerate(struct_fields.items())}
+    return _Plan(struct, slots, tuple(absent), {})
+
+
+class _Irregular(Exception):
+    """An unknown field, or a value of the wrong type, which `_struct` reports."""
+
+
+def _regular(value: Object, plan: _Plan, unknown_fields: list[str], live: Object | None = None) -> Object:
+    """What `_struct` returns for a value without problems; else raises `_Irregular` or `BadBody`."""
+    given = tuple(value)
+    layout = plan.layouts.get(given)
+    if layout is None:
+        layout = _new_layout(plan, given)
+    ordered: Object = {}
+    for key, slot, absent in layout:
+        item = None if slot is None else value[key]
+        if slot is None or item is None:
+            if absent is not MISSING:
+                ordered[key] = dict(absent) if isinstance(absent, dict) else cast("Json", absent)
+        elif live is not None and live.get(key) is item:
+            ordered[key] = item
+        else:
+            kind = slot.kind
+            if kind == "string" and item.__class__ is str:
+                new = item
+            elif kind == "struct" and isinstance(item, dict):
+                new = _regular(item, _plan(slot.type.name), unknown_fields)
+            elif kind == "list" and slot.type.of.kind == "struct" and isinstance(item, list):
+                new = _regular_list(item, slot.type.of, unknown_fields)
+            else:
+                new = _value(item, slot.type, "", plan.struct, unknown_fields)
+                if unknown_fields:
+                    raise _Irregular
+            if new or not isinstance(
+                new := _or_missing(new, slot, stored=unknown_fields.__class__ is _Stored), Missing
+            ):
+                ordered[key] = new
+    return ordered
+
+
+def _regular_list(value: list[Json], kind: Type, unknown_fields: list[str]) -> list[Json]:
+    plan = _plan(kind.name)
+    elements: list[Json] = []
+    for element in value:
+        if not isinstance(element, dict):
+            raise _Irregular
+        elements.append(_regular(element, plan, unknown_fields))
+    return elements
+
+
+def _new_layout(plan: _Plan, given: tuple[str, ...]) -> _Layout:
+    if not plan.slots.keys() >= set(given):
+        raise _Irregular
+    absent = dict(plan.always)
+    layout: _Layout = [
+        (key, slot if key in given else None, absent.get(key, MISSING))
+        for key, slot in plan.slots.items()
+        if key in given or key in absent
+    ]
+    if len(plan.layouts) >= _MOST_LAYOUTS:
+        plan.layouts.clear()
+    plan.layouts[given] = layout
+    return layout
 
 
 def _struct(
     value: Object, struct: Struct, path: str, unknown_fields: list[str], live: Object | None = None
 ) -> Object:
     """Problems are in the order of the body; the result is in the order of the type."""
-    slots, absent_values = _plan(struct.name)
+    _, slots, absent_values, _ = _plan(struct.name)
     stored = unknown_fields.__class__ is _Stored
     read: dict[str, Json | Missing] = {}
     for key, item in value.items():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from types import NoneType
 from typing import Final
 
 from whysync.json_tree import Object, copy_object, fields
@@ -66,13 +67,14 @@ def built_in_violations(
     The server stops after the first group. Values are checked without the fields of that group, and not next
     to them, because what is missing there may be the misspelled field.
     """
-    violations = field_violations(body, api_version, kind, release)
     resource = _served().get((api_version, kind))
     if resource is None or not resource.kept:
-        return violations
+        return field_violations(body, api_version, kind, release)
+    decoded = _decoded_strictly(body, resource) if release == BASE else None
+    violations = [] if decoded is not None else field_violations(body, api_version, kind, release)
     decodable = _without(body, [violation.pointer for violation in violations]) if violations else body
     try:
-        problems = problems_on_create(_as_created(decodable, resource))
+        problems = problems_on_create(_as_created(decodable, resource, decoded))
     except Refused:
         return violations  # depends on the cluster, such as dual-stack addresses
     parents = {violation.pointer.rpartition("/")[0] for violation in violations}
@@ -114,24 +116,48 @@ def _kind(api_version: str, kind: str) -> BuiltIn:
     return BuiltIn(_served()[api_version, kind])
 
 
-def _as_created(body: Object, resource: Resource) -> Object:
+_REPLACED: Final = ("uid", "managedFields", "resourceVersion", "ownerReferences")
+_DEFAULTED: Final = ("name", "namespace", "generateName")
+
+
+def _decoded_strictly(body: Object, resource: Resource) -> Object | None:
+    """The decoded object if it certainly has no unknown fields and no wrong types."""
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or any(key in metadata for key in _REPLACED):
+        return None
+    if not all(isinstance(metadata.get(key), (str, NoneType)) for key in _DEFAULTED):
+        return None
+    try:
+        obj, unknown_fields = _kind(resource.api_version, resource.kind).decode(_identified(body, resource))
+    except Refused:
+        return None
+    return None if unknown_fields else obj
+
+
+def _as_created(body: Object, resource: Resource, decoded: Object | None) -> Object:
     """As it would be stored: with a namespace, a uid and all defaults."""
-    metadata = fields(body.get("metadata"))
-    meta: Object = {**metadata, "uid": "00000000-0000-4000-8000-000000000000"}
+    served = _kind(resource.api_version, resource.kind)
+    if decoded is None:
+        body = _identified(body, resource)
+        try:
+            decoded, _ = served.decode(body)
+        except Refused:
+            return body
+    obj = served.defaulted(decoded)
+    context = RegistryContext(_EMPTY_STORE, AddressAllocator(_EMPTY_STORE), now="2026-01-01T00:00:00Z")
+    return prepare_for_create(obj, resource, _zero(resource.api_version, resource.kind), context)
+
+
+def _identified(body: Object, resource: Resource) -> Object:
+    """With a name, a namespace and a uid."""
+    meta: Object = {**fields(body.get("metadata")), "uid": "00000000-0000-4000-8000-000000000000"}
     if resource.namespaced and not meta.get("namespace"):
         meta["namespace"] = "default"
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = f"{meta['generateName']}x"
     for key in ("managedFields", "resourceVersion", "ownerReferences"):
         meta.pop(key, None)
-    served = _kind(resource.api_version, resource.kind)
-    try:
-        obj, _ = served.decode({**body, "metadata": meta})
-    except Refused:
-        return {**body, "metadata": meta}
-    obj = served.defaulted(obj)
-    context = RegistryContext(_EMPTY_STORE, AddressAllocator(_EMPTY_STORE), now="2026-01-01T00:00:00Z")
-    return prepare_for_create(obj, resource, _zero(resource.api_version, resource.kind), context)
+    return {**body, "metadata": meta}
 
 
 @cache
