@@ -106,7 +106,6 @@ def too_many(path: str, count: int, max_items: int) -> FieldProblem:
     return FieldProblem(Kind.TOO_MANY, path, printed(count), detail)
 
 
-def each(path: str, value: Json, details: Iterable[str]) -> Problems:
-    """One `Invalid value` per detail; the checks of `names` yield several."""
-    for detail in details:
-        yield invalid(path, value, detail)
+def each(path: str, value: Json, details: Iterable[str]) -> Iterable[FieldProblem]:
+    """One `Invalid value` per detail; the checks of `names` return several."""
+    return [invalid(path, value, detail) for detail in details] if details else ()

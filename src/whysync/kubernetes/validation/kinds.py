@@ -160,57 +160,63 @@ _REVIEW_GROUPS: Final = frozenset({"authorization.k8s.io", "authentication.k8s.i
 
 def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     """Problems of a new object, whose defaults are already set."""
-    obj = _as_stored(obj)
-    if _group_kind(obj)[0] in _REVIEW_GROUPS:
+    group_kind = _group_kind(obj)
+    if group_kind[0] in _REVIEW_GROUPS:
         return ()
-    checks = _checks_of(obj)
-    early = _allocation_problems(None, obj)
+    obj = _as_stored(obj, group_kind)
+    checks = _checks_of(group_kind)
+    early = _allocation_problems(None, obj, group_kind)
     if early:
         return early
-    form = _NAME_VALIDATION.get(_group_kind(obj), names.dns_subdomain)
+    form = _NAME_VALIDATION.get(group_kind, names.dns_subdomain)
     problems = tuple(checks[0](obj) if checks else metadata.validate_object_meta_accessor(obj, form))
     # The checks of all kinds run only if those of the kind find nothing.
     return (
         problems
         or tuple(metadata.validate_object_meta_accessor(obj, names.path_segment))
-        or _admission_problems(None, obj)
+        or _admission_problems(None, obj, group_kind)
     )
 
 
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
     """Problems of a change from the stored object `old` to `new`."""
-    old, new = _as_stored(old), _as_stored(new)
-    if _group_kind(new)[0] in _REVIEW_GROUPS:
+    group_kind = _group_kind(old)  # an update cannot change the kind
+    if group_kind[0] in _REVIEW_GROUPS:
         return ()
-    checks = _checks_of(old)  # an update cannot change the kind
-    early = _allocation_problems(old, new)
+    old, new = _as_stored(old, group_kind), _as_stored(new, group_kind)
+    checks = _checks_of(group_kind)
+    early = _allocation_problems(old, new, group_kind)
     if early:
         return early
     common = tuple(metadata.validate_before_update(old, new))
     if checks is None:
         return common + tuple(metadata.validate_object_meta_accessor_update(old, new))
-    return common + tuple(checks[1](old, new)) or _admission_problems(old, new)
+    return common + tuple(checks[1](old, new)) or _admission_problems(old, new, group_kind)
 
 
-def _checks_of(obj: Object) -> _Checks | None:
-    group, kind = _group_kind(obj)
+def _checks_of(group_kind: tuple[str, str]) -> _Checks | None:
+    group, kind = group_kind
     return _CHECKS.get(group, {}).get(kind)
 
 
-def _allocation_problems(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
-    return (
-        tuple(services.validate_service_allocation(old, new)) if _group_kind(new) == ("", "Service") else ()
-    )
+def _allocation_problems(
+    old: Object | None, new: Object, group_kind: tuple[str, str]
+) -> tuple[FieldProblem, ...]:
+    if group_kind != ("", "Service"):
+        return ()
+    return tuple(services.validate_service_allocation(old, new))
 
 
-def _admission_problems(old: Object | None, new: Object) -> tuple[FieldProblem, ...]:
-    if _group_kind(new) != ("", "Namespace"):
+def _admission_problems(
+    old: Object | None, new: Object, group_kind: tuple[str, str]
+) -> tuple[FieldProblem, ...]:
+    if group_kind != ("", "Namespace"):
         return ()
     return tuple(cluster_kinds.validate_pod_security_labels(old, new))
 
 
-def _as_stored(obj: Object) -> Object:
-    match _group_kind(obj):
+def _as_stored(obj: Object, group_kind: tuple[str, str]) -> Object:
+    match group_kind:
         case ("", "Secret"):
             return config.with_string_data(obj)
         case ("", "Service"):

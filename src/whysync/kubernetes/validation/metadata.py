@@ -50,10 +50,14 @@ def validate_object_meta_accessor(obj: Object, validate_name: names.NameForm) ->
     generation = integer(object_meta.get("generation"))
     if generation < 0:
         yield invalid("metadata.generation", generation, NOT_NEGATIVE)
-    yield from validate_labels(object_meta.get("labels"), "metadata.labels")
-    yield from validate_annotations(object_meta.get("annotations"), "metadata.annotations")
-    yield from _validate_owner_references(object_meta)
-    yield from _validate_finalizers(object_meta)
+    if object_meta.get("labels"):
+        yield from validate_labels(object_meta.get("labels"), "metadata.labels")
+    if object_meta.get("annotations"):
+        yield from validate_annotations(object_meta.get("annotations"), "metadata.annotations")
+    if object_meta.get("ownerReferences"):
+        yield from _validate_owner_references(object_meta)
+    if object_meta.get("finalizers"):
+        yield from _validate_finalizers(object_meta)
 
 
 def validate_object_meta_update(old: Object, new: Object) -> Problems:
@@ -92,14 +96,17 @@ def validate_before_update(old: Object, new: Object) -> Problems:
 
 def validate_labels(values: Json | Missing, path: str) -> Problems:
     for key, value in fields(values).items():
-        yield from each(path, key, names.qualified_name(key))
-        yield from each(path, text(value), names.label_value(text(value)))
+        if messages := names.qualified_name(key):
+            yield from each(path, key, messages)
+        if messages := names.label_value(text(value)):
+            yield from each(path, text(value), messages)
 
 
 def validate_annotations(annotations: Json | Missing, path: str) -> Problems:
     size = 0
     for key, value in fields(annotations).items():
-        yield from each(path, key, names.qualified_name(key.lower()))
+        if messages := names.qualified_name(key.lower()):
+            yield from each(path, key, messages)
         size += len(key.encode("utf-8", "replace")) + len(text(value).encode("utf-8", "replace"))
     if size > ANNOTATIONS_LIMIT:
         yield too_long(path, ANNOTATIONS_LIMIT)

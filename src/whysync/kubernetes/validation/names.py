@@ -1,4 +1,4 @@
-"""Syntax of names, labels, ports and percentages; each check yields the messages of what is wrong.
+"""Syntax of names, labels, ports and percentages; each check returns the messages of what is wrong.
 
 Mirrors apimachinery `util/validation` and `api/validate/content`, Kubernetes 1.36. Lengths are in bytes;
 the two packages word this differently: `characters` for names, `bytes` for labels.
@@ -8,10 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache, wraps
 from typing import TypeAlias
 
-NameForm: TypeAlias = Callable[[str], Iterator[str]]
+NameForm: TypeAlias = Callable[[str], tuple[str, ...]]
+
+
+def _remembered(check: Callable[[str], Iterator[str]]) -> NameForm:
+    """The messages, kept for the names that were checked last: most objects repeat those of others."""
+
+    @lru_cache(maxsize=4096)
+    @wraps(check)
+    def messages(name: str) -> tuple[str, ...]:
+        return tuple(check(name))
+
+    return messages
+
 
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
@@ -45,6 +57,7 @@ _CONFIG_KEY_TEXT = "a valid config key must consist of alphanumeric characters, 
 _ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
 
+@_remembered
 def dns_label(name: str) -> Iterator[str]:
     """RFC 1123, one label: Services, Namespaces, containers, volumes. Mirrors `IsDNS1123Label`."""
     if _bytes(name) > 63:
@@ -56,6 +69,7 @@ def dns_label(name: str) -> Iterator[str]:
             yield _pattern(_LABEL_TEXT, _LABEL, "my-name", "123-abc")
 
 
+@_remembered
 def dns_subdomain(name: str) -> Iterator[str]:
     """RFC 1123, labels separated by dots: the syntax of most names. Mirrors `IsDNS1123Subdomain`."""
     if _bytes(name) > 253:
@@ -64,6 +78,7 @@ def dns_subdomain(name: str) -> Iterator[str]:
         yield _pattern(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com")
 
 
+@_remembered
 def dns_1035_label(name: str) -> Iterator[str]:
     if _bytes(name) > 63:
         yield _longer_than(63)
@@ -71,6 +86,7 @@ def dns_1035_label(name: str) -> Iterator[str]:
         yield _pattern(_DNS_1035_TEXT, _DNS_1035, "my-name", "abc-123")
 
 
+@_remembered
 def wildcard_subdomain(name: str) -> Iterator[str]:
     if _bytes(name) > 253:
         yield _longer_than(253)
@@ -78,6 +94,7 @@ def wildcard_subdomain(name: str) -> Iterator[str]:
         yield _pattern(_WILDCARD_TEXT, _WILDCARD, "*.example.com")
 
 
+@_remembered
 def path_segment(name: str) -> Iterator[str]:
     """Checks a name that is a URL path segment: RBAC objects, and the minimum for every name."""
     if name in (".", ".."):
@@ -88,6 +105,7 @@ def path_segment(name: str) -> Iterator[str]:
             yield f"may not contain '{character}'"
 
 
+@_remembered
 def qualified_name(key: str) -> Iterator[str]:
     """`name` or `prefix.example/name`: keys of labels, finalizers, conditions. Mirrors `IsQualifiedName`."""
     prefix, slash, name = key.partition("/")
@@ -113,6 +131,7 @@ def qualified_name(key: str) -> Iterator[str]:
         yield f"name part {_pattern(_KEY_TEXT, _KEY, 'MyName', 'my.name', '123-abc')}"
 
 
+@_remembered
 def label_value(value: str) -> Iterator[str]:
     if _bytes(value) > 63:
         yield "must be no more than 63 bytes"
@@ -120,6 +139,7 @@ def label_value(value: str) -> Iterator[str]:
         yield _pattern(_LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345")
 
 
+@_remembered
 def config_key(key: str) -> Iterator[str]:
     """Keys of ConfigMaps and Secrets, which become file names."""
     if _bytes(key) > 253:
@@ -132,6 +152,7 @@ def config_key(key: str) -> Iterator[str]:
         yield "must not start with '..'"
 
 
+@_remembered
 def environment_name(name: str) -> Iterator[str]:
     if not name:
         yield "environment variable name must be non-empty"
@@ -139,6 +160,7 @@ def environment_name(name: str) -> Iterator[str]:
         yield _ENV_TEXT
 
 
+@_remembered
 def header_name(name: str) -> Iterator[str]:
     if not _fits(_HEADER, name):
         yield _pattern(
@@ -151,6 +173,7 @@ def port_number(port: int) -> Iterator[str]:
         yield "must be between 1 and 65535, inclusive"
 
 
+@_remembered
 def port_name(name: str) -> Iterator[str]:
     if _bytes(name) > 15:
         yield _longer_than(15)
@@ -164,6 +187,7 @@ def port_name(name: str) -> Iterator[str]:
         yield "must not begin or end with a hyphen"
 
 
+@_remembered
 def percent(text: str) -> Iterator[str]:
     if not _fits(_PERCENT, text):
         rule = "a valid percent string must be a numeric string followed by an ending '%'"

@@ -9,6 +9,7 @@ from whysync.json_tree import Json, Missing, Object, fields, integer, text
 from whysync.kubernetes.validation import names
 from whysync.kubernetes.validation.field_error import (
     NOT_NEGATIVE,
+    FieldProblem,
     Problems,
     each,
     forbidden,
@@ -30,14 +31,15 @@ def validate_nonnegative_fields(owner: Object, path: str, *fields: str) -> Probl
 
 
 def validate_enum(
-    value: Json | Missing, path: str, supported: Iterable[str], *, sort: bool = True
-) -> Problems:
+    value: Json | Missing, path: str, supported: Collection[str], *, sort: bool = True
+) -> Iterable[FieldProblem]:
     """A required field with a fixed set of values."""
-    supported, chosen = sorted(supported) if sort else list(supported), text(value)
+    chosen = text(value)
     if not chosen:
-        yield required(path)
-    elif chosen not in supported:
-        yield unsupported(path, chosen, supported)
+        return (required(path),)
+    if chosen in supported:
+        return ()
+    return (unsupported(path, chosen, sorted(supported) if sort else supported),)
 
 
 def validate_optional_enum(
