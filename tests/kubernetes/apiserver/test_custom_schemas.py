@@ -6,6 +6,7 @@ import pytest
 
 from tests.kubernetes.apiserver.talk import Talk, definition, message_of, widget
 from whysync.json_tree import Json, Object, dig, fields, items
+from whysync.kubernetes.apiserver.custom_resources import pruned
 from whysync.kubernetes.apiserver.schema_formats import STRING_FORMATS
 
 STRINGS: Object = {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "integer"}}
@@ -320,3 +321,14 @@ def test_the_replicas_of_a_scale_are_a_number(talk: Talk) -> None:
     wrong = ".spec.n: Invalid value: 0: .spec.n accessor error: x is of the type string, expected int64"
     assert causes(talk, {"n": "x"}) == [wrong]
     assert causes(talk, {"n": -1}) == [".spec.n: Invalid value: -1: should be a non-negative integer"]
+
+
+def test_a_list_that_preserves_unknown_fields_does_so_for_its_items() -> None:
+    """As kube-apiserver 1.36 does, with a field of an item that the schema specifies."""
+    known: Object = {"type": "object", "properties": {"a": {"type": "string"}}}
+    item: Object = {"type": "object", "properties": {"known": known}}
+    steps: Object = {"type": "array", "x-kubernetes-preserve-unknown-fields": True, "items": item}
+    dropped: list[str] = []
+    value: Json = [{"image": "a", "deep": {"b": 1}, "known": {"a": "1", "z": 2}}]
+    assert pruned(value, steps, "steps", dropped) == [{"deep": {"b": 1}, "image": "a", "known": {"a": "1"}}]
+    assert dropped == ["steps[0].known.z"]

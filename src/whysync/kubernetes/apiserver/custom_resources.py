@@ -266,13 +266,22 @@ _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _METADATA_FIELDS: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def pruned(value: Json, schema: Object, path: str, dropped: list[str], *, root: bool = False) -> Json:
-    """The value without the fields that its schema does not specify; their paths are added to `dropped`."""
+def pruned(
+    value: Json, schema: Object, path: str, dropped: list[str], *, root: bool = False, preserve: bool = False
+) -> Json:
+    """The value without the fields that its schema does not specify; their paths are added to `dropped`.
+
+    A list that preserves unknown fields does so for its items (`preserve`).
+    """
+    preserve = preserve or bool(schema.get(_PRESERVE))
     if isinstance(value, list):
         inner = fields(schema.get("items"))
-        if not inner and schema.get(_PRESERVE):
+        if not inner and preserve:
             return value
-        return [pruned(item, inner, f"{path}[{index}]", dropped) for index, item in enumerate(value)]
+        return [
+            pruned(item, inner, f"{path}[{index}]", dropped, preserve=preserve)
+            for index, item in enumerate(value)
+        ]
     if not isinstance(value, dict):
         return value
     properties = fields(schema.get("properties"))
@@ -287,7 +296,7 @@ def pruned(value: Json, schema: Object, path: str, dropped: list[str], *, root: 
             specified[key] = pruned(value[key], fields(properties[key]), key_path, dropped)
         elif isinstance(others, dict) and others:
             specified[key] = pruned(value[key], others, key_path, dropped)
-        elif others is True or schema.get(_PRESERVE):
+        elif others is True or preserve:
             specified[key] = value[key]
         else:
             dropped.append(key_path)
