@@ -217,6 +217,14 @@ def test_placeholders_are_unknown(tmp_path: Path, written: str, placeholder: str
     assert statement.sentence().startswith(f"a, b: placeholder {placeholder}: ")
 
 
+def test_a_server_that_is_a_placeholder_is_unknown(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    app = APP.replace("name: shop,", "name: new,").replace("kubernetes.default.svc", "CLUSTER_API_SERVER")
+    shop.commit({"argocd/new.yaml": app})
+    (statement,) = statements(planned_changes(shop))
+    assert statement.sentence().startswith("new: placeholder CLUSTER_API_SERVER: ")
+
+
 def test_variables_of_argocd_are_no_placeholders(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop")
     chart = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "templates/c.yaml": RELEASE}

@@ -12,6 +12,7 @@ from whysync.plan.checkout import Side, sources_of
 
 _PLACEHOLDER: Final = re.compile(
     r"\{\{.*?\}\}|\$\{\w[^}\n]*\}|\$[A-Z][A-Z0-9_]{2,}\b|(?<!\$)\{[A-Z][A-Z0-9_]{2,}\}"
+    r"|(?<=://)[A-Z0-9]+(?:_[A-Z0-9]+)+(?=[:/]|$)"  # no host name has underscores
     r"|<[A-Za-z][\w .-]*>|##\w[\w.-]*##|@@\w[\w.-]*@@|%%\w[\w.-]*%%|__[A-Z][A-Z0-9_]*__"
 )
 _BUILD_VARIABLE: Final = re.compile(r"\$\{?ARGOCD_(?:APP|ENV)_\w+\}?")
