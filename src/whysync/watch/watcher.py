@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -194,6 +195,7 @@ class Watcher:
         state = self._fleet.app(key)
         if state is not None and state.broken and self._prove:
             proven = self._diagnosed(state.report.case, proven=True)
+            gc.collect(1)  # simulations have cycles, which would grow old and stay for long
             self._proven_at[key] = state.seen_at
             if self._fleet.app(key) is state:
                 self._fleet.put((replace(proven, seen_at=state.seen_at),))

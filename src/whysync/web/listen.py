@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,9 @@ from whysync.web.site import Site
 _STOP_SECONDS = 5.0
 _THREADS = 64
 """Requests that are answered at once; most of them wait for the same page."""
+_SWITCH_SECONDS = 0.001
+"""A page needs several threads in turn, and each waits this long while a watcher diagnoses. Python's default
+is five times as long."""
 
 
 class Worker(Protocol):
@@ -28,6 +32,7 @@ def serve(
 ) -> None:
     """Serve until a signal arrives; then streams are ended and the workers stop after their current step."""
     uvicorn = _uvicorn()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     stop = threading.Event()
     threads = [threading.Thread(target=worker.run, args=(stop,), daemon=True) for worker in workers]
 
