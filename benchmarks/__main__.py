@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +24,7 @@ Row = tuple[str, str]
 class Part(NamedTuple):
     title: str
     about: str
-    run: Callable[[], list[Row]]
+    run: Callable[[], Iterator[Row]]
 
 
 def parts(*, large: bool) -> tuple[Part, ...]:
@@ -77,19 +79,30 @@ def parts(*, large: bool) -> tuple[Part, ...]:
     )
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str]) -> int:
     lines: list[str] = list(_head())
+    failed: list[str] = []
+    began = time.monotonic()
     for part in parts(large="--large" in arguments):
-        print(f"\n{part.title}", flush=True)
+        print(f"\n{part.title} (after {time.monotonic() - began:.0f} s)", flush=True)
         rows: list[Row] = []
-        for label, figure in part.run():
-            print(f"  {label:<48} {figure}", flush=True)
-            rows.append((label.strip(), figure))
+        try:
+            for label, figure in part.run():
+                print(f"  {label:<48} {figure}", flush=True)
+                rows.append((label.strip(), figure))
+        except Exception as problem:  # the other parts are measured nevertheless
+            traceback.print_exc()
+            failed.append(part.title)
+            rows.append(("the rest", f"not measured: {type(problem).__name__}"))
         lines += ["", f"## {part.title}", "", part.about, "", "| what | measured |", "|---|---|"]
         lines += [f"| {label} | {figure} |" for label, figure in rows]
+    print(f"\nmeasured in {time.monotonic() - began:.0f} s", flush=True)
     if "--write" in arguments:
         PAGE.write_text("\n".join([*lines, *_foot()]) + "\n")
-        print(f"\n{PAGE} is written", flush=True)
+        print(f"{PAGE} is written", flush=True)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 def _head() -> Iterator[str]:
@@ -120,4 +133,4 @@ def _foot() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

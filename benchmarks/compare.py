@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from whysync.argocd.diff.diff import diff
@@ -165,9 +165,8 @@ def rate(objects: list[Pair]) -> float:
     return best
 
 
-def run(count: int = 1_000) -> list[tuple[str, str]]:
+def run(count: int = 1_000) -> Iterator[tuple[str, str]]:
     compared(pairs(8, differing=True))
-    rows: list[tuple[str, str]] = []
     for size in (count // 10, count, count * 10):
         sample = min(size, 10_000)
         equal, different = pairs(sample, differing=False), pairs(max(sample // EVERY, 4), differing=True)
@@ -177,22 +176,17 @@ def run(count: int = 1_000) -> list[tuple[str, str]]:
             compared(different)
         took = time.process_time() - start
         total = (len(equal) + len(different)) * (size // sample)
-        rows.append(
-            (f"{total:,} resources, 1 in {EVERY} differing", f"{took:.2f} s, {total / took:,.0f} a second")
-        )
+        yield f"{total:,} resources, 1 in {EVERY} differing", f"{took:.2f} s, {total / took:,.0f} a second"
     equal, different = pairs(count, differing=False), pairs(max(count // EVERY, 4), differing=True)
     assert compared(equal) == 0
     assert compared(different) >= len(different)
-    rows += [
-        ("equal objects", f"{rate(equal):,.0f} a second (aim {AIM_EQUAL:,})"),
-        ("differing objects", f"{rate(different):,.0f} a second (aim {AIM_DIFFERING:,})"),
-    ]
+    yield "equal objects", f"{rate(equal):,.0f} a second (aim {AIM_EQUAL:,})"
+    yield "differing objects", f"{rate(different):,.0f} a second (aim {AIM_DIFFERING:,})"
     for index, (make, _) in enumerate(KINDS):
         same, other = rate(equal[index::4]), rate(different[index::4])
-        rows.append((f"of kind {make.__name__}", f"equal {same:,.0f}, differing {other:,.0f} a second"))
-    rows += _gitops_engine(equal, different)
-    rows.append(("the yardstick: json.loads of the live objects", f"{_decoded(equal):,.0f} a second"))
-    return rows
+        yield f"of kind {make.__name__}", f"equal {same:,.0f}, differing {other:,.0f} a second"
+    yield from _gitops_engine(equal, different)
+    yield "the yardstick: json.loads of the live objects", f"{_decoded(equal):,.0f} a second"
 
 
 def _gitops_engine(equal: list[Pair], different: list[Pair]) -> list[tuple[str, str]]:

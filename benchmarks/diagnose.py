@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -258,54 +259,45 @@ def _resident(pid: int) -> float:
 def in_own_process(root: Path, apps: int, megabytes: float) -> Figures:
     process = subprocess.run(
         [sys.executable, "-m", "benchmarks.diagnose", "--measure", str(root), str(apps), str(megabytes)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
         check=True,
     )
     return msgspec.json.decode(process.stdout, type=Figures)
 
 
-def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
-    results: list[tuple[str, str]] = []
+def run(sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[str, str]]:
     first: Figures | None = None
     for apps in sizes:
         if apps >= LARGE:
-            results += _commands(apps)
+            yield from _commands(apps)
             continue
         with tempfile.TemporaryDirectory() as folder:
             figures = in_own_process(Path(folder), apps, write(Path(folder), apps))
         first = first or figures
         growth = (figures.total / figures.apps) / (first.total / first.apps)
         parts = f"read {figures.reading:.2f}, diagnose {figures.diagnosing:.2f}, list {figures.listing:.2f}"
-        results += [
-            (
-                f"{apps:,} apps x {RESOURCES} resources, {figures.megabytes:.0f} MB",
-                f"{figures.total:.2f} s ({parts}), {figures.peak:,.0f} MiB at most,"
-                f" {figures.findings} findings",
-            ),
-            (
-                "  against decoding alone, and growth",
-                f"{figures.total / figures.yardstick:.1f} times json.loads; for each app {growth:.2f} times"
-                f" what it costs among {first.apps:,}",
-            ),
-        ]
-    return results
+        yield (
+            f"{apps:,} apps x {RESOURCES} resources, {figures.megabytes:.0f} MB",
+            f"{figures.total:.2f} s ({parts}), {figures.peak:,.0f} MiB at most, {figures.findings} findings",
+        )
+        yield (
+            "  against decoding alone, and growth",
+            f"{figures.total / figures.yardstick:.1f} times json.loads; for each app {growth:.2f} times"
+            f" what it costs among {first.apps:,}",
+        )
 
 
-def _commands(apps: int) -> list[tuple[str, str]]:
+def _commands(apps: int) -> Iterator[tuple[str, str]]:
     cores = len(os.sched_getaffinity(0))
-    results: list[tuple[str, str]] = []
     with tempfile.TemporaryDirectory() as folder:
         megabytes = write(Path(folder), apps)
         for verb in ("list", "diagnose"):
             figures = of_command(verb, "--bundle", folder)
-            results.append(
-                (
-                    f"{apps:,} apps x {RESOURCES} resources, {megabytes:,.0f} MB, `whysync {verb}`",
-                    f"{figures.wall:.0f} s on {cores} cores ({figures.processor:.0f} s of processor),"
-                    f" {figures.resident:,.0f} MiB resident in all processes at most",
-                )
+            yield (
+                f"{apps:,} apps x {RESOURCES} resources, {megabytes:,.0f} MB, `whysync {verb}`",
+                f"{figures.wall:.0f} s on {cores} cores ({figures.processor:.0f} s of processor),"
+                f" {figures.resident:,.0f} MiB resident in all processes at most",
             )
-    return results
 
 
 def main() -> None:
@@ -315,7 +307,7 @@ def main() -> None:
         return
     sizes = tuple(int(size) for size in sys.argv[1:]) or SIZES
     for label, figure in run(sizes):
-        print(f"{label}: {figure}")
+        print(f"{label}: {figure}", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import kubeconform
@@ -21,8 +21,7 @@ from whysync.lint.lint import lint
 EACH = 5
 
 
-def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
-    results: list[tuple[str, str]] = []
+def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> Iterator[tuple[str, str]]:
     first: float | None = None
     with tempfile.TemporaryDirectory() as small:
         _write(Path(small), 100)
@@ -37,16 +36,13 @@ def run(sizes: tuple[int, ...] = (1_000, 10_000)) -> list[tuple[str, str]]:
         each = seconds / size
         first = first or each
         growth = each / first
-        results.append(
-            (
-                f"lint {size:,} manifests, all checks",
-                f"{seconds:.2f} s, {size / seconds:,.0f} a second; "
-                f"{seconds / read:.1f} times reading it as YAML, "
-                f"{seconds / plain:.0f} times reading it as JSON; {growth:.2f} times the smallest's",
-            )
+        yield (
+            f"lint {size:,} manifests, all checks",
+            f"{seconds:.2f} s, {size / seconds:,.0f} a second; "
+            f"{seconds / read:.1f} times reading it as YAML, "
+            f"{seconds / plain:.0f} times reading it as JSON; {growth:.2f} times the smallest's",
         )
-        results.append((f"kubeconform, {size:,} manifests, schemas only", kubeconform_figure))
-    return results
+        yield f"kubeconform, {size:,} manifests, schemas only", kubeconform_figure
 
 
 def _kubeconform_figure(folder: Path, size: int, ours: float) -> str:

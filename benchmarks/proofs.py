@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.diagnose import application, in_namespace, row, text_of
@@ -20,18 +21,14 @@ CHANGED = 20
 ROUNDS = 3
 
 
-def run(sizes: tuple[int, ...] = SIZES) -> list[tuple[str, str]]:
-    results: list[tuple[str, str]] = []
+def run(sizes: tuple[int, ...] = SIZES) -> Iterator[tuple[str, str]]:
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), size)
             plain, proven = _cost(folder, "--no-proof"), _cost(folder)
         with_proofs = f"{proven.wall:.2f} s, {proven.cpu:.2f} s of processor"
         without_proofs = f"without proofs {plain.wall:.2f} s, {plain.cpu:.2f} s of processor"
-        results.append(
-            (f"{size} resources, {size // CHANGED or 1} changed by hand", f"{with_proofs}; {without_proofs}")
-        )
-    return results
+        yield f"{size} resources, {size // CHANGED or 1} changed by hand", f"{with_proofs}; {without_proofs}"
 
 
 def _cost(folder: str, *flags: str) -> Cost:

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -218,9 +218,11 @@ def run(apps: int = APPS, seconds: float = SECONDS) -> list[Row]:
     ]
 
 
-def run_all(*, large: bool) -> list[Row]:
+def run_all(*, large: bool) -> Iterator[Row]:
     """A fleet under load; with `large` also how long many apps take to start."""
-    return [*run(), *(run(LARGE, 0) if large else ())]
+    yield from run()
+    if large:
+        yield from run(LARGE, 0)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,17 +74,15 @@ def of_command(name: str, rounds: int = 7) -> Cost:
     return cost("-m", "whysync", *COMMANDS[name], rounds=rounds)
 
 
-def run() -> list[tuple[str, str]]:
+def run() -> Iterator[tuple[str, str]]:
     yardstick = bare()
-    results = [
-        ("python -c pass (the yardstick)", f"{yardstick.wall:.3f} s, {yardstick.cpu:.3f} s of processor")
-    ]
+    yield "python -c pass (the yardstick)", f"{yardstick.wall:.3f} s, {yardstick.cpu:.3f} s of processor"
     for name, promised in PROMISES.items():
         above = of_command(name).above(yardstick)
         ratio = f"{above.cpu / yardstick.cpu:.1f} yardsticks" if yardstick.cpu else ""
         figure = f"+{above.wall:.3f} s, +{above.cpu:.3f} s of processor, {ratio} (promised +{promised} s)"
-        results.append((name, figure))
-    return [*results, *_argocd(yardstick)]
+        yield name, figure
+    yield from _argocd(yardstick)
 
 
 def _argocd(yardstick: Cost) -> list[tuple[str, str]]:
