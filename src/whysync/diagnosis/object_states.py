@@ -99,6 +99,8 @@ def object_states_of(case: Case) -> Iterator[ObjectState]:
         live = case.live_of(named.key)
         if live is None or live.key in seen:
             continue
+        if not live.status and not case.owned_by(live.ref):
+            continue  # most objects of a fleet; their health does not matter
         if not _is_healthy(case, live):
             yield from _below(case, live, seen, is_unhealthy=is_reported_unhealthy(case, live))
         else:

@@ -21,7 +21,7 @@ from whysync.diagnosis.report import (
     Skipped,
     unread_symptoms,
 )
-from whysync.diagnosis.rule import Rule, diagnosis_rules
+from whysync.diagnosis.rule import Fact, Rule, diagnosis_rules
 from whysync.diagnosis.symptom import Side, Symptom, SymptomId, SymptomKind
 from whysync.messages.benign import reports_progress
 
@@ -85,10 +85,11 @@ def _with_bounded_confidence(finding: Finding, case: Case) -> Finding:
 def diagnose(case: Case, rules: Iterable[Rule[Case]]) -> AppReport:
     runnable: list[Rule[Case]] = []
     skipped: list[Skipped] = []
+    missing = frozenset(fact for fact in Fact if not case.has(fact))
     for rule in sorted(rules, key=lambda rule: (rule.on_absence, rule.last_resort)):
-        unmet = sorted(fact.value for fact in rule.needs if not case.has(fact))
+        unmet = rule.needs & missing
         if unmet:
-            skipped.append(Skipped(rule=rule.id, needs=tuple(unmet)))
+            skipped.append(Skipped(rule=rule.id, needs=tuple(sorted(fact.value for fact in unmet))))
         else:
             runnable.append(rule)
     found, crashed = run_rules(

@@ -15,6 +15,7 @@ from whysync.argocd.api.application import Application, Destination
 from whysync.argocd.api.project import AppProject
 from whysync.argocd.compare.kind_scopes import Scopes
 from whysync.argocd.compare.live_objects import LiveIndex
+from whysync.argocd.ignore_differences.rules import Rule, system_rules
 from whysync.argocd.projects import Cluster
 from whysync.argocd.projects.cluster_secrets import (
     IN_CLUSTER,
@@ -77,7 +78,12 @@ class SnapshotIndex:
     def with_settings(self, settings: tuple[Manifest, ...]) -> SnapshotIndex:
         """The same facts with other settings of Argo CD; existing lookups are kept."""
         other = SnapshotIndex(msgspec.structs.replace(self.snapshot, settings=settings))
-        dependent = ("snapshot", "argocd", "_by_live_cluster")  # what depends on the settings
+        dependent = (
+            "snapshot",
+            "argocd",
+            "system_ignore_rules",
+            "_by_live_cluster",
+        )  # what depends on the settings
         reused = {name: value for name, value in vars(self).items() if name not in dependent}
         vars(other).update(reused)
         return other
@@ -193,6 +199,11 @@ class SnapshotIndex:
         """Argo CD's settings from its ConfigMaps, or its defaults if these are not available."""
         by_name = {manifest.ref.name: manifest.body for manifest in self.snapshot.settings}
         return Settings.from_config_maps(by_name.get("argocd-cm"), by_name.get("argocd-cmd-params-cm"))
+
+    @cached_property
+    def system_ignore_rules(self) -> tuple[Rule, ...]:
+        """The ignore rules in argocd-cm, and those that Argo CD has for all apps."""
+        return tuple(system_rules(self.argocd.overrides))
 
     # --- for comparisons -------------------------------------------------------------------------
 

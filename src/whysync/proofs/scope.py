@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from whysync.argocd.api.application import ResourceRow
-from whysync.argocd.ignore_differences.rules import application_rules, system_rules
+from whysync.argocd.ignore_differences.rules import application_rules
 from whysync.diagnosis.case import Case, DesiredResource
 from whysync.diagnosis.finding import Finding
 from whysync.diagnosis.symptom import Symptom, SymptomKind
@@ -71,7 +71,7 @@ def has_ignored_difference(case: Case, manifest: Manifest, live: Manifest | None
                 return True  # only Argo CD's normalization determines the fields
             pointers += rule.pointers
     unknown = False
-    for rule in system_rules(case.argocd.overrides):
+    for rule in case.index.system_ignore_rules:
         if rule.mismatch(live.ref) is None:
             unknown = unknown or bool(rule.expressions)
             pointers += rule.pointers

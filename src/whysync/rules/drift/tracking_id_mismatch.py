@@ -59,10 +59,10 @@ def _of_synced_resources(case: Case) -> Iterator[Finding]:
     for row, _, desired, live in case.row_objects:
         if row.status != SyncCode.SYNCED or live is None or desired is None:
             continue
-        marks = [text(manifest.annotations.get(TRACKING_ID)) for manifest in (live, desired)]
-        if marks[0] == marks[1]:
+        live_mark, desired_mark = live.annotations.get(TRACKING_ID), desired.annotations.get(TRACKING_ID)
+        if live_mark == desired_mark:
             continue
-        found, wanted = map(TrackingId.parse, marks)
+        found, wanted = TrackingId.parse(text(live_mark)), TrackingId.parse(text(desired_mark))
         if found is None or wanted is None or found.app == wanted.app or not found.describes(live.body):
             continue
         mark = f"{TRACKING_ID}={text(desired.annotations.get(TRACKING_ID))}"
