@@ -141,6 +141,32 @@ def test_work_of_a_person_counts_for_an_hour(at: str, sync: SyncSafety, when: st
     assert reason_text(safety).startswith(expected)
 
 
+@pytest.mark.parametrize("compared", [True, False])
+def test_a_namespace_that_argocd_compares_is_enabled(compared: bool) -> None:
+    """`application.namespaces` may also be a flag of Argo CD's programs, which the facts do not have."""
+    live = there(settings("settings", data={"a": "c"}), managed=[wrote("kubectl-edit", DATA)])
+    app = synced(off("ConfigMap", "settings"), sync="OutOfSync")
+    fields(app["metadata"])["namespace"] = "team-a"
+    status = fields(app["status"])
+    status |= {"controllerNamespace": "argocd", "reconciledAt": NOW if compared else ""}
+    params = {
+        **settings("argocd-cmd-params-cm"),
+        "metadata": {"name": "argocd-cmd-params-cm", "namespace": "argocd"},
+    }
+    project: Object = {
+        "apiVersion": "argoproj.io/v1alpha1",
+        "kind": "AppProject",
+        "metadata": {"name": "default", "namespace": "argocd"},
+        "spec": {
+            "sourceRepos": ["*"],
+            "sourceNamespaces": ["team-*"],
+            "destinations": [{"server": "*", "namespace": "*"}],
+        },
+    }
+    safety = verify(bundle(), app, in_git(settings("settings")), live, params, project)
+    assert safety.sync is (SyncSafety.UNSAFE if compared else SyncSafety.SAFE)
+
+
 def test_pods_that_somebody_scaled_up_are_dropped() -> None:
     live = running(deployment(replicas=5), managed=[wrote("kubectl", REPLICAS, subresource="scale")])
     safety = verify(bundle(), synced(off(), sync="OutOfSync"), in_git(deployment(replicas=2)), live)

@@ -63,6 +63,11 @@ def overdue(case: Case) -> timedelta | None:
     return age if age is not None and age > min_age else None
 
 
+def is_compared(case: Case) -> bool:
+    """Does Argo CD compare the app at its usual interval?"""
+    return bool(case.app.status.reconciled_at) and overdue(case) is None
+
+
 def never_reconciled(case: Case) -> timedelta | None:
     """How long the app has existed without a status: its controller would write one within seconds."""
     status = case.app.status

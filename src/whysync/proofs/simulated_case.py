@@ -16,6 +16,7 @@ from datetime import timedelta
 import msgspec
 from msgspec.structs import replace
 
+from whysync.argocd.app_controller.context import PARAMETERS
 from whysync.argocd.compare.sources import has_multiple_sources, source_of
 from whysync.argocd.repo_server.repository import Folder, GitRepositories
 from whysync.argocd.simulation.from_facts import cluster_of, with_project, with_tracking_metadata
@@ -23,6 +24,7 @@ from whysync.argocd.simulation.simulation import Simulation
 from whysync.argocd.simulation.sources import pinned_commit, repositories_of, sources_of
 from whysync.argocd.simulation.world import Controllers, World
 from whysync.diagnosis.case import Case
+from whysync.diagnosis.freshness import is_compared
 from whysync.facts.snapshot import Gap, GapKind
 from whysync.json_tree import Object, copy_object, dig, fields, text
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -369,16 +371,26 @@ def _name_only(ref: Ref) -> Object:
 
 
 def _config_maps(case: Case, namespace: str) -> list[Object]:
-    maps = [setting.body for setting in case.index.snapshot.settings if setting.ref.kind == "ConfigMap"]
-    params = "argocd-cmd-params-cm"
-    if case.app.namespace != namespace and not any(
-        dig(config_map, "metadata", "name") == params for config_map in maps
-    ):
-        # Argo CD manages the app, so the namespace of the app must be enabled.
-        meta: Object = {"name": params, "namespace": namespace}
-        data: Object = {"application.namespaces": case.app.namespace}
-        maps.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data})
-    return maps
+    """With the namespace of the Application enabled if Argo CD compares it.
+
+    Argo CD also reads `application.namespaces` from flags and the environment, which are not in the facts.
+    """
+    maps = {
+        setting.ref.name: setting.body
+        for setting in case.index.snapshot.settings
+        if setting.ref.kind == "ConfigMap"
+    }
+    current = maps.get(PARAMETERS)
+    if case.app.namespace == namespace or not (current is None or is_compared(case)):
+        return [*maps.values()]
+    enabled = ",".join((*case.argocd.application_namespaces, case.app.namespace))
+    params: Object = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": PARAMETERS, "namespace": namespace},
+        "data": {**fields((current or {}).get("data")), "application.namespaces": enabled},
+    }
+    return [*({**maps, PARAMETERS: params}).values()]
 
 
 def _gaps(case: Case, not_served: list[Object], scope: Scope) -> list[Gap]:
