@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +68,21 @@ def test_the_command_line_names_it(whysync: Whysync) -> None:
     assert ran.code == 2
     assert "argocd login 127.0.0.1:" in ran.err
     assert " --plaintext)" in ran.err, "without it, argocd asks for TLS"
+
+
+def test_a_token_that_was_given_is_not_that_of_the_context(whysync: Whysync, tmp_path: Path) -> None:
+    with ArgoCD(shop()) as argocd:
+        argocd.fault("/api/v1/applications", Fault.UNAUTHENTICATED)
+        address = argocd.server().address.rpartition("://")[2]
+        config = {
+            "contexts": [{"name": "prod", "server": address, "user": "prod"}],
+            "current-context": "prod",
+            "servers": [{"server": address, "plain-text": True}],
+            "users": [{"name": "prod", "auth-token": token(iss="argocd", exp=1772442000)}],
+        }
+        (tmp_path / "config").write_text(json.dumps(config))
+        at_server = ("--server", address, "--config", str(tmp_path / "config"))
+        own = whysync("shop", *at_server)
+        given = whysync("shop", *at_server, "--auth-token", token(iss="argocd", exp=1772442001))
+    assert "the token of context prod expired at" in own.err
+    assert "the token expired at" in given.err

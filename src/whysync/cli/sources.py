@@ -236,6 +236,7 @@ def _server(settings: _ConnectionSettings) -> ArgoServer:
         tls=replace(tls, insecure=tls.insecure or settings.flag("insecure")),
         plaintext=server.plaintext or settings.flag("plaintext"),
         root_path=settings.value("root_path", "grpc-web-root-path") or server.root_path,
+        context="" if settings.token else server.context,
         headers=tuple(_header(header) for header in _headers(settings)),
         limits=replace(server.limits, deadline=settings.options.deadline),
         forward=forward,
