@@ -23,7 +23,7 @@ from whysync.fixes.generated_app import for_generated_app
 from whysync.fixes.patches import in_safe_order, is_usable
 from whysync.fixes.while_deleting import not_while_deleting
 from whysync.fixes.while_syncing import not_into_a_running_sync
-from whysync.json_tree import garbage_collection_paused
+from whysync.json_tree import Object, garbage_collection_paused
 
 if TYPE_CHECKING:  # reading a bundle imports none of them
     from whysync.facts.application_watch import ApplicationChange
@@ -469,6 +469,8 @@ class PlanScope(msgspec.Struct, frozen=True, kw_only=True):
     path: str = ""
     name: str = ""
     file: str = ""
+    given: tuple[Object, ...] = ()
+    """Applications that the checkout does not contain; only these are planned, with what they deploy."""
     only_on_empty_cluster: bool = False
 
 
@@ -494,6 +496,7 @@ def plan(
         path=scope.path,
         name=scope.name,
         file=scope.file,
+        given=scope.given,
         live=live,
         closely=(lambda names: detailed_snapshot(source, names)) if source and not source.bundles else None,
         on_base=not scope.only_on_empty_cluster,

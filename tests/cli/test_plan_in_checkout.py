@@ -125,6 +125,19 @@ def test_the_line_of_a_template_and_of_a_value(
     assert (shop.folder / "charts/shop/values.yaml").read_text() == "# how many\nreplicas: 2\n"
 
 
+def test_a_root_that_the_checkout_does_not_contain(whysync: Whysync, shop: Shop, tmp_path: Path) -> None:
+    """Its children are planned; it may be applied by hand, so that no commit contains it."""
+    root = tmp_path / "root.yaml"
+    root.write_text(APP.replace("name: shop,", "name: root,").replace("apps/shop", "argocd"))
+    shop.put("deployment.yaml", BAD_DEPLOYMENT)
+    result = whysync("plan", "--base", "main", "--app", str(root), "-o", "json", "--no-proof")
+    plan = json.loads(result.out)["plan"]
+    assert [(app["name"], app["verdict"]) for app in plan["apps"]] == [("argocd/shop", "fail")]
+    assert plan["untouched"] == ["argocd/root"]
+    root.write_text(CONFIG)
+    assert "contains no Application" in whysync("plan", "--base", "main", "--app", str(root)).err
+
+
 @pytest.mark.skipif(not has_helm(), reason="there is no Helm here")
 def test_the_changed_value_of_a_template_is_annotated(
     whysync: Whysync, shop: Shop, monkeypatch: pytest.MonkeyPatch

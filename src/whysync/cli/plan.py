@@ -18,6 +18,7 @@ from whysync.reports.terminal import Terminal
 if TYPE_CHECKING:  # --help does not load what a run needs
     from whysync import app
     from whysync.diagnosis.report import Report
+    from whysync.json_tree import Object
     from whysync.plan.checkout import Checkout
     from whysync.plan.plan import Plan
 
@@ -36,7 +37,9 @@ def add_flags(verb: argparse.ArgumentParser) -> None:
     add_output_files_flag(verb, FORMATS, example="html=plan.html")
     verb.add_argument("--base", metavar="REV", default="", help="base revision (default: merge base)")
     verb.add_argument("--head", metavar="REV", default="", help="head revision (default: the working tree)")
-    verb.add_argument("--app", metavar="FILE", default="", help="file of the checkout with the Application")
+    verb.add_argument(
+        "--app", metavar="FILE", default="", help="file with the Application, in the checkout or elsewhere"
+    )
     verb.add_argument(
         "--live",
         metavar="BUNDLE",
@@ -152,7 +155,10 @@ def _no_apps(options: argparse.Namespace) -> NotFound:
 def _opened(options: argparse.Namespace) -> Checkout:
     from whysync.plan.checkout import open_checkout
 
-    path = next((path for path in (options.what, options.app) if path and Path(path).exists()), ".")
+    here = Path.cwd()
+    is_in_git = any((folder / ".git").exists() for folder in (here, *here.parents))
+    named = (options.what, "" if is_in_git else options.app)
+    path = next((path for path in named if path and Path(path).exists()), ".")
     folder = path if Path(path).is_dir() else str(Path(path).parent)
     return open_checkout(folder, base=options.base, head=options.head, network=options.network)
 
@@ -177,7 +183,8 @@ def _scope(checkout: Checkout, options: argparse.Namespace) -> app.PlanScope:
     target: str = options.what
     is_path = bool(target) and (Path(target).exists() or (checkout.head.tree.root / target).exists())
     path = _relative(target, checkout) if is_path else ""
-    file = _relative(options.app, checkout) if options.app else ""
+    given = _applications_elsewhere(options.app, checkout)
+    file = _relative(options.app, checkout) if options.app and not given else ""
     if file and not (checkout.head.tree.root / file).is_file():
         raise UsageError(
             what=f"--app {options.app!r}: no such file in the head revision",
@@ -187,8 +194,37 @@ def _scope(checkout: Checkout, options: argparse.Namespace) -> app.PlanScope:
     if is_path and (checkout.head.tree.root / path).is_file() and not file:
         file, path = path, ""
     return app.PlanScope(
-        path=path, name="" if is_path else target, file=file, only_on_empty_cluster=options.empty
+        path=path,
+        name="" if is_path else target,
+        file=file,
+        given=given,
+        only_on_empty_cluster=options.empty,
     )
+
+
+def _applications_elsewhere(file: str, checkout: Checkout) -> tuple[Object, ...]:
+    """The Applications of a file outside of the checkout, such as a root that is applied by hand."""
+    from whysync.argocd.repo_server.render.decode import NotAnObject, objects_in
+    from whysync.errors import Unreadable
+    from whysync.files import read_file
+    from whysync.plan.find_applications import is_application
+
+    path = Path(file)
+    if not file or not path.is_file() or path.resolve().is_relative_to(checkout.root):
+        return ()
+    try:
+        found = tuple(obj.body for obj in objects_in(read_file(path)) if is_application(obj.body))
+    except (OSError, NotAnObject) as problem:
+        raise Unreadable(
+            what=f"--app {file} cannot be read", why=str(problem), next="pass a YAML file"
+        ) from problem
+    if not found:
+        raise Unreadable(
+            what=f"--app {file} contains no Application",
+            why="no object of kind Application (argoproj.io) is in it",
+            next="pass the output of argocd app get NAME -o yaml",
+        )
+    return found
 
 
 def _relative(path: str, checkout: Checkout) -> str:

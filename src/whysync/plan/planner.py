@@ -100,6 +100,7 @@ def plan(
     path: str = "",
     name: str = "",
     file: str = "",
+    given: Sequence[Object] = (),
     live: Snapshot | None = None,
     closely: Callable[[tuple[str, ...]], Snapshot] | None = None,
     on_base: bool = True,
@@ -109,6 +110,7 @@ def plan(
 ) -> Plan:
     """Create the plan; `path` and `file` are relative to the checkout; `live` are facts of a cluster, masked.
 
+    `given` are Applications that the checkout does not contain: only they are planned, and what they deploy.
     If `live` only lists the Applications, `closely` reads the facts of those that the commit changes.
     `trials` gets what is needed to try fixes of the apps that fail. With `keep`, passing runs keep their
     final state too. `progress` gets what is done, in words, and the number of apps.
@@ -119,12 +121,12 @@ def plan(
         if side.tree.missing
     ]
     settings_notes = _use_settings(checkout, live)
-    in_head, in_base, not_expanded, sets = _on_both_sides(checkout, file)
+    in_head, in_base, not_expanded, sets = _on_both_sides(checkout, file, given)
     checkout.argocd_namespace = _argocd_namespace(live, in_head)
     old_of = _counterparts(in_base, in_head)
     removed = _removed(in_base, in_head, old_of, not_expanded, sets)
     removed = [app for app in removed if _is_meant(app, checkout, path=path, name=name)]
-    is_whole = path in ("", ".") and not name and not file
+    is_whole = path in ("", ".") and not name and not file and not given
     charts = charts_with_applications(checkout.head) if is_whole else []
     apps = _chosen(
         checkout, in_head, path=path, name=name, file=file, live=live, notes=notes,
@@ -278,11 +280,14 @@ def _touched(
 
 
 def _on_both_sides(
-    checkout: Checkout, file: str
+    checkout: Checkout, file: str, given: Sequence[Object]
 ) -> tuple[list[FoundApp], list[FoundApp], list[NotExpandedSet], _Sets]:
     """The apps in files of the head and of the base, the sets that are not expanded, and all of the head."""
     not_expanded: list[NotExpandedSet] = []
     sets: _Sets = {}
+    if given:
+        apps = [FoundApp(body=placed(copy_object(body)), file="") for body in given]
+        return apps, apps, not_expanded, sets
     in_head = apps_in(checkout, checkout.head, only=file, not_expanded=not_expanded, sets=sets)
     before: list[NotExpandedSet] = []
     in_base = apps_in(checkout, checkout.base, only=file, not_expanded=before)
