@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from whysync.processes.forked import all_of
+import pytest
+
+from whysync.processes import forked
+from whysync.processes.forked import all_of, in_background
 
 
 def test_results_are_in_order_and_counted() -> None:
@@ -22,3 +25,32 @@ def test_what_a_killed_process_leaves_out_is_done_here() -> None:
         return item
 
     assert all_of(work, 9, many=2) == list(range(9))
+
+
+def test_work_in_the_background_is_done_by_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "cores", lambda: 2)
+    with in_background(lambda: (os.getpid(), "x" * 200_000), if_worth_it=True) as result:
+        pid, text = result()
+    assert pid != os.getpid()
+    assert len(text) == 200_000
+    with in_background(os.getpid, if_worth_it=False) as result:
+        assert result() == os.getpid()
+
+
+def test_the_caller_does_what_failed_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "cores", lambda: 2)
+    own = os.getpid()
+
+    def work() -> int:
+        if os.getpid() != own:
+            raise MemoryError
+        return own
+
+    with in_background(work, if_worth_it=True) as result:
+        assert result() == own
+
+
+def test_nobody_waits_for_a_result_that_is_not_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forked, "cores", lambda: 2)
+    with pytest.raises(KeyboardInterrupt), in_background(lambda: os.read(0, 1), if_worth_it=True):  # waits
+        raise KeyboardInterrupt

@@ -61,7 +61,7 @@ from whysync.plan.secrets import with_shape
 from whysync.plan.simulations import case_in, masked, on_empty, onto, quieted, with_declared_project
 from whysync.plan.steps import bare
 from whysync.plan.try_fix import Trial
-from whysync.processes.forked import all_of
+from whysync.processes.forked import all_of, in_background
 from whysync.proofs.required_facts import NotSimulated
 from whysync.proofs.sync_effects import Effects
 
@@ -70,6 +70,8 @@ _MAX_ATTEMPTS: Final = 4
 _MANY_RENDERED: Final = 40
 _MANY_SIMULATED: Final = 12
 """From this number of apps on, it pays to start processes."""
+_MANY_OBJECTS: Final = 40
+"""From this number of objects on, it pays to simulate an app on both clusters at the same time."""
 _MAX_PATH_NOTES: Final = 3
 _HEAD: Final = "the head/"
 _MANIFESTS: Final = "its manifests"
@@ -361,6 +363,7 @@ class _Simulation:
             self._removed,
             on_base=self._on_base,
             keep=self._keep,
+            is_alone=len(self._touched) < _MANY_SIMULATED,
         )
         return app, None if all(run.passed for run in app.runs) else trials.get(app.key)
 
@@ -779,6 +782,7 @@ def _planned(
     *,
     on_base: bool,
     keep: bool,
+    is_alone: bool,
 ) -> AppPlan:
     """Plan one app. Manifests that cannot be rendered fail everywhere, so one cluster is sufficient."""
     app, old, base, new = touched.app, touched.old, touched.base, touched.new
@@ -794,18 +798,22 @@ def _planned(
     others = all_apps.others(app.body)
     undeclared = undeclared_names(new.objects, _namespace(app))
     unused = objects_in_files(checkout, app.body, undeclared)
-    with checkout.sources([app.body], checkout.head) as head:
-        empty_run = on_empty(
-            app.body,
-            new.objects,
-            head,
-            known=base.objects,
-            others=others,
-            unused=unused,
-            project=project,
-            keep=keep,
-        )
+
+    def run_on_empty() -> Run:
+        with checkout.sources([app.body], checkout.head) as head:
+            return on_empty(
+                app.body,
+                new.objects,
+                head,
+                known=base.objects,
+                others=others,
+                unused=unused,
+                project=project,
+                keep=keep,
+            )
+
     if new.problem:
+        empty_run = run_on_empty()
         empty_run = replace(empty_run, fails_as_base=old is not None and new.problem == base.problem)
         return AppPlan(
             name=app.name,
@@ -815,6 +823,31 @@ def _planned(
             runs=(empty_run,),
             unseen=_failure_of_base(empty_run),
         )
+    is_large = is_alone and len(new.objects) >= _MANY_OBJECTS
+    with in_background(run_on_empty, if_worth_it=is_large) as empty_result:
+        return _planned_on_clusters(
+            checkout, touched, live, project, trials, all_apps, removed, empty_result,
+            others=others, unused=unused, on_base=on_base, keep=keep,
+        )  # fmt: skip
+
+
+def _planned_on_clusters(
+    checkout: Checkout,
+    touched: _Touched,
+    live: Snapshot | None,
+    project: UsedProject,
+    trials: dict[tuple[str, str], Trial],
+    all_apps: AllApplications,
+    removed: frozenset[str],
+    empty_result: Callable[[], Run],
+    *,
+    others: list[Object],
+    unused: list[Object],
+    on_base: bool,
+    keep: bool,
+) -> AppPlan:
+    """Plan an app that can be rendered; `empty_result` gives its run on an empty cluster."""
+    app, old, base, new = touched.app, touched.old, touched.base, touched.new
     old_cluster = _left_cluster(app, old)
     notes = [_moved(app, old_cluster)] if old_cluster else []
     case = _live_case(live, app.name, base) if live is not None else None
@@ -823,7 +856,7 @@ def _planned(
     if case is not None and touched.project != touched.old_project:
         case = case_in(with_declared_project(case.index.snapshot, touched.project), app.name)
     left_behind = tuple(_data_left_behind(base.objects, new.objects)) if old_cluster else ()
-    unseen = _unseen(case, empty_run, project, base) + left_behind
+    live_case = case
     onto_base = (
         (on_base and case is None and not old_cluster and not project.is_removed)
         and not base.problem
@@ -834,8 +867,6 @@ def _planned(
     planned_cluster = PlannedCluster.LIVE
     if onto_base and old is not None:
         case, head_objects, base_run = _based(checkout, touched, old, others, unused)
-        if case is not None:
-            empty_run = replace(empty_run, fails_as_base=_fails_alike(empty_run, base_run))
         planned_cluster = PlannedCluster.BASE
         if case is None:
             notes.append("the base itself cannot be synced: the change is not simulated on it")
@@ -853,15 +884,19 @@ def _planned(
         origins=new.origins,
     )
     runs: list[Run] = []
+    failures: tuple[Gap, ...] = ()
     effects = None
     if case is not None:
         try:
             run, effects = onto(case, head_objects, planned_cluster, keep=keep)
             run = replace(run, fails_as_base=base_run is not None and _fails_alike(run, base_run))
-            unseen += _failure_of_base(run)
+            failures = _failure_of_base(run)
             runs.append(run)
         except NotSimulated as problem:
             notes.append(f"not run on {planned_cluster.value}: {problem}")
+    empty_run = empty_result()
+    if base_run is not None and case is not None:
+        empty_run = replace(empty_run, fails_as_base=_fails_alike(empty_run, base_run))
     runs.append(empty_run)
     changes = _changes(touched, all_apps, removed, effects=effects, live=case if live else None)
     return AppPlan(
@@ -873,7 +908,7 @@ def _planned(
         changes=changes,
         safety=None if base.gap or left_behind else safety_of(changes, runs),
         notes=tuple(notes),
-        unseen=unseen,
+        unseen=(*_unseen(live_case, empty_run, project, base), *left_behind, *failures),
     )
 
 

@@ -8,7 +8,8 @@ import pickle
 import selectors
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import BinaryIO, TypeVar, cast
 
 T = TypeVar("T")
@@ -48,9 +49,35 @@ def forked(work: Callable[[int], T], items: Sequence[int], processes: int) -> It
                     yield from cast("Iterator[tuple[int, T]]", _complete(received))
     finally:
         for pid, stream in children:
-            stream.close()
-            os.kill(pid, signal.SIGKILL)  # it has ended, or its results are not wanted any more
-            os.waitpid(pid, 0)
+            _end(pid, stream)
+
+
+def _end(pid: int, stream: BinaryIO) -> None:
+    stream.close()
+    os.kill(pid, signal.SIGKILL)  # it has ended, or its results are not wanted any more
+    os.waitpid(pid, 0)
+
+
+@contextmanager
+def in_background(work: Callable[[], T], *, if_worth_it: bool) -> Generator[Callable[[], T]]:
+    """Do the work in a child process meanwhile; the result is what the yielded function returns.
+
+    If it is not worth a process, there is no core for it, or the child fails, that function does the work.
+    """
+    if not if_worth_it or cores() == 1:
+        yield work
+        return
+    pid, stream = _child(lambda _: work(), (0,))
+
+    def result() -> T:
+        for answer in _complete(bytearray(stream.read())):
+            return cast("tuple[int, T]", answer)[1]
+        return work()
+
+    try:
+        yield result
+    finally:
+        _end(pid, stream)
 
 
 def all_of(
