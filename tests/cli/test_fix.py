@@ -426,7 +426,7 @@ def test_the_apply_command_reads_the_same_bundle(whysync: Whysync, tmp_path: Pat
     folder = tmp_path / "a bundle"
     folder.symlink_to(ROOT / "examples/autoscaler-loop")
     command = apply_command_in(whysync("diagnose", "--bundle", str(folder)).out)
-    assert command == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR | git apply"
+    assert command == f"whysync fix my-api-service --bundle '{folder}' --checkout DIR --write"
     parts = shlex.split(command.partition(" --checkout")[0])
     assert "proven" in whysync(*parts[1:]).out
 

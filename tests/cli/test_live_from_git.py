@@ -134,7 +134,7 @@ def test_a_checkout_in_the_current_directory(
     assert "Git 2 → live 5" in text
     assert "declared in web/web.yaml:7" in text
     assert f"rendered from the checkout {repo.folder} at {compared[:8]}" in text
-    assert f"--checkout {repo.folder} | git apply" in text
+    assert f"--checkout {repo.folder} --write" in text
     assert "not readable" not in text
     app = app_of(diagnosed(whysync, outside, drifted(compared), "-o", "json"))
     finding = app["findings"][0]

@@ -153,7 +153,7 @@ def test_what_is_no_command(line: str, reason: str) -> None:
         "kubectl argo rollouts retry rollout a -n b",
         "argocd --core app get shop",
         "git revert COMMIT && git push",
-        "whysync fix shop --checkout DIR | git apply",
+        "whysync fix shop --checkout DIR --write",
         "whysync shop --bundle FILE",
     ],
 )

@@ -72,6 +72,11 @@ def test_a_reason_at_the_end_of_the_evidence_is_kept() -> None:
     assert "failed to fetch anonymous token: 401 Unauthorized (Application /status)" in text
 
 
+def test_a_field_that_is_absent_is_said_to_be() -> None:
+    cited = Evidence(source="application", ref=REF, pointer="/spec/syncPolicy", value=None, says="auto-sync")
+    assert "auto-sync: not set (Application /spec/syncPolicy)" in shown(finding("refused", evidence=(cited,)))
+
+
 TIME = Evidence(source="live", ref=REF, pointer="/a", value="2026-03-02T03:00:00Z", says="when it began")
 STATE = Evidence(source="live", ref=REF, pointer="/b", value="Failed", says="how it ended")
 
@@ -168,5 +173,5 @@ def test_the_state_of_the_object_that_a_sync_waits_for_is_not_unexplained(tmp_pa
     reports = app.diagnose(app.cases(SnapshotIndex(read_bundle([str(tmp_path)]))), prove=False)
 
     text = render(reports, Terminal(width=100), wide=False)
-    assert "waiting for 60 min for StatefulSet shop/db to become healthy" in " ".join(text.split())
+    assert "running for 60 min and waits for StatefulSet shop/db to become healthy" in " ".join(text.split())
     assert "unexplained  StatefulSet" not in text

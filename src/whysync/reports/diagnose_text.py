@@ -20,8 +20,10 @@ from whysync.diagnosis.report import AppReport, ReasonKind, Report, SyncOutcome,
 from whysync.diagnosis.rule import Fact
 from whysync.diagnosis.sentences import both_ends, counted
 from whysync.diagnosis.symptom import Side, Symptom, SymptomKind
+from whysync.errors import Refused
 from whysync.facts.snapshot import Gap
 from whysync.fixes.follow_up import is_in_git, noteworthy_commands
+from whysync.fixes.formats import as_commands
 from whysync.fixes.patches import patch_text
 from whysync.fixes.places import edited_sources
 from whysync.json_tree import Json, Missing, text
@@ -594,6 +596,8 @@ def evidence_text(evidence: Evidence, finding: Finding, *, wide: bool) -> str:
     is_repeated = len(root) >= _LONG_REASON and root in value  # a short one needs its context
     if not wide and len(value) > _LONGEST_VALUE:
         value = both_ends(value)
+    if evidence.value is None and evidence.pointer:
+        return f"{evidence.says}: not set ({_location(evidence)})"
     if evidence.value is None or not value or (not wide and is_repeated):
         return f"{evidence.says}: {_location(evidence)}"
     return f"{evidence.says}: {value} ({_location(evidence)})"
@@ -668,11 +672,9 @@ def _fixes(
             yield f"{'' if index else '    check':<{LABEL_WIDTH}}{command}"
     for number, fix in in_full:
         label = _label(word, number, finding)
-        yield from _fix(label, fix, report, terminal, wide=wide, proofs=proofs)
-        if number == 1 and first and source_flags is not None and _is_applicable(finding, report):
-            # Not wrapped, so that it can be copied.
-            command = _how_to_apply(fix, report, source_flags)
-            yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{command}"
+        can_apply = number == 1 and first and source_flags is not None and _is_applicable(finding, report)
+        apply = _how_to_apply(fix, report, source_flags or "") if can_apply else ""
+        yield from _fix(label, fix, report, terminal, wide=wide, proofs=proofs, apply=apply)
     rest = numbered[len(in_full) :]
     for number, fix in rest:
         yield from fix_title(terminal, _label(word, number, finding), fix)
@@ -699,7 +701,7 @@ def _only_reads(fix: Fix) -> bool:
 
 
 def _fix(
-    label: str, fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool
+    label: str, fix: Fix, report: AppReport, terminal: Terminal, *, wide: bool, proofs: bool, apply: str
 ) -> Iterator[str]:
     yield from fix_title(terminal, label, fix)
     if fix.location is not None:
@@ -708,6 +710,8 @@ def _fix(
         yield from terminal.labeled("", note)
     yield from _dangers(fix, terminal)
     yield from _patch(fix, report, terminal, wide=wide)
+    if apply:  # not wrapped, so that it can be copied
+        yield f"    {terminal.paint('apply', 'dim')}{'':<{LABEL_WIDTH - 9}}{apply}"
     for index, step in enumerate(noteworthy_commands(fix, report.case)):
         yield f"{'' if index else '    then':<{LABEL_WIDTH}}{step}"
     if proofs:
@@ -740,18 +744,27 @@ def fix_title(terminal: Terminal, label: str, fix: Fix) -> Iterator[str]:
 
 
 def _is_applicable(finding: Finding, report: AppReport) -> bool:
-    """Can `whysync fix` apply the first fix? Not a change of a chart that is in no checkout."""
+    """Can `whysync fix` apply the first fix? Not a chart in no checkout, or an object it has not read."""
     first = next(iter(finding.fixes), None)
     if first is None or first.commands or is_doubtful(finding):
         return False
-    return not (is_in_git(first) and any(source.chart for source in edited_sources(report.case)))
+    if is_in_git(first):
+        return not any(source.chart for source in edited_sources(report.case))
+    return first.create is not None or _has_commands(first, report.case)
+
+
+def _has_commands(fix: Fix, case: Case) -> bool:
+    try:
+        return bool(as_commands(fix, case))
+    except Refused:
+        return False
 
 
 def _how_to_apply(fix: Fix, report: AppReport, source_flags: str) -> str:
     """The command that applies the fix to a checkout, or to the object itself."""
     command = f"whysync fix {app_argument(report.case) + source_flags}"
     if is_in_git(fix):
-        return f"{command} --checkout {_checkout_of(report)} | git apply"
+        return f"{command} --checkout {_checkout_of(report)} --write"
     return f"{command} -o yaml | kubectl apply -f -" if fix.create is not None else f"{command} -o commands"
 
 
