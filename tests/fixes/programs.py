@@ -15,7 +15,7 @@ TABLES = Path(__file__).parent / "command_tables"
 _PLUGINS = {("kubectl", "argo"), ("kubectl", "cnpg")}
 # Programs of the system, and plugins with a parser of their own: only their names are known here.
 OTHERS = frozenset({
-    "awk", "base64", "cd", "curl", "diff", "dig", "docker", "find", "grep", "jq", "jsonnet", "kustomize",
+    "argo", "awk", "base64", "cd", "curl", "diff", "dig", "docker", "find", "grep", "jq", "jsonnet", "kustomize",
     "openssl", "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "vault", "xargs",
 })  # fmt: skip
 GIT = {

@@ -91,6 +91,18 @@ def test_a_sync_that_hangs_or_retries_is_terminated(sync: Object) -> None:
     ]
 
 
+def test_a_commit_needs_the_running_sync_to_end() -> None:
+    look = Fix.run("kubectl logs web", title="t", then_commit=True)
+    fix = not_into_a_running_sync(look, case_of(running()))
+    assert [command.partition("   #")[0] for command in fix.commands] == [
+        "kubectl logs web",
+        "# once the correction is committed and pushed:",
+        "argocd app terminate-op shop",
+        "argocd app sync shop",
+    ]
+    assert not_into_a_running_sync(look, case_of(running("Succeeded"))) == look
+
+
 @pytest.mark.parametrize(
     "commands",
     [

@@ -97,6 +97,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     `edits` change the object `target`; `drops` deletes its manifest from Git; `create` is a new object for
     Git; `line` is added to `policy.csv`. `afterwards` are commands to run after the sync, without which the
     change has no effect. `in_source`: a new object belongs in the app's source, also if it is a permission.
+    `then_commit`: the commands only look, and what they show has to be corrected in Git.
     A fix that `keeps_meaning` only changes the notation: `lint --fix` applies it. `location` is the line that
     it changes, if the files of the source are known.
     """
@@ -110,6 +111,7 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
     in_source: bool = False
     line: str = ""
     commands: tuple[str, ...] = ()
+    then_commit: bool = False
     afterwards: tuple[str, ...] = ()
     risk: str = ""
     destroys: tuple[str, ...] = ()
@@ -167,6 +169,19 @@ class Fix(msgspec.Struct, frozen=True, kw_only=True):
         return Fix(title=title, kind=FixKind.POLICY, line=line, risk=risk)
 
     @staticmethod
-    def run(*commands: str, title: str, risk: str = "", destroys: tuple[str, ...] = ()) -> Fix:
+    def run(
+        *commands: str,
+        title: str,
+        risk: str = "",
+        destroys: tuple[str, ...] = (),
+        then_commit: bool = False,
+    ) -> Fix:
         """Commands for the user to run, in order."""
-        return Fix(title=title, kind=FixKind.COMMAND, commands=commands, risk=risk, destroys=destroys)
+        return Fix(
+            title=title,
+            kind=FixKind.COMMAND,
+            commands=commands,
+            then_commit=then_commit,
+            risk=risk,
+            destroys=destroys,
+        )

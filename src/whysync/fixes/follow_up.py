@@ -10,7 +10,7 @@ from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix, FixKind
 from whysync.fixes.generated_app import application_set_of, parent_of
 from whysync.fixes.while_deleting import is_being_deleted
-from whysync.fixes.while_syncing import end_running_sync, is_running
+from whysync.fixes.while_syncing import end_old_commit, end_running_sync, is_running
 from whysync.json_tree import Object, fields, items, text
 from whysync.kubernetes.api.ref import Ref, ref_of
 from whysync.messages.parse import understand
@@ -24,7 +24,6 @@ from whysync.queries.commands import (
     refresh,
     restart,
     sync,
-    terminate,
     with_comment,
 )
 
@@ -109,7 +108,7 @@ def _end_running_sync(fix: Fix, case: Case) -> str:
     It applies the old commit and may be waiting for what the fix adds, so it is terminated.
     """
     if is_in_git(fix):
-        return with_comment(terminate(case), "it still applies the old commit and blocks a new sync")
+        return end_old_commit(case)
     return end_running_sync(case)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Final
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Fix
 from whysync.queries.attempts import pending_retry
-from whysync.queries.commands import app_argument, terminate, with_comment, words_of
+from whysync.queries.commands import app_argument, comment, is_sync, sync, terminate, with_comment, words_of
 
 _HANGING: Final = timedelta(minutes=10)
 """The default progress deadline of a Deployment: what runs longer rarely finishes."""
@@ -38,10 +39,26 @@ def end_running_sync(case: Case) -> str:
     return waiting(case)
 
 
+def _after_commit(case: Case) -> Iterator[str]:
+    yield end_old_commit(case)
+    if not case.is_automated:
+        yield sync(case)
+
+
+def end_old_commit(case: Case) -> str:
+    return with_comment(terminate(case), "it still applies the old commit and blocks a new sync")
+
+
 def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
-    """The fix, in which the running sync ends before the first sync of the app."""
+    """The fix, in which the running sync ends before the first sync of the app, or after a commit.
+
+    A sync applies the commit with which it began, and Argo CD starts no other one until it ends.
+    """
     if not is_running(case):
         return fix
+    if fix.then_commit:
+        commit = comment("once the correction is committed and pushed:")
+        return replace(fix, commands=(*fix.commands, commit, *_after_commit(case)))
     name = words_of(app_argument(case))
     for index, command in enumerate(fix.commands):
         match words_of(command):
@@ -51,6 +68,9 @@ def not_into_a_running_sync(fix: Fix, case: Case) -> Fix:
                 return replace(
                     fix, commands=(*fix.commands[:index], end_running_sync(case), *fix.commands[index:])
                 )
+            case ["git", "revert", *_]:
+                rest = () if any(map(is_sync, fix.commands)) else _after_commit(case)
+                return replace(fix, commands=(*fix.commands, *rest))
             case _:
                 pass
     return fix

@@ -376,12 +376,16 @@ def _fixes_of_undeclared(case: Case, need: MissingObject, user: Manifest | None)
             title=f"Add ServiceAccount {need.name} to this app's source",
         )
         action = f"Until then: create ServiceAccount {need.name} by hand"
-    again = not _waits_for_it_alone(case)
+    again, continues = not _waits_for_it_alone(case), is_running(case)
     yield Fix.run(
         *((look,) if look else ()),
         *_creation_commands(need, keys),
         *((sync(case),) if again else ()),
-        title=f"{action}, then sync" if again else f"{action}; no sync is needed",
+        title=f"{action}, then sync"
+        if again
+        else f"{action}: the running sync then continues"
+        if continues
+        else f"{action}; no sync is needed",
     )
     yield from _another_class(case, need, again=again, corrected=bool(similar))
     yield from _in_an_earlier_hook(case, need)
@@ -401,8 +405,10 @@ def _another_class(case: Case, need: MissingObject, *, again: bool, corrected: b
 
 
 def _waits_for_it_alone(case: Case) -> bool:
-    """Is everything applied? Then controllers and the kubelet retry, and a sync changes nothing."""
+    """Is everything applied, or does a running sync wait? Then controllers and the kubelet retry."""
     operation = case.app.status.operation_state
+    if is_running(case):
+        return True
     ended_well = operation is None or operation.phase == "Succeeded"
     return case.app.status.sync.status == "Synced" and ended_well
 

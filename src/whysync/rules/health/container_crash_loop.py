@@ -186,6 +186,7 @@ def _inspect(
         kubectl("logs", *target, "--previous", namespace=ref.namespace or "default"),
         *_architectures(root_cause),
         title=_title(root_cause, exit_code),
+        then_commit=True,
     )
 
 

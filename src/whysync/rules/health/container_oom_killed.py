@@ -134,4 +134,5 @@ def _inspect(ref: Ref, container: str, limit: str = "") -> Fix:
         title=f"Raise resources.limits.memory of container {container} in Git{now}, or reduce its memory use"
         if container != UNKNOWN
         else "Raise resources.limits.memory of the container in Git, or reduce its memory use",
+        then_commit=True,
     )

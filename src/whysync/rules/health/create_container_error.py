@@ -65,6 +65,7 @@ def _inspect(error: ContainerError) -> Fix:
         title=f"Correct it in the manifest of {error.about} in Git: {message}"
         if message
         else f"Find the runtime's error in the Pod's events, and correct {error.about} in Git",
+        then_commit=True,
     )
 
 

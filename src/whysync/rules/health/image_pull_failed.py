@@ -52,6 +52,14 @@ from whysync.queries.waiting_on import awaited_hook
 
 _REASONS = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 
+_CORRECTED_IN_GIT = (
+    PullProblem.NOT_FOUND,
+    PullProblem.INVALID_NAME,
+    PullProblem.PLATFORM,
+    PullProblem.NEVER_PULLED,
+    PullProblem.UNKNOWN,
+)
+
 
 @rule(cause="image-pull", since="0.1")
 def image_pull_failed(case: Case) -> Iterator[Finding]:
@@ -218,5 +226,6 @@ def _fixes(ref: Ref, image: str, reason: PullProblem) -> tuple[Fix, ...]:
             *((inspect,) if image else ()),
             kubectl("describe", ref.kind.lower(), ref.name, namespace=ref.namespace or "default"),
             title=pull_remedy(reason),
+            then_commit=reason in _CORRECTED_IN_GIT,
         ),
     )

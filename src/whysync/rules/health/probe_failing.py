@@ -190,6 +190,7 @@ def _fixes(
             title=f"If it does not become ready in its usual time: {title[:1].lower()}{title[1:]}"
             if starting
             else title,
+            then_commit=not starting,
         ),
     )
 
