@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.argocd.tracking.method import TRACKING_ID_POINTER
+from whysync.argocd.hooks import SYNC_OPTIONS
+from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.fix import Fix
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind
+from whysync.queries.commands import on_object, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
@@ -56,3 +58,27 @@ def drop_from_this_app(case: Case, ref: Ref) -> Fix | None:
                 risk=f"{case.app.name} then depends on what {other} declares",
             )
     return None
+
+
+def kept_from_prune(case: Case, ref: Ref) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Commands before and after the object is removed from the source of the app that it is tracked by.
+
+    That app prunes it unless the live object says `Prune=false`; a sync of another app does not remove that.
+    """
+    live = case.live_of(ref.key)
+    if live is None or SYNC_OPTIONS in live.annotations:
+        return (), ()
+    keep = on_object("annotate", live.ref, f"{SYNC_OPTIONS}=Prune=false")
+    release = on_object("annotate", live.ref, f"{SYNC_OPTIONS}-")
+    return (with_comment(keep, "no app prunes it now"),), (release,)
+
+
+def unmarked(case: Case, ref: Ref) -> tuple[str, ...]:
+    """Removes the mark of another app, if the sync of this one refuses an object that has it."""
+    live = case.live_of(ref.key)
+    if live is None or not case.has_sync_option("FailOnSharedResource=true"):
+        return ()
+    why, label = "FailOnSharedResource refuses the mark of the other app", case.argocd.instance_label_key
+    if TRACKING_ID in live.annotations:
+        return (with_comment(on_object("annotate", live.ref, f"{TRACKING_ID}-"), why),)
+    return (with_comment(on_object("label", live.ref, f"{label}-"), why),) if label in live.labels else ()

@@ -24,7 +24,7 @@ from whysync.messages.patterns.operations import SharedResource
 from whysync.queries.commands import comment, on_object, sync
 from whysync.queries.group_failures import grouped
 from whysync.queries.named_objects import named_ref, placed
-from whysync.queries.tracking import drop_from_this_app
+from whysync.queries.tracking import drop_from_this_app, kept_from_prune, unmarked
 
 
 @rule(cause="shared-resource-fail", since="0.1")
@@ -37,6 +37,7 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
         others = [app for app in failure.apps if app.rpartition("/")[2] != case.app.name]
         owner = " and ".join(others) or "another Application"
         drop = drop_from_this_app(case, ref)
+        keep, release = kept_from_prune(case, ref) if drop is not None else ((), ())
         yield Finding(
             about=ref,
             explains=group.explains,
@@ -49,14 +50,20 @@ def shared_resource_refused(case: Case) -> Iterator[Finding]:
                 Fix.run(
                     on_object("get", placed(case, ref), "-o", "yaml")
                     + "   # its tracking-id names the current owner",
+                    *keep,
                     comment(
-                        f"remove {ref} from the source of the Application that should not manage it, then"
+                        f"remove {ref} from the source of the Application that should not manage it; commit"
+                        " and push; when it has compared that commit:"
                     ),
+                    *(unmarked(case, ref) if drop is not None else ()),
                     sync(case),
+                    *release,
                     title=f"Or let {case.app.name} manage it"
                     if drop is not None
                     else f"Let only one of them manage it: {case.app.name} or {owner}",
-                    risk="if the other Application prunes the object, it is deleted and recreated",
+                    risk="changes of it in Git are not applied until then"
+                    if keep
+                    else "if the other Application prunes the object, it is deleted and recreated",
                 ),
             ),
         )

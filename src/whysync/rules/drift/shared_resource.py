@@ -33,7 +33,13 @@ from whysync.queries.commands import app_argument, comment, on_object, sync, wit
 from whysync.queries.deletion_cost import deletion_cost
 from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref, placed
-from whysync.queries.tracking import drop_from_this_app, is_label_of_a_tool, other_app_of
+from whysync.queries.tracking import (
+    drop_from_this_app,
+    is_label_of_a_tool,
+    kept_from_prune,
+    other_app_of,
+    unmarked,
+)
 
 _TRACKING_ID = "tracking-id"
 
@@ -144,15 +150,32 @@ def _fixes(case: Case, ref: Ref, declaring: str, other: str, *, mark: str = "") 
         yield _label_in_source(case, ref)
     elif known is None:
         yield _take_over(case, ref, other)
+    before, after = kept_from_prune(case, ref) if mine and not is_crd else ((), ())
     lost = deletion_cost(case, ref)
     lost = f", and with it {lost}; set Prune=false on it first" if lost else ""
     yield Fix.run(
         with_comment(f"argocd app manifests {name} | grep -n -B5 {quote(f'name: {ref.name}')}", "declared?"),
-        comment(f"then remove {ref.kind} {ref.name} from the source of the app that should not own it"),
+        *before,
+        comment(
+            f"then remove {ref.kind} {ref.name} from the source of"
+            f" {other if before else 'the app that should not own it'}; commit and push"
+        ),
+        *(
+            (
+                with_comment(f"argocd app get {name} --refresh", "must no longer declare it"),
+                *unmarked(case, ref),
+                sync(case),
+                *after,
+            )
+            if before
+            else ()
+        ),
         title="Remove it from the source of the other app"
         if mine
         else "If both declare it for the same cluster: remove it from the source of one of them",
-        risk=f"once removed from {other}, a prune of {other} deletes the object{lost}"
+        risk="changes of it in Git are not applied until then"
+        if before
+        else f"once removed from {other}, a prune of {other} deletes the object{lost}"
         if is_crd
         else f"once removed from {other}, a prune of {other} deletes the object unless {declaring} has synced"
         f" it in between{lost}",
