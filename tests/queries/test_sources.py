@@ -6,7 +6,7 @@ import pytest
 
 from tests.situations import REVISION, application, case_of
 from whysync.json_tree import Object
-from whysync.queries.sources import commits_since_last_sync, is_pinned
+from whysync.queries.sources import commits_since_last_sync, is_pinned, repository_of_web_page
 
 SINCE = f"git log --oneline {REVISION[:8]}.."
 WHY = "   # changes since the last sync"
@@ -59,3 +59,19 @@ def test_nothing_where_no_commit_is_known(source: Object, revision: str) -> None
 def test_a_pinned_source_changes_only_when_it_is_edited(source: Object, pinned: bool) -> None:
     case = case_of(application(spec={"source": {"repoURL": "https://git.example.com/shop.git", **source}}))
     assert is_pinned(case.app.sources[0]) is pinned
+
+
+@pytest.mark.parametrize(
+    ("url", "repository"),
+    [
+        ("https://bitbucket.org/team/deploy/src/master/", "https://bitbucket.org/team/deploy.git"),
+        ("https://github.com/team/deploy/tree/main/apps", "https://github.com/team/deploy.git"),
+        ("https://gitlab.example.com/a/b/c/-/tree/main", "https://gitlab.example.com/a/b/c.git"),
+        ("https://gitea.example.com/a/b/src/branch/main", "https://gitea.example.com/a/b.git"),
+        ("https://github.com/team/deploy.git", ""),
+        ("https://gitlab.example.com/team/src/deploy", ""),
+        ("git@github.com:team/tree/main", ""),
+    ],
+)
+def test_the_repository_of_a_web_page(url: str, repository: str) -> None:
+    assert repository_of_web_page(url) == repository

@@ -135,6 +135,18 @@ def repository_address(url: str, source: Source | None) -> str:
     return source.repo_url if source is not None and is_of_source(url, source) else url
 
 
+_WEB_PAGE = re.compile(
+    r"(https?://(?:github\.com/[^/]+/[^/]+(?=/(?:tree|blob)/)|bitbucket\.org/[^/]+/[^/]+(?=/src(?:/|$))"
+    r"|[^/]+/.+?(?=/-/(?:tree|blob)/)|[^/]+/[^/]+/[^/]+(?=/src/(?:branch|tag|commit)/)))"
+)
+
+
+def repository_of_web_page(url: str) -> str:
+    """The repository, if `url` is a folder or file in the web interface of a Git host; else empty."""
+    page = _WEB_PAGE.match(url)
+    return f"{page[1].removesuffix('.git')}.git" if page else ""
+
+
 def is_of_source(url: str, source: Source) -> bool:
     """Is `url` the repository of the source, or below it? An error without a URL counts as one.
 

@@ -42,6 +42,7 @@ from whysync.queries.sources import (
     is_of_source,
     references_in_git,
     repository_address,
+    repository_of_web_page,
     repository_secret,
     source_flag,
     source_pointer,
@@ -66,6 +67,7 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
         source = failing_source(case, group.message, url=reported_url)
         own = source if source is not None and is_of_source(reported_url, source) else None
         url = repository_address(reported_url, source)
+        page = repository_of_web_page(own.repo_url) if own is not None else ""
         method = failure.method or _method_of(url)
         secret = repository_secret(case, url)
         references = () if own or failure.is_chart_index else references_in_git(source, url)
@@ -75,15 +77,18 @@ def repo_credentials_rejected(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=_verdict(failure, url, method, secret),
+            verdict=f"{url} is the address of a web page; the repository is {page}"
+            if page
+            else _verdict(failure, url, method, secret),
             root=one_line(failure.detail) or None,
             evidence=(
                 *group.cited(says=f"{'repository' if failure.is_forbidden else 'login'} error"),
                 *_where(case, own, secret),
             ),
             fixes=(
+                *_of_web_page(case, own, page),
                 *_unblock(case, url, secret, source, failure),
-                _fix(case, url, method, secret, _type_flags(failure, own), failure, references),
+                _fix(case, page or url, method, secret, _type_flags(failure, own), failure, references),
                 *_correct_url(case, url, own, failure),
             ),
         )
@@ -214,6 +219,18 @@ def _unblock(
         hard_refresh(case),
         title="If it is public: let the repo-server through, or use the new address or a mirror",
     )
+
+
+def _of_web_page(case: Case, source: Source | None, repository: str) -> Iterator[Fix]:
+    """The address of a folder in the host's web interface: the repository is the part before it."""
+    if source is not None and repository:
+        yield Fix.run(
+            f"argocd app set {app_argument(case)}{source_flag(case, source)} --repo {quote(repository)}",
+            hard_refresh(case),
+            title=f"Set the URL of the repository: {repository}",
+            risk="its folder and branch belong in path and targetRevision; a private repository also needs"
+            " a credential for this URL",
+        )
 
 
 def _correct_url(case: Case, url: str, source: Source | None, failure: RepoAuthFailed) -> Iterator[Fix]:
