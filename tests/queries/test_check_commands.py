@@ -15,6 +15,7 @@ def test_unhealthy_objects_are_described_and_their_pods_listed() -> None:
         "kubectl -n shop describe deployment.apps shop",
         "kubectl -n shop describe rabbitmqcluster.rabbitmq.com broker",
         "kubectl -n shop get pods",
+        "kubectl -n shop logs deployment/shop --all-containers --tail=50",
     ]
 
 

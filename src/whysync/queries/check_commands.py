@@ -23,6 +23,7 @@ from whysync.queries.commands import (
 _MOST = 4
 _MOST_OBJECTS = 3
 _HAS_PODS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Rollout"})
+_HAS_LOGS = _HAS_PODS - {"Rollout"}  # kubectl finds the Pods of Kubernetes' own kinds
 _REPOSITORY_CAUSES = frozenset({"repo-auth", "repo-unreachable", "tls-trust", "revision-not-found"})
 _CLUSTER_CAUSES = frozenset({"cluster-unreachable", "cluster-auth", "cluster-not-registered"})
 _CAUSES_WITH_LOGS = frozenset({"", "crashloop", "oom", "probe-failing", "hook-failed"})
@@ -59,6 +60,7 @@ def side_checks(side: Side, case: Case, about: Ref | None = None, cause: str = "
         case Side.HEALTH:
             if about is not None and about.kind not in ("", "Application"):
                 yield on_object("describe", about)
+                yield from pods_and_logs(about)
             if about is not None and about.kind == "Pod" and cause in _CAUSES_WITH_LOGS:
                 yield kubectl("logs", about.name, "--all-containers", "--previous", namespace=about.namespace)
         case Side.FRESH | Side.NONE:
@@ -70,10 +72,22 @@ def unhealthy_checks(case: Case, refs: Sequence[Ref]) -> Iterator[str]:
     objects = [ref for ref in dict.fromkeys(refs) if ref.key != case.application.key]
     for ref in objects[:_MOST_OBJECTS]:
         yield on_object("describe", ref)
-    for namespace in dict.fromkeys(ref.namespace for ref in objects[:_MOST_OBJECTS] if ref.kind in _HAS_PODS):
-        yield kubectl("get", "pods", namespace=namespace)
+    of_pods = [command for ref in objects[:_MOST_OBJECTS] for command in pods_and_logs(ref)]
+    rollouts = [kubectl("get", "pods", namespace=ref.namespace) for ref in objects if ref.kind == "Rollout"]
+    yield from dict.fromkeys((*of_pods, *rollouts))
     if not objects:
         yield f"argocd app get {app_argument(case)}"
+
+
+def pods_and_logs(ref: Ref) -> tuple[str, ...]:
+    """The Pods of a workload and what they say; none for other kinds."""
+    if ref.kind not in _HAS_LOGS:
+        return ()
+    workload = f"{ref.kind.lower()}/{ref.name}"
+    return (
+        kubectl("get", "pods", namespace=ref.namespace),
+        kubectl("logs", workload, "--all-containers", "--tail=50", namespace=ref.namespace),
+    )
 
 
 def writer_checks(case: Case, refs: Sequence[Ref]) -> Iterator[str]:

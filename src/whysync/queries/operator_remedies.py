@@ -12,6 +12,7 @@ from whysync.json_tree import dig, fields, items, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.operator_errors import Demand, OperatorError, challenge_type, operator_error
+from whysync.queries.check_commands import pods_and_logs
 from whysync.queries.commands import comment, kubectl, on_object, with_comment
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def remedy(case: Case, ref: Ref, reason: str, *then: str, title_end: str = "") -
         return _not_issued(ref, *then, title_end=title_end)
     return Fix.run(
         on_object("describe", ref),
+        *(pods_and_logs(ref) if error is None else ()),
         *_stores(live),
         *((comment(_step(error, key)),) if error is not None else ()),
         *_at_once(ref),

@@ -11,12 +11,20 @@ from whysync.json_tree import Object, dig, fields, integer, text
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.merge.last_applied import LAST_APPLIED
+from whysync.queries.commands import kubectl, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 _WORKLOADS = ("Deployment", "StatefulSet")
 _MOST = 100
+_LINES = 50
+
+
+def logs_behind(namespace: str, service: str) -> str:
+    """Shows the log of a Pod that the Service selects."""
+    logs = kubectl("logs", f"service/{service}", f"--tail={_LINES}", namespace=namespace)
+    return with_comment(logs, "of one of its Pods, if it has any")
 
 
 class _Spec(msgspec.Struct):

@@ -18,6 +18,7 @@ A webhook that did not answer at all is webhook-down, which says nothing about t
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.argocd.tracking.method import TRACKING_ID_POINTER
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
@@ -47,12 +48,13 @@ ENGINES = {
 }
 ENFORCE = "pod-security.kubernetes.io/enforce"
 # The command that shows the policy.
-LOOK = {
-    PolicyEngine.KYVERNO: ("get", "clusterpolicy,policy", "-A"),
-    PolicyEngine.GATEKEEPER: ("get", "constraints"),
-    PolicyEngine.ADMISSION_POLICY: ("get", "validatingadmissionpolicy"),
-    PolicyEngine.WEBHOOK: ("get", "validatingwebhookconfiguration,mutatingwebhookconfiguration"),
-}
+_WEBHOOKS = (
+    "get",
+    "validatingwebhookconfiguration,mutatingwebhookconfiguration",
+    "-o",
+    "custom-columns=NAME:.metadata.name,WEBHOOKS:.webhooks[*].name,"
+    "NAMESPACE:.webhooks[*].clientConfig.service.namespace,SERVICE:.webhooks[*].clientConfig.service.name",
+)
 
 
 @rule(cause="admission-denied", since="0.1")
@@ -189,19 +191,13 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
     if failure.other.name:
         yield from _one_of_two(case, failure, ref)
         return
-    show = LOOK.get(failure.engine)
-    name = failure.policy or failure.webhook
     fields = failure.fields
     desired = case.desired_of(ref.key)
     unset = desired is not None and isinstance(desired.at(failure.pointer or "/"), Missing)
-    verb = "set" if unset else "change"
+    verb = "set" if unset else "set or change" if desired is None and failure.pointer else "change"
     yield Fix.run(
-        *((with_comment(kubectl(*show), name) if name else kubectl(*show),) if show else ()),
-        *(
-            (on_object("get", placed(case, ref), "-o", "yaml") + "   # the live object, if any",)
-            if not is_unnamed(case, ref)
-            else find_object(case, ref)
-        ),
+        *_rules_of(failure),
+        *find_object(case, ref),
         comment(
             f"{verb} {listed(fields)} of {_what(case, ref)} in Git; commit" if fields else _read(failure)
         ),
@@ -212,6 +208,28 @@ def _fixes(case: Case, group: FailureGroup[AdmissionDenied], ref: Ref) -> Iterat
         if failure.reason
         else f"Find out what {_decider(failure)} checks, and change it in Git",
     )
+
+
+def _rules_of(failure: AdmissionDenied) -> Iterator[str]:
+    """What the policy checks, or which program is behind the webhook."""
+    name = failure.policy
+    match failure.engine:
+        case PolicyEngine.KYVERNO if name:
+            namespace, _, plain = name.rpartition("/")
+            kind = "policies.kyverno.io" if namespace else "clusterpolicies.kyverno.io"
+            show = kubectl("get", kind, plain, "-o", "yaml", namespace=namespace)
+            yield with_comment(show, "what it checks")
+        case PolicyEngine.GATEKEEPER if name:
+            constraint = f"{kubectl('get', 'constraints', '-o', 'name')} | grep {quote(f'/{name}$')}"
+            yield with_comment(f"{constraint} | xargs kubectl get -o yaml", "what it checks")
+        case PolicyEngine.ADMISSION_POLICY if name:
+            show = kubectl("get", "validatingadmissionpolicy", name, "-o", "yaml")
+            yield with_comment(show, "what it checks")
+        case PolicyEngine.POD_SECURITY:
+            return
+        case _:
+            only = f" | grep -F {quote(failure.webhook)}" if failure.webhook else ""
+            yield with_comment(kubectl(*_WEBHOOKS) + only, "the program that decides")
 
 
 def _decider(failure: AdmissionDenied) -> str:

@@ -33,7 +33,7 @@ from whysync.queries.attempts import sync_or_retry
 from whysync.queries.commands import comment, kubectl, on_object, with_comment
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import FailureGroup, grouped
-from whysync.queries.service_backends import pods_behind, scaled_to_zero
+from whysync.queries.service_backends import logs_behind, pods_behind, scaled_to_zero
 
 CONFIGURATIONS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _CA_BUNDLES = (
@@ -158,9 +158,14 @@ def _fixes(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | 
         if namespace
         else kubectl("get", ",".join(kind.lower() for kind in CONFIGURATIONS))
     )
-    events = (kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace),)
-    yield Fix.run(show, *(events if namespace else ()), *retried, title=title)
+    yield Fix.run(show, *(_of_pods(namespace, failure.service) if namespace else ()), *retried, title=title)
     yield _last_resort(case, failure, configured)
+
+
+def _of_pods(namespace: str, service: str) -> Iterator[str]:
+    yield kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace)
+    if service:
+        yield logs_behind(namespace, service)
 
 
 def _certificate(case: Case, failure: WebhookDown, configured: tuple[Manifest, int] | None) -> Fix:

@@ -20,6 +20,7 @@ If the API server does not answer at all: cluster-unreachable.
 from collections.abc import Iterator
 from shlex import quote
 
+from whysync.argocd.settings.settings import excluded_by
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.sentences import both_ends, one_line
 from whysync.json_tree import fields, items, text
@@ -30,6 +31,7 @@ from whysync.messages.patterns.diffs import OpenApiError
 from whysync.queries.commands import comment, kubectl, refresh, with_comment
 from whysync.queries.group_failures import grouped
 from whysync.queries.reason_chain import Link, chain_evidence, last_reason, reason_chain
+from whysync.queries.service_backends import logs_behind
 
 
 @rule(cause="openapi-error", since="0.1")
@@ -98,20 +100,39 @@ def _not_listed(case: Case) -> Iterator[Finding]:
             evidence=(*group.cited(says="the kind that cannot be listed"), *chain_evidence(chain)),
             fixes=(
                 Fix.run(
-                    with_comment(
-                        kubectl("get", "apiservice") + f" | grep {quote(api_group or kind)}",
-                        "on the destination cluster: is it available, and which Service backs it?",
-                    ),
+                    *_look_behind(service, api_group or kind),
                     refresh(case),
                     title=f"Get the Pods behind {service_label} running, then refresh",
                 ),
-                Fix.run(
-                    comment(f"resource.exclusions in argocd-cm: apiGroups [{api_group}], kinds ['*']"),
-                    title="Exclude the API group in Argo CD, so that it does not list its kinds",
-                    risk="no Application can deploy kinds of this group",
-                ),
+                *_exclusion(case, api_group, kind.partition(".")[0]),
             ),
         )
+
+
+def _look_behind(service: Manifest | None, name: str) -> Iterator[str]:
+    """From an APIService to the Pods of its Service, on the destination cluster."""
+    backend = fields(service.spec.get("service")) if service is not None else {}
+    namespace, behind = text(backend.get("namespace")), text(backend.get("name"))
+    if not (namespace and behind):
+        namespace, behind = "NAMESPACE", "SERVICE"
+        yield with_comment(
+            f"kubectl get apiservice | grep -F {quote(name)}",
+            "on the destination cluster; column SERVICE is NAMESPACE/SERVICE",
+        )
+    yield kubectl("get", "pods,endpointslices", namespace=namespace)
+    yield kubectl("get", "events", "--sort-by=.lastTimestamp", namespace=namespace)
+    yield logs_behind(namespace, behind)
+
+
+def _exclusion(case: Case, group: str, kind: str) -> Iterator[Fix]:
+    """An Argo CD that lists the kind does not exclude it, so it is older if it always does so now."""
+    if excluded_by(case.argocd, group, kind, case.app.spec.destination.server) is not None:
+        return
+    yield Fix.run(
+        comment(f"resource.exclusions in argocd-cm: apiGroups [{group}], kinds ['*']"),
+        title="Exclude the API group in Argo CD, so that it does not list its kinds",
+        risk="no Application can deploy kinds of this group",
+    )
 
 
 def _unavailable(case: Case) -> Iterator[tuple[Manifest, int]]:
@@ -143,7 +164,12 @@ def _fixes(case: Case, failure: OpenApiError, unavailable: tuple[tuple[Manifest,
             title="Find the API that is not available and get its Pods running, then refresh",
         )
         return
-    yield Fix.run(look, refresh(case), title=f"Get the Pods behind {name} running, then refresh")
+    service = next(
+        (manifest for manifest in case.live_of_kind("APIService") if manifest.ref.name == name), None
+    )
+    yield Fix.run(
+        *_look_behind(service, name), refresh(case), title=f"Get the Pods behind {name} running, then refresh"
+    )
     yield Fix.run(
         kubectl("delete", "apiservice", name),
         refresh(case),

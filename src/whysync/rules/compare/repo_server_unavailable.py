@@ -20,6 +20,7 @@ If it answers too late: generation-timeout. If it cannot reach the Git host: rep
 """
 
 from collections.abc import Iterator
+from shlex import quote
 
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, rule
 from whysync.diagnosis.symptom import SymptomId
@@ -36,7 +37,7 @@ from whysync.queries.commands import REPO_SERVER, argocd_namespace, hard_refresh
 from whysync.queries.connection_errors import why_unreachable
 from whysync.queries.group_failures import grouped
 
-_CONTAINER = "argocd-repo-server"
+_CONTAINER = "*repo-server"  # `argocd-repo-server` in Argo CD's manifests, `repo-server` in its Helm chart
 """Without it, `kubectl set resources` also changes the sidecars of plugins."""
 
 
@@ -108,10 +109,11 @@ def _more_memory(case: Case, pods: str) -> Fix:
     return Fix.run(
         f"{pods} -o yaml | grep -A3 -E 'limits|lastState'",
         f"kubectl -n {argocd_namespace(case)} set resources {REPO_SERVER}"
-        f" -c {_CONTAINER} --limits=memory=SIZE",
+        f" -c {quote(_CONTAINER)} --limits=memory=SIZE",
         hard_refresh(case),  # after three failures the error itself is cached
         title="Increase the repo-server's memory limit, or set --parallelismlimit, then hard refresh",
-        risk="its Pods restart, which interrupts renderings in progress",
+        risk="its Pods restart, which interrupts renderings in progress; if Helm or an Application installs"
+        " Argo CD, set the limit there too, or its next run reverts it",
     )
 
 

@@ -35,9 +35,13 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import lacks_status
 from whysync.queries.commands import comment, kubectl, on_object, with_comment
 
+_PROGRAMS = (
+    "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,"
+    "COMMAND:.spec.template.spec.containers[*].command,ARGS:.spec.template.spec.containers[*].args"
+)
 _STATUS_SETTINGS = {
     ("bitnami.com", "SealedSecret"): (
-        "kubectl get deployments -A -o yaml | grep -n -i -B2 -A2 update-status",
+        f"kubectl get deployments -A -o {quote(_PROGRAMS)} | grep -i sealed   # its controller",
         "# --update-status of the controller must not be false (chart sealed-secrets: updateStatus: true)",
     ),
 }

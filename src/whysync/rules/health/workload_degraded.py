@@ -36,6 +36,7 @@ from whysync.kubernetes.api.ref import Ref
 from whysync.messages.benign import is_unobserved, reports_progress
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import MetricsUnavailable
+from whysync.queries.check_commands import pods_and_logs
 from whysync.queries.commands import kubectl, on_object, sync, with_comment
 from whysync.queries.finalizers import finalizers_of
 from whysync.queries.operator_remedies import in_short, remedy
@@ -177,6 +178,7 @@ def _fixes(case: Case, ref: Ref, chain: tuple[Link, ...], reason: str, *, has_re
     commands = (
         on_object("describe", last_ref),
         kubectl("get", "events", "--sort-by", ".lastTimestamp", namespace=last_ref.namespace or "default"),
+        *pods_and_logs(last_ref),
     )
     if retry is not None:
         if ref.kind == "Rollout":
