@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whysync.messages.benign import is_in_progress, lacks_status
+from whysync.messages.benign import is_benign, is_in_progress, lacks_status
 from whysync.messages.parse import understand
 
 
@@ -49,6 +49,12 @@ def test_the_output_of_auth_reconcile_is_no_failure(rules: int) -> None:
         "clusterrole.rbac.authorization.k8s.io/system:node:reader reconciled. reconciliation required create"
     )
     assert understand(f"{text}\n\tmissing rules added:{added}{applied}").failures == ()
+
+
+def test_a_role_that_is_reconciled_and_applied_is_no_failure() -> None:
+    role = "clusterrole.rbac.authorization.k8s.io/monitoring"
+    assert is_benign(f"{role} reconciled{role} configured")
+    assert not is_benign(f"{role} reconciled{role} failed")
 
 
 def test_an_address_that_two_services_have_is_a_failure() -> None:

@@ -83,7 +83,8 @@ def test_a_service_is_lost_with_its_address_only_where_it_has_one() -> None:
     lost, harmless = _pruned(address=True), _pruned(address=False)
     expected = "with --prune it deletes Service shop/old and its address is lost"
     assert any(expected in reason for reason in reason_texts(lost))
-    assert not any("with --prune it deletes" in reason for reason in reason_texts(harmless))
+    assert any("with --prune it deletes it" in reason for reason in reason_texts(harmless))
+    assert not any("is lost" in reason for reason in reason_texts(harmless))
 
 
 def test_a_fix_of_symptoms_that_the_simulation_lacks_is_not_tried() -> None:

@@ -192,14 +192,14 @@ KEPT = row("ConfigMap", "settings")
 
 def test_an_object_that_git_dropped_stays_without_prune() -> None:
     (text,) = unpruned(KEPT, old(), objects=(there(settings("old")),))
-    assert text == "without --prune it leaves ConfigMap shop/old in the cluster"
+    assert text == "without --prune it leaves ConfigMap shop/old in the cluster; with --prune it deletes it"
     assert unpruned(KEPT) == []
     assert unpruned(KEPT, old(hook=True)) == []
 
 
 def test_auto_sync_prunes_what_a_plain_sync_leaves() -> None:
     (text,) = unpruned(KEPT, old(), prune=True)
-    assert text.endswith("in the cluster; auto-sync prunes (automated.prune is true)")
+    assert text.endswith("with --prune it deletes it; auto-sync prunes (automated.prune is true)")
 
 
 def test_what_prune_would_delete_with_its_data_is_named() -> None:

@@ -21,6 +21,8 @@ _BENIGN = (
     r"http: TLS handshake error from .{1,300}",
     # the API server records the address or port of a Service that it did not know to be in use
     r"(?:the )?(?:Cluster ?IP|Port) .{1,600}(?:is not allocated|has a wrong reference); repairing",
+    # a role is reconciled before it is applied, and the two results follow each other without a space
+    r"(?:[a-z0-9.-]{1,253}/[\w.:-]{1,253} reconciled(?: \((?:server )?dry run\))?(?=[a-z]))?"
     r"(?:[a-z0-9.-]{1,253}/[\w.:-]{1,253} )?(?:created|configured|unchanged|serverside-applied|"
     r"replaced|patched|deleted|reconciled)(?: \((?:server )?dry run\))?(?:\. Warning: "
     r".{0,2000}| reconciled.{0,300})?",

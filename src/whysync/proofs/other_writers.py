@@ -234,7 +234,8 @@ def _name(case: Case, drift: Drift, mechanism: Mechanism, writer: Writer | None)
     if mechanism is Mechanism.GENERATED:
         return "the source, which renders a different value each time"
     if mechanism is Mechanism.SAME_VALUE and not is_builtin(drift.ref):
-        return "its webhook or controller"  # the API server stores a custom resource as it was sent
+        # the API server itself stores a custom resource as it was sent
+        return "the cluster (a webhook, a controller or the CRD)"
     if mechanism in _API_SERVER or mechanism is Mechanism.KEPT:
         return "the API server"
     if mechanism is Mechanism.INJECTED and (writer is None or writer.kind is WriterKind.ARGOCD):

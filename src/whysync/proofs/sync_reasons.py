@@ -410,6 +410,9 @@ def _unpruned_reasons(world: SimulatedCase, effects: Effects) -> Iterator[Ranked
     elif lost:
         more = f" and {counted(len(lost) - 2, 'object')} more" if len(lost) > 2 else ""
         text += f"; with --prune it deletes {', '.join(lost[:2])}{more}"
+    elif prunable:
+        them = listed(prunable) if len(prunable) < len(unpruned) else "it" if len(prunable) == 1 else "them"
+        text += f"; with --prune it deletes {them}"
     if world.case.prunes and prunable and len(prunable) < len(rows):
         text += "; auto-sync prunes (automated.prune is true)"
     yield RankedReason(kind=ReasonKind.LEAVES_UNPRUNED, text=text, refs=tuple(unpruned), weight=34)

@@ -342,6 +342,8 @@ def hook_fixes(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Fi
             with_comment("kubectl get nodes --show-labels", "choose the node"),
             f"kubectl label node NODE {quote(stuck.label)}",
             title=f"Label a node {stuck.label}: the hook then starts",
+            risk="other Pods that select or avoid this label are then scheduled differently; a recreated node"
+            " loses it, unless its node pool sets it",
         )
     first = f"{stuck.action}, then" if stuck.action else ""
     if not stuck.action and not stuck.certain and runs:

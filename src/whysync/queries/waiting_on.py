@@ -57,10 +57,13 @@ def is_too_long(age: timedelta | None, slowest: timedelta | None) -> bool:
 
 
 def waiting_text(case: Case, wait: AwaitedObject) -> str:
-    """`the sync has been waiting for 12 min for`, before the name of what it waits for."""
+    """`the sync has been running for 12 min and waits for`, before the name of what it waits for.
+
+    The facts have the age of the operation, not of the wait.
+    """
     if case.is_predicted:
         return "the sync would wait without end for"
-    return f"the sync has been waiting for {age_text(wait.age)} for"
+    return f"the sync has been running for {age_text(wait.age)} and waits for"
 
 
 def is_running(case: Case) -> bool:

@@ -169,10 +169,13 @@ _LOST_CLAIM: Final = re.compile(
 
 
 class Evicted(Failure, frozen=True, kw_only=True):
-    """`resource` is what the node is low on, if the text names it."""
+    """`resource` is what the node is low on; `container` used more of it than it requests."""
 
     detail: str = ""
     resource: str = ""
+    container: str = ""
+    used: str = ""
+    requested: str = ""
 
 
 class ProgressDeadline(Failure, frozen=True, kw_only=True):
@@ -505,7 +508,9 @@ FIRST: tuple[Pattern, ...] = (
     Pattern("Pod was rejected", r"Pod was rejected: .*", fill(Evicted, whole="detail")),
     Pattern(
         "low on resource",
-        r"The node was low on resource: (?P<resource>[\w-]{1,60}).*",
+        r"The node was low on resource: (?P<resource>[\w-]{1,60})(?:.{0,200}?\bContainer"
+        r" (?P<container>[a-z0-9-]{1,63}) was using (?P<used>\w{1,30}),"
+        r" request is (?P<requested>\w{1,30}))?.*",
         fill(Evicted, whole="detail"),
     ),
     Pattern(

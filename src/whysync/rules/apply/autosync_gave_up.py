@@ -75,8 +75,16 @@ def _failed(case: Case) -> Iterator[Finding]:
                 ),
                 cite(case.application, "/spec/syncPolicy/automated", says="auto-sync is on"),
                 *(
-                    cite(manifest, "/metadata/name", says="what blocked the sync is fixed")
+                    citation
                     for manifest in fixed
+                    for citation in (
+                        (
+                            cite(manifest, "/status/hard", says="the limits of the quota now"),
+                            cite(manifest, "/status/used", says="what is used of it"),
+                        )
+                        if manifest.ref.kind == "ResourceQuota"
+                        else (cite(manifest, "/metadata/creationTimestamp", says="it exists, created"),)
+                    )
                 ),
             ),
             fixes=(Fix.run(sync(case), title="Sync once manually"),) if fixed else (),

@@ -163,8 +163,8 @@ def _awaited(case: Case) -> Iterator[Finding]:
         explains=tuple(dict.fromkeys((OPERATION, *symptoms_about(case, wait.ref)))),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"the sync has been waiting for {age_text(wait.age)} for the deletion of {wait.ref}{others}:"
-        " most likely a finalizer keeps it",
+        verdict=f"the sync has been running for {age_text(wait.age)} and waits for the deletion of"
+        f" {wait.ref}{others}: most likely a finalizer keeps it",
         evidence=(
             cite(case.application, "/status/operationState/message", says="what the operation waits for"),
         ),

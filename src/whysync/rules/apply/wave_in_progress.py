@@ -48,7 +48,10 @@ def wave_in_progress(case: Case) -> Iterator[Finding]:
     else:
         what = "to finish" if wait.what is Awaited.HOOK else "to become healthy"
         more = and_more(wait.others)
-        verdict = f"the sync has been waiting for {age_text(age)} for {wait.ref}{more} {what}: normal so far"
+        verdict = (
+            f"the sync has been running for {age_text(age)} and waits for {wait.ref}{more} {what}:"
+            " normal so far"
+        )
     yield Finding(
         about=wait.ref if wait else case.application.ref,
         explains=(OPERATION,),

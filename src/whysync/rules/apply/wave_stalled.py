@@ -23,11 +23,12 @@ from collections.abc import Iterator
 from whysync.argocd.api.application import HealthCode
 from whysync.diagnosis import Case, Confidence, Evidence, Finding, Fix, Severity, cite, rule
 from whysync.diagnosis.reported_texts import FAILED_PHASES
-from whysync.diagnosis.sentences import and_more, counted, listed, one_line
+from whysync.diagnosis.sentences import and_more, listed, one_line
 from whysync.diagnosis.symptom import OPERATION, SymptomId
 from whysync.json_tree import fields, items
 from whysync.kubernetes.api.ref import Ref
 from whysync.messages.patterns.operations import Awaited
+from whysync.queries.check_commands import pods_and_logs
 from whysync.queries.commands import comment, on_object, sync, terminate
 from whysync.queries.stuck_wait import StuckWait, why_stuck
 from whysync.queries.timestamps import age_text
@@ -61,6 +62,7 @@ def wave_stalled(case: Case) -> Iterator[Finding]:
         fixes=(
             Fix.run(
                 on_object("describe", wait.ref) + "   # what keeps it from becoming healthy",
+                *pods_and_logs(wait.ref),
                 title=f"Get {wait.ref} healthy: the sync continues then by itself",
             ),
             *_hooks_first(case),
@@ -130,6 +132,7 @@ def _failed(case: Case) -> Iterator[Finding]:
             fixes=(
                 Fix.run(
                     on_object("describe", result.ref) + "   # what is wrong with it",
+                    *pods_and_logs(result.ref),
                     sync(case),
                     title=f"Get {result.ref} healthy, then sync again",
                 ),
@@ -150,13 +153,9 @@ def _unhealthy(case: Case, ref: Ref) -> Iterator[SymptomId]:
 
 
 def _not_applied(case: Case) -> str:
-    waiting = _out_of_sync_count(case)
-    when = "would not be applied" if case.is_predicted else "of this sync not applied yet"
-    return f"; {counted(waiting, 'resource')} {when}" if waiting else ""
-
-
-def _out_of_sync_count(case: Case) -> int:
-    return sum(1 for row in case.app.status.resources if row.status == "OutOfSync")
+    waiting = [row.ref for row in case.app.status.resources if row.status == "OutOfSync"]
+    when = "would not be applied" if case.is_predicted else "not applied yet"
+    return f"; {when}: {listed(waiting)}" if waiting else ""
 
 
 def _evidence(case: Case, wait: AwaitedObject, stuck: StuckWait) -> Iterator[Evidence]:

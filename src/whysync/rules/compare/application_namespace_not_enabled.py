@@ -186,7 +186,10 @@ def _enable(case: Case, namespace: str, served: str) -> Fix:
     ]
     project = case.project
     title = f"Enable Applications in {namespace} for Argo CD"
-    risk = "users who can create Applications there can then deploy with the project's permissions"
+    risk = (
+        "users who can create Applications there can then deploy with the project's permissions; the restart"
+        " interrupts running syncs for a moment"
+    )
     if project is not None and _permits_everything(project):
         commands.extend(_own_project(case, namespace))
         title += f", in a project of their own: {case.app.project} permits every destination"

@@ -36,6 +36,8 @@ from whysync.diagnosis.drift.field_heuristics import is_builtin
 from whysync.json_tree import Missing
 from whysync.queries.drift import drift_finding, drifts_by_list, field_names, live_values, server_side_diff
 
+_NOT_KEPT = "which the cluster does not keep: its controller, a webhook or its CRD removes it"
+
 
 @rule(cause="normalisation", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def equivalent_value(case: Case) -> Iterator[Finding]:
@@ -69,13 +71,9 @@ def _how(drift: Drift, equivalence: Equivalence) -> str:
         return str(equivalence)
     match equivalence:
         case Equivalence.ZERO:
-            return (
-                "the zero value, which its webhook or controller does not keep (or its CRD does not declare)"
-            )
+            return f"the zero value, {_NOT_KEPT}"
         case Equivalence.EMPTY:
-            return (
-                "an empty value, which its webhook or controller does not keep (or its CRD does not declare)"
-            )
+            return f"an empty value, {_NOT_KEPT}"
         case _:
             return str(equivalence)
 

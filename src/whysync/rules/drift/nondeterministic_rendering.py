@@ -218,7 +218,8 @@ def _explicit(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceR
             comment("(often auth.existingSecret); commit. In plain values, Git would show it to all readers"),
         )
         title = "Give the chart the value in use, as an existing Secret"
-        risk = "programs read a renamed Secret only after a restart"
+        pruned = "auto-sync then prunes" if case.prunes else "a sync with --prune then deletes"
+        risk = f"programs read a renamed Secret only after a restart; {pruned} the old one"
     return Fix.run(*((off, *steps, on) if case.self_heals else steps), title=title, risk=risk)
 
 

@@ -39,6 +39,8 @@ from whysync.queries.drift import annotation_tracking
 from whysync.queries.generated_names import renamed_by_rendering
 from whysync.queries.sync_options import has_option
 
+_HELM_POLICY = "/metadata/annotations/helm.sh~1resource-policy"
+
 
 @rule(cause="pending-prune", since="0.1", on_absence=True)
 def pending_prune(case: Case) -> Iterator[Finding]:
@@ -59,6 +61,19 @@ def pending_prune(case: Case) -> Iterator[Finding]:
         f"--resource {quote(f'{row.group}:{row.kind}:{row.ref.place}')}" for _, row in rows[:10]
     )
     them = "it" if len(rows) == 1 else "them"
+    check = _check_first(rows, may_be_created=bool(_alternative(case, rows)))
+    keep = Fix.run(
+        *(
+            on_object(
+                "annotate",
+                row.ref,
+                "argocd.argoproj.io/compare-options=IgnoreExtraneous",
+                "argocd.argoproj.io/sync-options=Prune=false",
+            )
+            for _, row in rows[:10]
+        ),
+        title=f"Keep {them} on purpose: exclude {them} from the sync status and from pruning",
+    )
     yield Finding(
         about=rows[0][1].ref,
         cause="prune-blocked" if forbidden else "",
@@ -68,19 +83,7 @@ def pending_prune(case: Case) -> Iterator[Finding]:
         f"{_alternative(case, rows)}",
         evidence=tuple(_evidence(case, rows)),
         fixes=(
-            _check_first(rows, may_be_created=bool(_alternative(case, rows))),
-            Fix.run(
-                *(
-                    on_object(
-                        "annotate",
-                        row.ref,
-                        "argocd.argoproj.io/compare-options=IgnoreExtraneous",
-                        "argocd.argoproj.io/sync-options=Prune=false",
-                    )
-                    for _, row in rows[:10]
-                ),
-                title=f"Keep {them} on purpose: exclude {them} from the sync status and from pruning",
-            ),
+            *((keep, check) if any(_helm_keeps(case, row) for _, row in rows) else (check, keep)),
             Fix.run(
                 with_comment(
                     f"git log --oneline -G {quote(named(rows[0][1].name))}",
@@ -121,7 +124,9 @@ def _check_first(rows: list[tuple[int, ResourceRow]], *, may_be_created: bool) -
     row = rows[0][1]
     log = f"git log --oneline -G {quote(named(row.name))}"
     show = on_object("get", row.ref, "-o", "yaml")
-    never = "; no commit: it was never there" if may_be_created else ""
+    never = (
+        "; no commit: a chart or generator renders the name, or it was never in Git" if may_be_created else ""
+    )
     return Fix.run(
         with_comment(log, f"the commit that removed {row.kind} {row.name}{never}"),
         *((with_comment(show, "its labels and owner: who created it?"),) if may_be_created else ()),
@@ -175,6 +180,12 @@ def _other_tracking(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator
         before=(with_comment(show, "its labels and owner: who created it?"),),
         title="If a controller copied the tracking label: track by annotation",
     )
+
+
+def _helm_keeps(case: Case, row: ResourceRow) -> bool:
+    """Does its chart ask to keep it? Mirrors `shouldBeDeleted`, Argo CD 3.6, which a prune does not ask."""
+    live = case.live_of(row.key)
+    return live is not None and live.at(_HELM_POLICY) == "keep"
 
 
 def _may_be_of_operator(case: Case, rows: list[tuple[int, ResourceRow]]) -> bool:
@@ -232,6 +243,13 @@ def _why(case: Case, rows: list[tuple[int, ResourceRow]], *, forbidden: bool) ->
 def _evidence(case: Case, rows: list[tuple[int, ResourceRow]]) -> Iterator[Evidence]:
     for index, _ in rows[:5]:
         yield cite(case.application, f"/status/resources/{index}", says="requires pruning")
+    for _, row in rows[:5]:
+        yield from cite_if(
+            case.live_of(row.key),
+            _HELM_POLICY,
+            says="Argo CD reads it only when the app is deleted: a prune ignores it",
+            when=_helm_keeps(case, row),
+        )
     for report in case.failures(PruneSkipped)[:1]:
         yield report.cite(says="the last sync did not delete it")
     yield from cite_if(case.application, "/spec/syncPolicy/automated", says="auto-sync")

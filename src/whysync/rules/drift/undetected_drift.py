@@ -45,6 +45,8 @@ from whysync.queries.hidden_drift import (
     undetected,
 )
 
+_OFF = {"/spec/suspend": "suspended", "/spec/paused": "paused"}
+
 
 @rule(cause="undetected-drift", needs={Fact.DESIRED, Fact.LIVE}, since="0.1")
 def undetected_drift(case: Case) -> Iterator[Finding]:
@@ -73,7 +75,7 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
             explains=(APP_DIFFERS,) if contradiction else (),
             severity=Severity.WARNING if contradiction else Severity.INFO,
             confidence=_confidence(first),
-            verdict=f"{names} of {first.live.ref} {'is' if len(group) == 1 else 'are'} {origin}, but {why}",
+            verdict=f"{_meaning(group) or f'{names} of {first.live.ref}'} {_verb(group)} {origin}, but {why}",
             evidence=tuple(_cited(group)),
             fixes=(_apply_again(case, first.live.ref),)
             if by_argocd
@@ -87,6 +89,22 @@ def undetected_drift(case: Case) -> Iterator[Finding]:
                 *_separate(group),
             ),
         )
+
+
+def _meaning(group: list[HiddenDifference]) -> str:
+    """What the live value does, if it turns the object off."""
+    for hidden in group:
+        word = _OFF.get(hidden.pointer)
+        if word is not None and hidden.difference.live_value is True and not group[1:]:
+            return f"{hidden.live.ref} is {word}: {hidden.pointer}"
+    return ""
+
+
+def _verb(group: list[HiddenDifference]) -> str:
+    writer = group[0].writer
+    if writer is not None and writer.kind not in CO_OWNERS and not _is_of_argocd(group[0]):
+        return "was" if len(group) == 1 else "were"
+    return "is" if len(group) == 1 else "are"
 
 
 def _hidden_by(hidden: HiddenDifference) -> str:

@@ -74,11 +74,17 @@ def _of_pods(case: Case, ref: Ref) -> _Eviction | None:
     )
 
 
+def _why(failure: Evicted | None) -> str:
+    if failure is None or not failure.resource:
+        return ""
+    used = f", and container {failure.container} used {failure.used} of it (request {failure.requested})"
+    return f"its node was low on {failure.resource}{used if failure.container else ''}"
+
+
 def _finding(case: Case, about: Ref, eviction: _Eviction) -> Finding:
     pods, message = eviction.pods, eviction.message
-    resource = next(
-        (f.resource for f in understand(message).failures if isinstance(f, Evicted) and f.resource), ""
-    )
+    failure = next((f for f in understand(message).failures if isinstance(f, Evicted)), None)
+    resource = failure.resource if failure is not None else ""
     others = and_more(len(pods) - 1)
     owner = f" of {about}" if about.name != pods[0].name else ""
     chain = tuple(Link(ref=pod) for pod in pods)
@@ -87,7 +93,7 @@ def _finding(case: Case, about: Ref, eviction: _Eviction) -> Finding:
         explains=tuple(dict.fromkeys((*symptoms_about(case, about), *symptoms_on(case, chain)))),
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        verdict=f"{pods[0]}{others}{owner} was evicted: {both_ends(message)}",
+        verdict=f"{pods[0]}{others}{owner} was evicted: {_why(failure) or both_ends(message)}",
         root=both_ends(message),
         evidence=tuple(eviction.evidence),
         fixes=(
