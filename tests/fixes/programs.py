@@ -12,10 +12,10 @@ from whysync.cli.parser import parser
 from whysync.errors import WhysyncError
 
 TABLES = Path(__file__).parent / "command_tables"
-_PLUGINS = {("kubectl", "argo"), ("kubectl", "cnpg")}
+_PLUGINS = {("argo", "retry"), ("kubectl", "argo"), ("kubectl", "cnpg")}
 # Programs of the system, and plugins with a parser of their own: only their names are known here.
 OTHERS = frozenset({
-    "argo", "awk", "base64", "cd", "curl", "diff", "dig", "docker", "find", "grep", "jq", "jsonnet", "kustomize",
+    "awk", "base64", "cd", "curl", "diff", "dig", "docker", "find", "grep", "jq", "jsonnet", "kustomize",
     "openssl", "oras", "printf", "sort", "ssh-keygen", "ssh-keyscan", "uniq", "vault", "xargs",
 })  # fmt: skip
 GIT = {
