@@ -302,8 +302,13 @@ class Client:
             new_url = urljoin(url, target)
             old, new = urlsplit(url), urlsplit(new_url)
             ports = old.port, new.port
-        except ValueError:
-            new_url, old, new, ports = "", urlsplit(url), urlsplit(""), (0, 0)
+        except ValueError as problem:
+            raise Unreachable(
+                what=f"{self.name} redirects to an address that is not valid",
+                why=f"{path}: the location header is not a valid address",
+                next="check the address, the root path, and the proxies in front of it",
+                path=path,
+            ) from problem
         is_same_host = new.hostname == old.hostname and (
             (new.scheme == old.scheme and ports[0] == ports[1])
             or (old.scheme, new.scheme) == ("http", "https")
