@@ -7,12 +7,11 @@ edit of a generator is accepted if expanding the set again changes nothing but t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from whysync.argocd.application_sets.errors import NotExpanded
 from whysync.argocd.application_sets.expand import expanded
-from whysync.argocd.application_sets.inputs import RegisteredCluster
+from whysync.argocd.application_sets.inputs import OneRepository
 from whysync.argocd.repo_server.working_copy import WorkingCopy
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.fix import Remove, Set
@@ -141,7 +140,7 @@ class _SetEdit:
         if isinstance(self.setting.value, Missing | dict | list) or isinstance(self.current, Missing):
             return None
         with WorkingCopy(self.checkout.root) as files:
-            inputs = _Files(files.tree.root)
+            inputs = OneRepository(files.tree.root)
             try:
                 generated = expanded(self.place.body, inputs)
             except NotExpanded as problem:
@@ -222,7 +221,7 @@ class _SetEdit:
             return None
 
     def _gives(
-        self, goals: list[Object], files: WorkingCopy, inputs: _Files, changes: dict[str, str]
+        self, goals: list[Object], files: WorkingCopy, inputs: OneRepository, changes: dict[str, str]
     ) -> bool:
         body = self.place.body
         if self.place.path in changes:
@@ -258,19 +257,3 @@ def _leaves(body: Json | None, above: str) -> Iterator[tuple[str, Json]]:
             yield from _leaves(value, f"{above}/{number}")
     elif body is not None:
         yield above, body
-
-
-class _Files:
-    """What generators read: the files of the checkout. Servers are not asked."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    def folder_of(self, options: Object) -> Path:  # noqa: ARG002 (one repository)
-        return self._root
-
-    def clusters(self) -> list[RegisteredCluster]:
-        raise NotExpanded("it has a cluster generator")
-
-    def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:  # noqa: ARG002
-        raise NotExpanded(f"its {kind} generator asks a server")

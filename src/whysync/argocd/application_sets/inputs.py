@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from whysync.argocd.application_sets.errors import NotExpanded
 from whysync.json_tree import Object
 
 
@@ -34,3 +35,19 @@ class GeneratorInputs(Protocol):
     def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:
         """The answer to the generator of this kind, the first with number 0."""
         ...
+
+
+class OneRepository:
+    """Only the files of one checkout. Clusters and servers are not known."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def folder_of(self, options: Object) -> Path:  # noqa: ARG002 (one repository)
+        return self._root
+
+    def clusters(self) -> list[RegisteredCluster]:
+        raise NotExpanded("it has a cluster generator")
+
+    def recorded(self, application_set: str, kind: str, number: int) -> list[Object]:  # noqa: ARG002
+        raise NotExpanded(f"its {kind} generator asks a server")
