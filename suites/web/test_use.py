@@ -164,7 +164,8 @@ def test_a_fleet_that_changes_all_the_time_does_not_keep_a_page_old(site: str, t
     opened = tab(site)
     opened.page.add_init_script(
         "window.EventSource = class extends EventTarget {"
-        " constructor() { super(); setInterval(() => this.dispatchEvent(new Event('app')), 100); }"
+        " constructor() { super(); setInterval(() => this.dispatchEvent("
+        " new MessageEvent('app', {data: '{}', lastEventId: '1'})), 100); }"
         " close() {} };"
     )
     fetched: list[str] = []
