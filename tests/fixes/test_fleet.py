@@ -188,7 +188,7 @@ def test_one_credential_for_all(tmp_path: Path) -> None:
 def test_the_fleet_names_the_cause_and_the_fix(whysync: Whysync, tmp_path: Path, format: str) -> None:
     relabelled(tmp_path, "one", "two", "three")
     out = whysync("list", "--bundle", str(tmp_path), "-o", format).out
-    assert "3 apps, one cause: a controller (mesh-controller) owns mesh.example.com/injected" in out
+    assert "3 apps, one cause: a controller (mesh-controller) owns labels.mesh.example.com/injected" in out
     assert "one fix for all" in out
 
 

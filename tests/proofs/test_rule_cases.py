@@ -14,6 +14,9 @@ from whysync.diagnosis.finding import Severity
 from whysync.diagnosis.fix import ProofStatus
 from whysync.diagnosis.report import AppReport, Report
 
+# A dry run that changes the spec increments metadata.generation, which IncludeMutationWebhook compares as
+# well: ignoring the field does not help.
+REJECTED = {"mutated_by_webhook/replicas_with_webhooks_in_the_diff": "Ignore /spec/replicas of this object"}
 CASES = tuple(sorted((ROOT / "tests/rules").glob("*/*/*/case.yaml")))
 
 
@@ -38,7 +41,9 @@ def test_every_fix_has_an_answer(path: Path) -> None:
                 assert fix.proof.why or fix.proof.status is ProofStatus.PROVEN
                 assert bool(fix.proof.trace) == (fix.proof.status is not ProofStatus.NOT_RUN)
                 assert bool(fix.proof.rounds) == (fix.proof.status is not ProofStatus.NOT_RUN)
-            assert finding.rejected_fixes == ()
+            expected = REJECTED.get(name_of(path))
+            titles = [fix.title.partition(",")[0] for fix in finding.rejected_fixes]
+            assert titles == ([expected] if expected else [])
 
 
 def test_many_are_proven() -> None:

@@ -32,7 +32,9 @@ WELL: Object = {"status": "Healthy"}
 A_WHILE = timedelta(minutes=10)
 # Argo CD calls it Synced although Git and live differ, for a reason that is not in the facts.
 UNSEEN_BY_ARGOCD = (
+    "undetected_drift/label_of_a_namespace",
     "undetected_drift/missed_by_server_side_diff",
+    "undetected_drift/same_key_in_many_objects",
     "tracking_id_mismatch/synced_with_the_id_of_another_app",
 )
 

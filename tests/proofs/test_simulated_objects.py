@@ -156,7 +156,7 @@ def test_an_object_that_argo_cd_sees_and_the_facts_lack_is_a_gap(entry: Object, 
     if missing:
         (gap,) = scope.gaps
         assert (gap.kind, gap.what) == (GapKind.NOT_COLLECTED, "live ConfigMap shop/it")
-        assert gap.how_to_get == "kubectl get configmap it -n shop -o yaml --show-managed-fields"
+        assert gap.how_to_get == "kubectl -n shop get configmap it -o yaml --show-managed-fields"
     else:
         assert scope.gaps == ()
 
