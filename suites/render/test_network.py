@@ -30,7 +30,7 @@ from suites.render.test_sources import CHART, TEMPLATE, app
 from tests.argocd.repo_server.git.conftest import GitCheckout
 from whysync.argocd.repo_server.git import repo as git_repo
 from whysync.argocd.repo_server.git_sources import GitSources
-from whysync.argocd.repo_server.render import RenderOptions
+from whysync.argocd.repo_server.render import CannotRender, RenderOptions
 from whysync.argocd.repo_server.render.tools import helm
 from whysync.argocd.repo_server.repository import RepoProblem
 from whysync.json_tree import Object
@@ -141,6 +141,14 @@ def test_an_oci_registry_with_a_password(
 
         source: Object = {"repoURL": f"{host}/team", "chart": "shop", "targetRevision": "1.2.3"}
         check(source, options, "1.2.3", login=login())
+        # the same chart as an artifact, which has a path
+        network = replace(options, network=True)
+        artifact: Object = {"repoURL": f"oci://{host}/team/shop", "path": ".", "targetRevision": "1.2.3"}
+        assert rendered(artifact, network, "1.2.3") == {"values": '{"from":"server"}'}
+        missing: Object = {**artifact, "repoURL": f"oci://{host}/team/other"}
+        with pytest.raises(RepoProblem) as problem:
+            rendered(missing, network, "1.2.3")
+        assert isinstance(problem.value.__cause__, CannotRender), "unknown, and no failure"
 
 
 @pytest.fixture

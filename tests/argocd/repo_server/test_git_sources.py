@@ -105,10 +105,11 @@ def test_a_tool_missing_on_this_machine_is_a_gap(shop: GitCheckout, sources: Git
     plugin: Object = {"repoURL": URL, "path": "app", "plugin": {"name": "avp"}}
     assert "plugin 'avp'" in problem_of(sources, app(plugin), plugin)
     assert "avp" in sources.unavailable["argocd/shop"].what
-    for elsewhere in ("https://u:t0ken@example.org/other", "oci://example.org/x"):
-        with pytest.raises(RepoProblem) as problem:
-            sources.resolve({"repoURL": elsewhere, "path": "."}, "main")
-        assert "t0ken" not in problem.value.message
+    with pytest.raises(RepoProblem) as problem:
+        sources.resolve({"repoURL": "https://u:t0ken@example.org/other", "path": "."}, "main")
+    assert "t0ken" not in problem.value.message
+    with pytest.raises(RepoProblem, match=r"the chart x of oci://example\.org is not fetched"):
+        sources.tree({"repoURL": "oci://example.org/x", "path": "."}, "1.0.0")
     with pytest.raises(RepoProblem, match=r"the chart redis of https://example\.org is not fetched"):
         sources.resolve({"repoURL": "https://example.org", "chart": "redis"}, "1.x")
 

@@ -7,7 +7,8 @@ in `unavailable`: the simulation treats them as a failed source, a report as a g
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Final
 
@@ -39,6 +40,7 @@ from whysync.errors import SourceError
 from whysync.json_tree import Object, dig, fields, items, text
 
 _MAX_TREES: Final = 16
+_OCI: Final = "oci://"
 _REF: Final = re.compile(r"[a-zA-Z0-9_-]+")
 
 CommitOverride = Callable[[str, str], str]
@@ -176,21 +178,21 @@ class GitSources:
     # --- implementation ----------------------------------------------------------------------------
 
     def _commit(self, source: Object, revision: str) -> str:
-        url, chart = text(source.get("repoURL")), text(source.get("chart"))
+        url, chart = _chart_of(source)
         if chart:
-            return chart_version(url, chart, revision, self.options)
-        _check_scheme(url)
+            with _unread_artifact(source):
+                return chart_version(url, chart, revision, self.options)
         known_commit = self._commit_override(url, revision) if self._commit_override is not None else ""
         return known_commit or self.repo(url).resolve(revision, tag_prefix=text(source.get("tagPrefix")))
 
     def _tree(self, source: Object, commit: str) -> Tree:
-        url, chart = text(source.get("repoURL")), text(source.get("chart"))
+        url, chart = _chart_of(source)
         key = (f"{url}#{chart}" if chart else repository_key(url)), commit
         tree = self._added_trees.get(key) or self._trees.pop(key, None)
         if tree is None:
-            _check_scheme(url)
             if chart:
-                tree = pulled_chart(url, chart, commit, self.options)
+                with _unread_artifact(source):
+                    tree = pulled_chart(url, chart, commit, self.options)
             else:
                 tree = self.repo(url).tree(commit)
         if key not in self._added_trees:
@@ -268,15 +270,33 @@ def _referenced_sources(source: Object) -> set[str]:
     return {file.partition("/")[0] for file in files if file.startswith("$")}
 
 
-def _check_scheme(url: str) -> None:
-    if url.startswith("oci://"):
+def _chart_of(source: Object) -> tuple[str, str]:
+    """The repository and the name of a chart; the name is empty for a source in Git.
+
+    The artifact of an `oci://` source is taken to be a chart: Argo CD unpacks it, so that `path` is in it.
+    """
+    url, chart = text(source.get("repoURL")), text(source.get("chart"))
+    if not chart and url.startswith(_OCI):
+        url, _, chart = url.rstrip("/").rpartition("/")
+    return url, chart
+
+
+@contextmanager
+def _unread_artifact(source: Object) -> Generator[None]:
+    """Argo CD reads OCI artifacts of other types as well."""
+    try:
+        yield
+    except RenderProblem as problem:
+        url = without_credentials(text(source.get("repoURL")))
+        if source.get("chart") or not url.startswith(_OCI):
+            raise
         raise CannotRender(
-            what=f"{without_credentials(url)} is a source of OCI artifacts",
-            why="whysync reads Git repositories and Helm charts",
+            what=f"{url} is not read",
+            why=f"whysync reads OCI artifacts that are charts: {problem.text}",
             next="give whysync the rendered manifests as a bundle",
-            part=without_credentials(url),
-            shared="OCI artifacts are not read",
-        )
+            part=url,
+            shared="whysync reads only OCI artifacts that are charts",
+        ) from problem
 
 
 def _key(application: Object, source: Object, commit: str) -> bytes:
