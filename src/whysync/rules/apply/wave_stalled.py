@@ -7,7 +7,7 @@ without a limit.
 
 ## How whysync knows
 The operation waits for the resource's health, or failed because of it; and the resource is Degraded or
-Suspended, its Pods cannot start, or the operation has been waiting for more than ten minutes. An operation
+Suspended, its Pods cannot start, or the operation has been running for more than ten minutes. An operation
 without a message waits for the health of what it applied if a PostSync hook has not run yet.
 
 ## Fix
