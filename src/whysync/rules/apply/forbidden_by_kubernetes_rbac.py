@@ -161,9 +161,21 @@ def _fixes(case: Case, group: FailureGroup[Forbidden]) -> Iterator[Fix]:
     yield Fix.new(
         role_and_binding(case, group),
         title=f"{'Or permit' if managed else 'Permit'} {_user(failure)} to {_grants(group)}",
-        risk=f"{_reach(group)}the next kind may be refused too; apply it in the destination cluster"
+        risk=f"{_reach(group)}{_next_kinds(case, group)}; apply it in the destination cluster"
         f"{_namespace_first(case, failure)}",
     )
+
+
+def _next_kinds(case: Case, group: FailureGroup[Forbidden]) -> str:
+    """The kinds that this sync has not applied yet, in the same scope: nothing shows whether it may."""
+    namespace = group.failure.namespace
+    attempted = {result.ref.kind for result in case.results if result.status}
+    kinds = dict.fromkeys(
+        row.kind
+        for row in case.app.status.resources
+        if row.status == "OutOfSync" and row.namespace == namespace and row.kind not in attempted
+    )
+    return f"the next kind may be refused too{f': {listed(kinds)}' if kinds else ''}"
 
 
 def _by_operator(case: Case, failure: Forbidden) -> Iterator[Fix]:
