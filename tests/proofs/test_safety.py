@@ -149,10 +149,8 @@ def test_a_namespace_that_argocd_compares_is_enabled(compared: bool) -> None:
     fields(app["metadata"])["namespace"] = "team-a"
     status = fields(app["status"])
     status |= {"controllerNamespace": "argocd", "reconciledAt": NOW if compared else ""}
-    params = {
-        **settings("argocd-cmd-params-cm"),
-        "metadata": {"name": "argocd-cmd-params-cm", "namespace": "argocd"},
-    }
+    params = settings("argocd-cmd-params-cm")
+    fields(params["metadata"])["namespace"] = "argocd"
     project: Object = {
         "apiVersion": "argoproj.io/v1alpha1",
         "kind": "AppProject",
