@@ -39,6 +39,26 @@ def causes(whysync: Whysync, text: str) -> list[str]:
         ("waiting for completion of hook batch/Job/migrate", "hook-stuck"),
         (DESCRIBED_POD, "oom"),
         (
+            "  Warning  SyncLoadBalancerFailed  3m  service-controller  Error syncing load balancer: quota",
+            "lb-pending",
+        ),
+        (
+            "  Warning  ProvisioningFailed  3m  ebs.csi.aws.com  failed to provision volume: no quota",
+            "pvc-pending",
+        ),
+        ("  Warning  FailedPreStopHook  3m  kubelet  PreStopHook failed", "degraded-workload"),
+        ("ignored (requires pruning)", "pending-prune"),
+        ("ignored (no prune)", "prune-blocked"),
+        ("`helm template .` failed signal: killed", "repo-server-down"),
+        ("Exit Code: 137", "degraded-workload"),
+        ("converting (v1.CronJob) to (v1beta1.CronJob): unknown conversion", "deprecated-api"),
+        ('time: invalid duration "3 minutes"', "settings-malformed"),
+        (
+            "rpc error: code = Unauthenticated desc = invalid session: token has invalid claims: token is"
+            " expired",
+            "argocd-login",
+        ),
+        (
             'time="2026-03-02T03:00:01Z" level=error msg="ComparisonError: deploy: app path does not exist"',
             "path-not-found",
         ),

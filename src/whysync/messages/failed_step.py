@@ -80,6 +80,7 @@ class Family(StrEnum):
     VOLUME = "volume"
     IMAGE = "image"
     CONTAINER_START = "container-start"
+    CONTAINER_STOP = "container-stop"
     DEPENDENCY = "dependency"
     CONTAINER_RESTARTS = "container-restarts"
     PROBE = "probe"
@@ -108,11 +109,12 @@ _REASONS: dict[Family, str] = {
     Family.CONTAINER_START: """
         Failed FailedCreatePodSandBox FailedPodSandBoxStatus FailedCreatePodContainer
         CreateContainerConfigError CreateContainerError RunContainerError FailedPostStartHook
-        FailedPreStopHook FailedToMakePodDataDirectories NetworkNotReady FailedSync FailedValidation
-        FailedKillPod ExceededGracePeriod SysctlForbidden InvalidEnvironmentVariableNames StartError
+        FailedToMakePodDataDirectories NetworkNotReady FailedSync FailedValidation
+        SysctlForbidden InvalidEnvironmentVariableNames StartError
         ContainerCannotRun PreCreateHookError PreStartHookError PostStartHookError CreatePodSandboxError
-        ConfigPodSandboxError KillPodSandboxError AppArmor PodOSNotSupported
+        ConfigPodSandboxError AppArmor PodOSNotSupported
         FailedPrepareDynamicResources FailedResourceClaimCreation FailedNodeDeclaredFeaturesCheck""",
+    Family.CONTAINER_STOP: "FailedPreStopHook FailedKillPod ExceededGracePeriod KillPodSandboxError",
     Family.CONTAINER_RESTARTS: "BackOff CrashLoopBackOff",
     Family.PROBE: "Unhealthy ProbeWarning ProbeError",
     Family.MEMORY: "OOMKilling OOMKilled SystemOOM",

@@ -276,8 +276,13 @@ def _of_repo_server(context: Context) -> bool:
 
 
 def _of_login(context: Context) -> bool:
-    """Is it a line of Argo CD's API server, of Dex or of the `argocd` command? Plugins log in elsewhere."""
-    return context.within(LayerKind.LOG) and not from_source(context) and context.scope is not Scope.PLUGIN
+    """Is it a line of Argo CD's API server, of Dex or of the `argocd` command? Plugins log in elsewhere.
+
+    Only the API server answers that a caller is not authenticated.
+    """
+    is_answer = any(layer.code == "Unauthenticated" for layer in context.layers)
+    is_line = context.within(LayerKind.LOG) and context.scope is not Scope.PLUGIN
+    return (is_answer or is_line) and not from_source(context)
 
 
 def _of_rendering_or_log(context: Context) -> bool:
@@ -324,7 +329,8 @@ _CLASSES: tuple[_Class, ...] = (
     ),
     _Class(
         Family.SCHEME,
-        r"no kind \S{1,100} is registered for|not registered in scheme",
+        r"no kind \S{1,100} is registered for|not registered in scheme|"
+        r"converting \(\S{1,200}\) to \(\S{1,200}\): ",
     ),
     _Class(
         Family.CLUSTER_CONFIG,
@@ -411,14 +417,15 @@ _CLASSES: tuple[_Class, ...] = (
     _Class(
         Family.SETTINGS,
         r"(?:ex|in)cluded resources|resource overrides|\bresource\.\w{1,40}\b|argocd-(?:cm|rbac-cm|secret)\b|"
-        r"compare options|\bsettings\b|\b(?:dex|oidc)\.config|\bpolicy\.csv",
+        r"compare options|\bsettings\b|\b(?:dex|oidc)\.config|\bpolicy\.csv|"
+        r"^time: (?:invalid|unknown|missing)",
         _is_unwrapped,
     ),
     _Class(
         Family.UNWRAPPED,
         r"\b(?:secret|configmap)s? .{1,253} not found|^yaml: |json: cannot unmarshal|"
         r"error (?:unmarshaling json|converting yaml)|unexpected end of json|"
-        r"invalid character .{1,20} looking for|time: (?:invalid|unknown|missing)|error parsing regexp|"
+        r"invalid character .{1,20} looking for|error parsing regexp|"
         r"strconv\.(?!parsebool)\w{1,30}: parsing",  # templates parse numbers, Secrets of Argo CD have flags
         _is_unwrapped,
     ),

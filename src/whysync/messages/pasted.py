@@ -91,7 +91,9 @@ def clean(text: str) -> str:
     lines = [line for line in plain.split("\n") if line.strip()]
     if lines and all(_QUOTE_MARK.match(line) for line in lines):
         plain = _QUOTE_MARK.sub("", plain)
-    return textwrap.dedent(plain.expandtabs(8)).strip().strip("`").strip()
+    plain = textwrap.dedent(plain.expandtabs(8)).strip()
+    is_code = plain.startswith("`") and plain.endswith("`")
+    return plain.strip("`").strip() if is_code else plain
 
 
 def read_paste(text: str) -> Pasted:
@@ -389,7 +391,12 @@ def possible_origins(text: str) -> tuple[PastedMessage, ...]:
         PastedMessage(origin=Origin.LONG_OPERATION, reason="Running", text=text),
         PastedMessage(origin=Origin.EVENT, reason=reason, text=text),
         PastedMessage(
-            origin=Origin.CONTAINER, reason=reason, text=remainder, ended=True, exit_code=exit_code
+            origin=Origin.CONTAINER,
+            reason=reason
+            or ("Error" if exit_code else ""),  # the kubelet's reason for all other codes than 0
+            text=remainder,
+            ended=True,
+            exit_code=exit_code,
         ),
         PastedMessage(origin=Origin.CONTAINER, reason=reason, text=remainder),
         PastedMessage(origin=Origin.HEALTH, reason="Degraded", text=text),
@@ -398,7 +405,7 @@ def possible_origins(text: str) -> tuple[PastedMessage, ...]:
     logged = log_failure(text.split("\n"))
     if logged is not None and logged.reason is not LogReason.ERROR:
         parts.append(PastedMessage(origin=Origin.CONTAINER_LOG, text=text))
-    return tuple(part for part in parts if part.origin is not Origin.CONTAINER or reason)
+    return tuple(part for part in parts if part.origin is not Origin.CONTAINER or part.reason)
 
 
 def loud_lines(text: str) -> tuple[str, ...]:

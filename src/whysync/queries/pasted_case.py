@@ -44,6 +44,26 @@ def case_of_parts(parts: Sequence[PastedMessage], *, application: str = "") -> C
     return Case(world, manifest, app)
 
 
+# Kinds that Argo CD reports as Progressing while their controller fails.
+_NEVER_DEGRADED = ("Ingress", "PersistentVolumeClaim", "Service")
+# Reasons of events that only the controllers of one kind report.
+_KIND_OF_REASON = {
+    reason: kind
+    for kind, reasons in {
+        "PersistentVolumeClaim": "ProvisioningFailed ProvisioningCleanupFailed FailedBinding"
+        " VolumeResizeFailed WaitForFirstConsumer ExternalExpanding ClaimLost ClaimMisbound",
+        "Service": "SyncLoadBalancerFailed CreatingLoadBalancerFailed UpdateLoadBalancerFailed"
+        " AllocationFailed",
+        "Ingress": "FailedBuildModel FailedDeployModel FailedLoadGroupID",
+        "HorizontalPodAutoscaler": "FailedGetScale FailedRescale FailedGetResourceMetric"
+        " FailedGetExternalMetric FailedGetObjectMetric FailedGetPodsMetric FailedComputeMetricsReplicas",
+        "PodDisruptionBudget": "CalculateExpectedPodCountFailed NoPods",
+        "Job": "BackoffLimitExceeded",
+    }.items()
+    for reason in reasons.split()
+}
+
+
 class _Builder:
     def __init__(self, application: str, namespace: str) -> None:
         self._application = application
@@ -84,7 +104,7 @@ class _Builder:
                 self._container_lines += part.text.split("\n")
 
     def _identity(self, part: PastedMessage) -> Object:
-        kind = part.kind or "Pod"
+        kind = part.kind or _KIND_OF_REASON.get(part.reason, "Pod")
         name = part.name or (POD if kind == "Pod" else "NAME")
         resource = _built_in().get(kind)
         is_namespaced = resource is None or resource.namespaced
@@ -103,13 +123,15 @@ class _Builder:
 
     def _add_result(self, part: PastedMessage) -> None:
         hook: Object = {"hookType": part.hook, "hookPhase": "Failed"} if part.hook else {}
-        status = "" if part.hook else "SyncFailed"
+        is_skipped = part.reason == "PruneSkipped"
+        status = "" if part.hook else part.reason if is_skipped else "SyncFailed"
         self._results.append({**self._identity(part), "status": status, "message": part.text, **hook})
         if part.hook:
             self._row(part, hook=True, status="")
         else:
-            self._row(part, status="OutOfSync")
-        self._operation = self._operation or {"phase": "Failed", "message": ""}
+            self._row(part, status="OutOfSync", **({"requiresPruning": True} if is_skipped else {}))
+        phase = "Succeeded" if is_skipped else "Failed"
+        self._operation = self._operation or {"phase": phase, "message": ""}
 
     def _add_health(self, part: PastedMessage) -> None:
         health: Object = {"status": part.reason, "message": part.text}
@@ -130,7 +152,9 @@ class _Builder:
             "involvedObject": about,
         }
         self._events.append(Manifest(body, role=Role.EVENT))
-        self._row(part, health={"status": "Degraded"})
+        self._row(
+            part, health={"status": "Progressing" if identity["kind"] in _NEVER_DEGRADED else "Degraded"}
+        )
 
     def _add_state(self, part: PastedMessage) -> None:
         self._row(part, health={"status": "Degraded"})

@@ -19,6 +19,7 @@ from whysync.diagnosis.symptom import Side, Symptom
 from whysync.messages.failure import Failure, Unknown
 from whysync.messages.parse import understand
 from whysync.messages.pasted import Origin, Pasted, PastedMessage, loud_lines, possible_origins, read_paste
+from whysync.messages.patterns.operations import PruneSkipped
 from whysync.messages.patterns.pods import (
     AnalysisFailed,
     BudgetWithoutDisruptions,
@@ -193,15 +194,20 @@ class _Reader:
         for failure_type, (group, kind, health) in _WORKLOAD_MESSAGES.items():
             if any(isinstance(failure, failure_type) for failure in failures):
                 part = PastedMessage(origin=Origin.HEALTH, reason=health, text=text, group=group, kind=kind)
-                reading = self._read((part,))
-                yield from (_cause(finding, reading) for finding in reading.report.findings)
+                yield from self._all_of(part)
+        if any(isinstance(failure, PruneSkipped) for failure in failures):
+            yield from self._all_of(PastedMessage(origin=Origin.RESULT, reason="PruneSkipped", text=text))
+
+    def _all_of(self, part: PastedMessage) -> Iterator[PossibleCause]:
+        reading = self._read((part,))
+        yield from (_cause(finding, reading) for finding in reading.report.findings)
 
     def _because_of(self, part: PastedMessage) -> Iterator[PossibleCause]:
         reading = self._read((part,))
         if not reading.report.findings:
             return
         control_reason = "" if part.origin in (Origin.EVENT, Origin.CONTAINER) else part.reason
-        control = self._read((replace(part, text=_UNKNOWN_TEXT, reason=control_reason),))
+        control = self._read((replace(part, text=_UNKNOWN_TEXT, reason=control_reason, exit_code=None),))
         always = {_without(_UNKNOWN_TEXT, finding) for finding in control.report.findings}
         rules = {finding.rule for finding in control.report.findings}
         for finding in reading.report.findings:

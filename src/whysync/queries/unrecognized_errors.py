@@ -222,6 +222,7 @@ _WITH_PODS = frozenset({"Pod", "Deployment", "StatefulSet", "DaemonSet", "Replic
 _OF_PODS = frozenset(
     {
         Family.CONTAINER_START,
+        Family.CONTAINER_STOP,
         Family.CONTAINER_RESTARTS,
         Family.DEPENDENCY,
         Family.PROBE,
@@ -732,6 +733,9 @@ EXPLANATIONS: dict[Family, Explanation] = {
     ),
     Family.DEPENDENCY: Explanation(
         "dependency-missing", "{object} needs a ConfigMap or Secret that does not exist", _describe, _DESCRIBE
+    ),
+    Family.CONTAINER_STOP: Explanation(
+        "degraded-workload", "a container of {object} does not stop as it should", _describe, _DESCRIBE
     ),
     Family.CONTAINER_RESTARTS: Explanation(
         "crashloop", "a container of {object} fails repeatedly", _describe, _DESCRIBE

@@ -556,7 +556,7 @@ TABLE: tuple[Pattern, ...] = (
     # The repository itself.
     Pattern(
         "epository",
-        r"(?:fatal: )?[Rr]epository '(?P<url>[^']{1,300})' (?:not found|does not exist)",
+        r"(?:fatal: )?[Rr]epository '(?P<url>[^'\s]{1,300})' (?:not found|does not exist)",
         repository_absent,
     ),
     Pattern("epository not found", r"(?:ERROR: |remote: )?[Rr]epository not found\.?", repository_absent),

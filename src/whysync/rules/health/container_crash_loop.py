@@ -46,6 +46,15 @@ from whysync.queries.log_lines import last_line, root_cause_text
 from whysync.queries.previous_revision import with_revert
 from whysync.queries.probes import killed_by_probe
 
+# Exit codes above 128 are signals.
+_SIGNALS = {
+    132: "SIGILL: the program is for another CPU",
+    134: "SIGABRT: the program stopped itself",
+    135: "SIGBUS: a memory or file access failed",
+    137: "SIGKILL: by the kubelet, as after a failing probe, or because the node ran out of memory",
+    139: "SIGSEGV: it crashed in native code",
+    143: "SIGTERM: something stopped it, as the kubelet does after a failing probe",
+}
 _FOREIGN = "the program is for another CPU architecture, or a script without #!"
 
 
@@ -106,12 +115,14 @@ def _from_pod(
     root_cause = log_root_cause((log,)) if log else None
     label = "init container" if container.init else "container"
     exit_code = "" if container.exit_code is None else f" with exit code {container.exit_code}"
+    signal = _SIGNALS.get(container.exit_code or 0) if root_cause is None else None
     return Finding(
         about=ref,
         explains=tuple(dict.fromkeys(explains)),
         severity=Severity.CRITICAL,
         confidence=Confidence.HIGH,
         verdict=f"{label} {container.name} of {history.pod.ref} crashes repeatedly{exit_code}"
+        + (f" ({signal})" if signal is not None else "")
         + (_ending(root_cause) or (f": {container.last_words}" if container.last_words else "")),
         root=root_cause.failure.text if root_cause else container.exit_message or None,
         evidence=(
