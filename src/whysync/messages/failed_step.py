@@ -75,6 +75,7 @@ class Family(StrEnum):
     TOO_LARGE = "too-large"
     DELETION = "deletion"
     PRUNING = "pruning"
+    VALIDATION = "validation"
     # events
     SCHEDULING = "scheduling"
     VOLUME = "volume"

@@ -719,6 +719,8 @@ _WRAPPERS: tuple[tuple[LayerKind, Family], ...] = (
 
 
 def _wrapper(context: Context) -> _Sign | None:
+    if not context.text and context.within(LayerKind.TASKS_NOT_VALID):
+        return _Sign(Family.VALIDATION)  # the reasons are in the results
     return next((_Sign(family) for kind, family in _WRAPPERS if context.within(kind)), None)
 
 

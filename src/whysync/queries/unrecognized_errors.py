@@ -485,6 +485,13 @@ def _deletion(case: Case, group: Group) -> tuple[str, ...]:
     return (f"argocd app resources {app_argument(case)}", _logs(case, "argocd-application-controller"))
 
 
+def _results(case: Case, group: Group) -> tuple[str, ...]:
+    del group
+    return (
+        with_comment(f"argocd app get {app_argument(case)} --show-operation", "the reason of each object"),
+    )
+
+
 def _prune(case: Case, group: Group) -> tuple[str, ...]:
     del group
     return (
@@ -724,6 +731,12 @@ EXPLANATIONS: dict[Family, Explanation] = {
     Family.PRUNING: Explanation(
         "pending-prune", "resources of {app} are no longer in Git, but were not pruned", _prune,
         "Check what would be deleted, then sync with --prune",
+    ),
+    Family.VALIDATION: Explanation(
+        "missing-crd",
+        "the sync ended before anything was applied: the cluster does not serve the kind of an object, or the"
+        " project does not permit it",
+        _results, "Read the result of each object: it names the kind or the project's rule",
     ),
     Family.SCHEDULING: Explanation("unschedulable", "{object} cannot be scheduled", _describe, _DESCRIBE),
     Family.VOLUME: Explanation("pvc-pending", "a volume of {object} is not available", _describe, _DESCRIBE),
