@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -52,9 +52,10 @@ def integer(value: Json | Missing, default: int = 0) -> int:
 
 def dig(value: Json | Missing, *path: str | int) -> Json | Missing:
     """The value at a path of keys and indexes, or `MISSING`."""
-    for step in path:
-        if isinstance(step, str) and isinstance(value, dict):
-            value = value.get(step, MISSING)
+    steps: tuple[Any, ...] = path
+    for step in steps:
+        if isinstance(value, dict):
+            value = value.get(step, MISSING)  # only texts are keys, so a number is missing
         elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
             value = value[step]
         else:

@@ -100,16 +100,20 @@ class SimulatedCase(msgspec.Struct, kw_only=True):
             desired_object.body if isinstance(desired_object, Manifest) else desired_object
             for desired_object in desired
         ]
-        unchanged = [desired_object.body for desired_object in self.case.desired]
+        unchanged = _by_ref(desired_object.body for desired_object in self.case.desired)
         kept = [
-            body for body in bodies if id(body) in inside or (id(body) not in known and body not in unchanged)
+            body
+            for body in bodies
+            if id(body) in inside or (id(body) not in known and body not in unchanged.get(ref_of(body), ()))
         ]
+        kept_by_ref = _by_ref(kept)
+        in_scope = _by_ref(desired_object.body for desired_object in self.scope.desired)
         kept += [
             body
             for body in bodies
             if id(body) not in known
-            and body not in kept
-            and any(body == other.body for other in self.scope.desired)
+            and body not in kept_by_ref.get(ref_of(body), ())
+            and body in in_scope.get(ref_of(body), ())
         ]
         manifests = [Manifest(body, role=Role.DESIRED) for body in kept]
         completed_bodies = [
@@ -191,6 +195,14 @@ class SimulatedCase(msgspec.Struct, kw_only=True):
             if manifest is not None
             else Ref(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name)
         )
+
+
+def _by_ref(bodies: Iterable[Object]) -> dict[Ref, list[Object]]:
+    """Equal objects have the same reference, so an object is compared with those only."""
+    by_ref: dict[Ref, list[Object]] = {}
+    for body in bodies:
+        by_ref.setdefault(ref_of(body), []).append(body)
+    return by_ref
 
 
 def simulated(

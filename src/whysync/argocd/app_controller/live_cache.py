@@ -22,7 +22,7 @@ from whysync.argocd.ignore_differences import BadRule, Normalizer
 from whysync.argocd.settings import Settings, resource_excluded
 from whysync.argocd.tracking import owner_of
 from whysync.json_tree import Object, dig, fields, items, text
-from whysync.kubernetes.api.ref import Key, group_of, ref_of
+from whysync.kubernetes.api.ref import Key, group_of, key_of
 from whysync.kubernetes.merge.structured import DEDUCED, Atom, Schemas
 
 _NO_REFRESH: Final = (("", "Endpoints"),)
@@ -65,7 +65,7 @@ class LiveCache:
         self._schemas: Schemas | None = None
         self._normalizer = None if ignores_no_updates else _normalizer(settings)
         for _, obj in self._store.everything():
-            key = _key(obj)
+            key = key_of(obj)
             self._put(key, obj)
             if key.group == "argoproj.io":
                 self.written_argocd_objects.append(key)
@@ -79,7 +79,7 @@ class LiveCache:
         while self._position < len(journal):
             change = journal[self._position]
             self._position += 1
-            key = _key(change.obj)
+            key = key_of(change.obj)
             if key.group == "argoproj.io":
                 self.written_argocd_objects.append(key)
             if key.kind == "CustomResourceDefinition":
@@ -116,7 +116,7 @@ class LiveCache:
         for target in targets:
             cached = self._keys.get(id(target))
             if cached is None or cached[0] is not target:
-                cached = self._keys[id(target)] = target, _key(target)
+                cached = self._keys[id(target)] = target, key_of(target)
             key = cached[1]
             live = self._by_key.get(key)
             if live is not None:
@@ -126,7 +126,7 @@ class LiveCache:
     def _check_managed(self, targets: Sequence[Object]) -> None:
         """If Argo CD manages only some namespaces, an object elsewhere fails the comparison."""
         for target in targets if self.destination.namespaces else ():
-            key = _key(target)
+            key = key_of(target)
             if self._is_managed(key):
                 continue
             if not key.namespace:
@@ -292,10 +292,6 @@ def _normalizer(settings: Settings) -> Normalizer | None:
         return Normalizer.build((), settings.resource_update_overrides())
     except BadRule:
         return None
-
-
-def _key(obj: Object) -> Key:
-    return ref_of(obj).key
 
 
 def _owner_key(owner: Object, namespace: str) -> Key:

@@ -72,8 +72,12 @@ def match_live(target_keys: TargetKeys, lives: Mapping[Key, Object]) -> Pairing:
     remaining = dedup_live_resources((target for target, _ in target_keys.targets), lives)
     pairs: list[Pair] = []
     for target, keys in target_keys.targets:
-        live_key = next((key for key in keys if key in remaining), None)
-        pairs.append(Pair(target, remaining.pop(live_key) if live_key is not None else None))
+        live = None
+        for key in keys:
+            live = remaining.pop(key, None)
+            if live is not None:
+                break
+        pairs.append(Pair(target, live))
     pairs += [Pair(None, remaining[key]) for key in sorted(remaining)]
     return Pairing(tuple(pairs), target_keys.hooks)
 

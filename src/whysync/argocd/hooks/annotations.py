@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
 from whysync.json_tree import Object
 
@@ -36,7 +36,14 @@ def annotations_of(obj: Object) -> dict[str, str]:
 
 def annotation(obj: Object, key: str) -> str | None:
     """One annotation; a fast path, because it is read often and is usually missing."""
-    return annotations_of(obj).get(key) if key in written(obj) else None
+    annotations = written(obj)
+    value = annotations.get(key)
+    if value is None:
+        return None
+    for other in annotations.values():
+        if not isinstance(other, str):
+            return None
+    return cast("str", value)
 
 
 def options(obj: Object, key: str) -> tuple[str, ...]:

@@ -72,9 +72,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         Cluster-scoped live objects have no namespace even if the target has one.
         """
-        ref = ref_of(target)
-        candidates = self._lives.get((ref.group, ref.kind, ref.name), ())
-        return next((live for namespace, live in candidates if namespace in ("", ref.namespace)), None)
+        key = key_of(target)
+        for namespace, live in self._lives.get((key.group, key.kind, key.name), ()):
+            if namespace in ("", key.namespace):
+                return live
+        return None
 
     @cached_property
     def _defined_kinds(self) -> frozenset[tuple[str, str]]:

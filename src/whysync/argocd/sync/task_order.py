@@ -6,6 +6,7 @@ Mirrors gitops-engine `syncTask` and `syncTasks`, Argo CD 3.6; differs: the sort
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -24,10 +25,11 @@ KINDS: Final = (
     "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
 )  # fmt: skip
 _RANKS: Final = {kind: index - len(KINDS) for index, kind in enumerate(KINDS)}
+_DEFINITION: Final = "CustomResourceDefinition"
 _PHASES: Final = {phase.value: index for index, phase in enumerate(SyncPhase)}
 
 
-class Task(msgspec.Struct, frozen=True, kw_only=True):
+class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """One object in one phase of a sync; without a target it is a prune."""
 
     phase: str = SyncPhase.SYNC.value
@@ -45,7 +47,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     def is_prune(self) -> bool:
         return self.target is None
 
-    @property
+    @cached_property
     def wave(self) -> int:
         return wave_of(self.obj) if self.wave_override is None else self.wave_override
 
@@ -62,8 +64,11 @@ def kind_rank(kind: str) -> int:
 def in_order(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """The ordered tasks; some have another wave and phase."""
     ordered = sorted(tasks, key=_key)
-    _pull_forward(ordered, _namespace_made, _namespace_used)
-    _pull_forward(ordered, _kind_made, _kind_used)
+    kinds = {text(task.target.get("kind")) for task in ordered if task.target is not None}
+    if "Namespace" in kinds:
+        _pull_forward(ordered, _namespace_made, _namespace_used)
+    if _DEFINITION in kinds:
+        _pull_forward(ordered, _kind_made, _kind_used)
     return tuple(ordered)
 
 
@@ -130,7 +135,7 @@ def _namespace_used(obj: Object) -> str | None:
 
 
 def _kind_made(obj: Object) -> str | None:
-    if obj.get("kind") != "CustomResourceDefinition" or ref_of(obj).group != "apiextensions.k8s.io":
+    if obj.get("kind") != _DEFINITION or ref_of(obj).group != "apiextensions.k8s.io":
         return None
     group, kind = dig(obj, "spec", "group"), dig(obj, "spec", "names", "kind")
     return f"{group}/{kind}" if isinstance(group, str) and isinstance(kind, str) else None
