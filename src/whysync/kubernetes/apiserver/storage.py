@@ -62,10 +62,12 @@ class Store:
         if old is None:
             insort(self._ordered.setdefault(store, []), key)
             self._by_namespace.setdefault(object_key[1], set()).add(object_key)
-        else:
-            self._remove_from_indexes(object_key, old)
         objects[key] = stored
-        self._add_to_indexes(object_key, stored)
+        if old is None:
+            self._add_to_indexes(object_key, stored)
+        elif not _has_same_entries(old, stored):
+            self._remove_from_indexes(object_key, old)
+            self._add_to_indexes(object_key, stored)
         self._writes[store] = self._writes.get(store, 0) + 1
         type = "ADDED" if old is None else "MODIFIED"
         self.journal.append(Change(self._revision, type, object_key, stored))
@@ -190,6 +192,16 @@ def _remove_from_index(index: dict[str, set[ObjectKey]], key: str, object_key: O
         keys.discard(object_key)
         if not keys:
             del index[key]
+
+
+def _has_same_entries(old: Object, new: Object) -> bool:
+    """Do the indexes of the store have the same entries for both states of an object?"""
+    old_meta, new_meta = fields(old.get("metadata")), fields(new.get("metadata"))
+    return (
+        old_meta.get("uid") == new_meta.get("uid")
+        and old_meta.get("ownerReferences") == new_meta.get("ownerReferences")
+        and ("deletionTimestamp" in old_meta) == ("deletionTimestamp" in new_meta)
+    )
 
 
 def uid_of(obj: Object) -> str:

@@ -18,13 +18,13 @@ __all__ = ["FieldProblem", "Kind", "problems_on_create", "problems_on_update"]
 
 def problems_on_create(obj: Object) -> tuple[FieldProblem, ...]:
     """Problems of a new object, whose defaults are already set."""
-    from whysync.kubernetes.validation import kinds
+    from whysync.kubernetes.validation.kinds import problems_on_create as problems
 
-    return kinds.problems_on_create(obj)
+    return problems(obj)
 
 
 def problems_on_update(old: Object, new: Object) -> tuple[FieldProblem, ...]:
     """Problems of a change from the stored object `old` to `new`."""
-    from whysync.kubernetes.validation import kinds
+    from whysync.kubernetes.validation.kinds import problems_on_update as problems
 
-    return kinds.problems_on_update(old, new)
+    return problems(old, new)

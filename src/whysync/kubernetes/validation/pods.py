@@ -5,6 +5,12 @@ Differs: the parts about Windows, sysctls, resource claims and ephemeral contain
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
 from whysync.golang.fmt import go_map
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
@@ -13,7 +19,15 @@ from whysync.kubernetes.validation.containers import (
     validate_init_containers,
     validate_pod_security_context,
 )
-from whysync.kubernetes.validation.field_error import Problems, duplicate, each, forbidden, invalid, required
+from whysync.kubernetes.validation.field_error import (
+    FieldProblem,
+    Problems,
+    duplicate,
+    each,
+    forbidden,
+    invalid,
+    required,
+)
 from whysync.kubernetes.validation.internal_types import difference, internal, same
 from whysync.kubernetes.validation.placement import (
     validate_affinity,
@@ -74,7 +88,27 @@ def validate_pod_template_spec(template: Json | Missing, path: str) -> Problems:
         )
 
 
-def _validate_pod_spec(spec: Object, path: str, *, is_pod: bool = False) -> Problems:
+_MOST_VALID: Final = 8192
+_valid: set[tuple[bool, bytes]] = set()
+"""Digests of pod specs without problems: a workload, its ReplicaSets and its Pods have equal ones."""
+
+
+def _validate_pod_spec(spec: Object, path: str, *, is_pod: bool = False) -> Iterable[FieldProblem]:
+    try:
+        key = is_pod, blake2b(msgspec.json.encode(spec), digest_size=16).digest()
+    except (ValueError, OverflowError):
+        return _pod_spec_problems(spec, path, is_pod=is_pod)
+    if key in _valid:
+        return ()
+    problems = list(_pod_spec_problems(spec, path, is_pod=is_pod))
+    if not problems:
+        if len(_valid) >= _MOST_VALID:
+            _valid.clear()
+        _valid.add(key)
+    return problems
+
+
+def _pod_spec_problems(spec: Object, path: str, *, is_pod: bool) -> Problems:
     if spec.get("terminationGracePeriodSeconds") is None:
         yield required(f"{path}.terminationGracePeriodSeconds")
     volumes, volume_problems = validate_volumes(spec, f"{path}.volumes")

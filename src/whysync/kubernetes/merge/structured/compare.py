@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from whysync.json_tree import MISSING, Json, Missing, Object, fields, items, same
 from whysync.kubernetes.merge.structured.fieldset import FieldSet
 from whysync.kubernetes.merge.structured.schema import Atom, ListType, MapType
 from whysync.kubernetes.merge.structured.walk import TypeErrors, item_step
+
+_NO_FIELDS: Final = FieldSet()
 
 
 class Comparison(NamedTuple):
@@ -55,7 +57,9 @@ def _compare(
 
 
 def _all_fields(value: Json, atom: Atom) -> FieldSet:
-    """All fields below a value that only one side has."""
+    """All fields below a value that only one side has; not to be changed."""
+    if not isinstance(value, (dict, list)):
+        return _NO_FIELDS
     collected = FieldSet()
     form = atom.form(value)
     if form == "map" and atom.map is not None and not atom.map.atomic:
