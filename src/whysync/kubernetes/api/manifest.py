@@ -77,7 +77,8 @@ class Manifest:
         if self._body is not None:
             return self._body
         assert self._packed is not None
-        return self._packed.bodies()[self._position]
+        opened = self._packed.opened
+        return (self._packed.bodies() if opened is None else opened)[self._position]
 
     @property
     def is_packed(self) -> bool:

@@ -61,30 +61,31 @@ class OpenPacks:
 class PackedBodies:
     """A few bodies, which are decoded together when one of them is needed."""
 
-    __slots__ = ("_bodies", "_compressed", "_open_packs", "times_opened")
+    __slots__ = ("_compressed", "_open_packs", "opened", "times_opened")
 
     def __init__(self, encoded: Sequence[bytes], open_packs: OpenPacks) -> None:
         """`encoded` are JSON objects."""
         self._compressed = zlib.compress(b"[" + b",".join(encoded) + b"]", _FAST)
         self._open_packs = open_packs
-        self._bodies: list[Object] | None = None
+        self.opened: list[Object] | None = None
+        """The decoded bodies, for a look without a call."""
         self.times_opened = 0
 
     @property
     def is_open(self) -> bool:
-        return self._bodies is not None
+        return self.opened is not None
 
     def encoded(self) -> bytes:
         """All of them as one list in JSON."""
         return zlib.decompress(self._compressed)
 
     def bodies(self) -> list[Object]:
-        if self._bodies is None:
+        if self.opened is None:
             decoded: object = msgspec.json.decode(self.encoded())
-            self._bodies = cast("list[Object]", decoded)
+            self.opened = cast("list[Object]", decoded)
             self.times_opened += 1
             self._open_packs.add(self)
-        return self._bodies
+        return self.opened
 
     def close(self) -> None:
-        self._bodies = None
+        self.opened = None

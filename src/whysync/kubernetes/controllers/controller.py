@@ -76,6 +76,10 @@ class Queue:
         keys, self._ready = list(self._ready), {}
         return keys
 
+    @property
+    def is_empty(self) -> bool:
+        return not self._ready and not self._delayed
+
     def next_wakeup(self) -> datetime | None:
         while self._delayed and self._due.get(self._delayed[0][1]) != self._delayed[0][0]:
             heapq.heappop(self._delayed)
@@ -118,6 +122,8 @@ class QueueController:
         return ()
 
     def reconcile(self) -> bool:
+        if self.queue.is_empty:  # as nearly always
+            return False
         keys = self.queue.pop_due(self.client.now)
         for namespace, name in keys:
             obj = self.client.get(self.main, namespace, name)
