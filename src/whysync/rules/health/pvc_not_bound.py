@@ -63,6 +63,8 @@ class _Claim(msgspec.Struct, frozen=True, kw_only=True):
 _PROVISIONING = timedelta(minutes=1)
 """A claim is commonly bound within this time, without anything to report."""
 
+_WORKLOADS = frozenset({"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod", "Rollout"})
+
 
 @rule(cause="pvc-pending", since="0.1")
 def pvc_not_bound(case: Case) -> Iterator[Finding]:
@@ -82,11 +84,7 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH if evidence else Confidence.MEDIUM,
             verdict=f"{claim.ref} {'has lost its volume' if _is_lost(claim) else 'is not bound to a volume'}"
             + (f": {why}" if why else "")
-            + (
-                ", which this sync applies only after the claim is healthy"
-                if first_use and blocks_sync
-                else ""
-            ),
+            + (_applied_later(case) if first_use and blocks_sync else ""),
             root=why or None,
             evidence=(
                 *cite_if(claim.manifest, PHASE, says="its phase"),
@@ -95,6 +93,14 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
             ),
             fixes=tuple(_fixes(case, claim, why, first_use=first_use, blocks_sync=blocks_sync)),
         )
+
+
+def _applied_later(case: Case) -> str:
+    """Why a claim and the wave of its Pod wait for each other; its workload may be in another app."""
+    rows = case.app.status.resources
+    if any(row.kind in _WORKLOADS and row.status == "OutOfSync" for row in rows):
+        return ", which this sync applies only after the claim is healthy"
+    return "; if this app declares that Pod, the sync applies it only after the claim is healthy"
 
 
 def _fixes(case: Case, claim: _Claim, why: str, *, first_use: bool, blocks_sync: bool) -> Iterator[Fix]:
