@@ -266,6 +266,38 @@ def test_a_secret_that_a_custom_resource_names_leads_to_what_creates_it() -> Non
     assert (kinds, reason) == (["Gateway", "Certificate"], "issuer ca does not exist")
 
 
+def _with_password(status: Object) -> Case:
+    """The facts contain no Secret at all: nobody has read them."""
+    return case_of(
+        application(),
+        thing(
+            "db.example.com/v1",
+            "Database",
+            "main",
+            spec={"auth": {"passwordSecret": {"name": "main-admin", "key": "password"}}},
+            status=not_ready("cannot read the credentials"),
+        ),
+        thing(
+            "external-secrets.io/v1",
+            "ExternalSecret",
+            "admin",
+            spec={"target": {"name": "main-admin"}},
+            status=status,
+        ),
+    )
+
+
+def test_a_secret_that_was_not_read_leads_to_what_fails_to_create_it() -> None:
+    kinds, reason = walked(_with_password(not_ready("no access")), "db.example.com", "Database", "main")
+    assert (kinds, reason) == (["Database", "ExternalSecret"], "no access")
+
+
+def test_a_secret_that_was_created_is_not_the_reason() -> None:
+    ready: Object = {"conditions": [{"type": "Ready", "status": "True"}]}
+    kinds, reason = walked(_with_password(ready), "db.example.com", "Database", "main")
+    assert (kinds, reason) == (["Database"], "cannot read the credentials")
+
+
 def test_an_error_that_wraps_another_says_more_than_a_summary() -> None:
     failed = not_ready("the autoscaler of this object could not be created")
     event: Object = {

@@ -235,11 +235,14 @@ def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
     """What its Pods, or a custom resource itself, need: a claim that is not bound, or the source of an
     object that does not exist."""
     namespace = manifest.ref.namespace
-    for reference in (*references_of(manifest), *_secrets_of(manifest)):
+    secrets = tuple(_secrets_of(manifest))
+    for reference in (*references_of(manifest), *secrets):
         target = case.live_named(reference.kind, namespace, reference.name)
+        # Where no Secrets were read, one that is made from an object which fails is most likely absent.
+        is_unread = reference in secrets and not case.index.live_names.get((reference.kind, namespace))
         if target is not None:
             yield _Step(manifest=target, how=f"needed by {manifest.ref}")
-        elif is_absent(case, reference, namespace):
+        elif is_unread or is_absent(case, reference, namespace):
             producer = producer_of(case, reference.kind, namespace, reference.name)
             if producer is not None:
                 yield _Step(
@@ -248,11 +251,11 @@ def _of_pods(case: Case, manifest: Manifest) -> Iterator[_Step]:
                 )
 
 
-_SECRET = re.compile(r"^(?:\w*[sS]ecretName|\w*[sS]ecretRef|certificateRefs)$")
+_SECRET = re.compile(r"^(?:\w*[sS]ecret(?:Name|Ref|KeyRef|KeySelector)?|certificateRefs)$")
 
 
 def _secrets_of(manifest: Manifest) -> Iterator[Reference]:
-    """Secrets that a custom resource names: `secretName`, `secretRef`, the certificates of a Gateway.
+    """Secrets that a custom resource names: `secretName`, `passwordSecret`, the certificates of a Gateway.
 
     Some of these the resource creates itself: then it is its own producer, which the walk has seen.
     """
