@@ -8,7 +8,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from tests.plan.shop import CONFIG, DEPLOYMENT, HOOK, SECRET, Shop
+from tests.plan.shop import APP, CONFIG, DEPLOYMENT, HOOK, SECRET, Shop
 from tests.plan.test_plan import only_app, planned_changes
 from whysync.json_tree import fields
 from whysync.kubernetes.api.manifest import Manifest, Role
@@ -49,6 +49,13 @@ def test_a_name_that_is_nearly_that_of_a_secret_in_git_is_a_mistake(tmp_path: Pa
     assert only_app(planned_changes(shop)).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize("name", ["payments-db", "payment-api-2", "payments-apm", "api"])
+def test_a_name_with_another_part_is_no_mistake(tmp_path: Path, name: str) -> None:
+    shop = Shop(tmp_path / "shop", base={"secret.yaml": SECRET.replace("old-token", "payments-api")})
+    shop.put("deployment.yaml", NEEDY.replace("name: db", f"name: {name}"))
+    assert only_app(planned_changes(shop)).verdict is Verdict.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("kind", "needed"),
     [
@@ -76,6 +83,24 @@ def test_an_object_in_a_file_that_is_not_rendered_is_missing(tmp_path: Path) -> 
     shop.put("deployment.yaml", _needing("envFrom: [{configMapRef: {name: db}}]"))
     shop.commit({"apps/shop/unused/db.yaml": CONFIG.replace("name: shop", "name: db")})
     assert only_app(planned_changes(shop)).verdict is Verdict.FAIL
+
+
+def test_unless_another_app_that_cannot_be_rendered_may_deploy_it(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.put("deployment.yaml", _needing("envFrom: [{configMapRef: {name: db}}]"))
+    source = '{repoURL: "https://git.example.org/team/shop.git", path: apps/shop, targetRevision: main}'
+    chart = '{repoURL: "https://charts.example.org", chart: db, targetRevision: 1.0.0}'
+    folder = source.replace("apps/shop", "apps/shop/unused")
+    other = APP.replace("name: shop,", "name: db,").replace(
+        f"source: {source}", f"sources: [{chart}, {folder}]"
+    )
+    shop.commit(
+        {"apps/shop/unused/db.yaml": CONFIG.replace("name: shop", "name: db"), "argocd/db.yaml": other}
+    )
+    assert {app.name: app.verdict for app in planned_changes(shop).apps} == {
+        "argocd/shop": Verdict.UNKNOWN,
+        "argocd/db": Verdict.UNKNOWN,
+    }
 
 
 def _needing(needed: str) -> str:

@@ -37,6 +37,8 @@ class AllApplications(msgspec.Struct):
         default_factory=dict[tuple[str, Key], list[str]]
     )
     """The Applications that declare an object, by cluster."""
+    hidden_folders: set[str] = msgspec.field(default_factory=set[str])
+    """Folders of sources that cannot be rendered here: which of their objects are deployed is not known."""
 
     def add(self, application: Object, objects: Iterable[Object]) -> None:
         """Add the rendered objects of an Application."""

@@ -63,6 +63,14 @@ class Checkout(msgspec.Struct, kw_only=True):
             self._head_files = frozenset(_files(self.head.tree.root))
         return self._head_files
 
+    def folders_of(self, application: Object) -> set[str]:
+        """The folders of this checkout that an Application deploys."""
+        return {
+            text(source.get("path")).strip("/").removeprefix("./")
+            for source in sources_of(application)
+            if source.get("path") and self.contains_source(source)
+        }
+
     def contains_source(self, source: Object) -> bool:
         """Is it a source whose files are in this checkout?"""
         url = text(source.get("repoURL"))

@@ -177,20 +177,22 @@ def charts_with_applications(side: Side) -> list[str]:
 def undeployed(charts: Collection[str], apps: Collection[FoundApp], checkout: Checkout) -> list[str]:
     """The charts that no source of these apps renders, not even as a part of another chart."""
     root = checkout.head.tree.root
-    folders = {
-        text(source.get("path")).strip("/").removeprefix("./")
-        for app in apps
-        for source in sources_of(app.body)
-        if source.get("path") and checkout.contains_source(source)
-    }
+    folders = {folder for app in apps for folder in checkout.folders_of(app.body)}
     rendered = {used for folder in folders for used in _with_charts(root, folder)} if charts else set[str]()
     return [chart for chart in charts if not any(_within(chart, folder) for folder in rendered)]
 
 
 def objects_in_files(
-    checkout: Checkout, application: Object, wanted: Collection[tuple[str, str]]
+    checkout: Checkout,
+    application: Object,
+    wanted: Collection[tuple[str, str]],
+    *,
+    outside_of: Collection[str] = (),
 ) -> list[Object]:
-    """Objects with these kinds and names in files of the sources of an Application, rendered or not."""
+    """Objects with these kinds and names in files of the sources of an Application, rendered or not.
+
+    `outside_of` are folders whose files may be deployed by other Applications, which cannot be rendered.
+    """
     root = checkout.head.tree.root
     folders = {
         root / text(source.get("path")).strip("/")
@@ -203,6 +205,7 @@ def objects_in_files(
         if folder.is_relative_to(root) and folder.is_dir()
         for path in walk(folder)
         if path.suffix in (".yaml", ".yml", ".json") and not path.is_symlink() and path.is_file()
+        if not any(_within(path.relative_to(root).as_posix(), hidden) for hidden in outside_of)
         for body in _objects(path, b"kind")
         if (text(body.get("kind")), text(dig(body, "metadata", "name"))) in wanted
     ]

@@ -159,6 +159,8 @@ def plan(
     projects = _Projects(checkout)
     for app, _, new, base in renderings:
         all_apps.add(app.body, new.objects)
+        if new.gap is not None:
+            all_apps.hidden_folders |= checkout.folders_of(app.body)
         projects.add(app, new, base)
     seen = [app for app, *_ in renderings]
     touched, untouched = _touched(checkout, renderings, projects)
@@ -226,11 +228,7 @@ class _KnownApps:
     def _uses(self, parent: FoundApp, file: str) -> bool:
         """Does a kustomization of the parent read this file?"""
         files = Files(str(self._checkout.head.tree.root))
-        folders = (
-            text(source.get("path")).strip("/").removeprefix("./")
-            for source in sources_of(parent.body)
-            if self._checkout.contains_source(source)
-        )
+        folders = self._checkout.folders_of(parent.body)
         used = {used for folder in folders for used in reached_folders(files, folder)}
         return any(PurePosixPath(file).is_relative_to(folder or ".") for folder in used)
 
@@ -797,7 +795,7 @@ def _planned(
         )
     others = all_apps.others(app.body)
     undeclared = undeclared_names(new.objects, _namespace(app))
-    unused = objects_in_files(checkout, app.body, undeclared)
+    unused = objects_in_files(checkout, app.body, undeclared, outside_of=all_apps.hidden_folders)
 
     def run_on_empty() -> Run:
         with checkout.sources([app.body], checkout.head) as head:

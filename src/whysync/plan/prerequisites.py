@@ -6,8 +6,9 @@ that the commit references for the first time, nothing is known.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import Final
 
 from whysync.diagnosis.case import Case
@@ -46,6 +47,8 @@ _RBAC_KINDS: Final = ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"
 _ALL_PERMISSIONS: Final = "taken-for-granted.whysync.dev"
 _VALUE: Final = "dW5rbm93bg=="
 _NEAR: Final = 0.85
+_NEAR_PART: Final = 0.8
+_SEPARATORS: Final = re.compile(r"[-._]+")
 _HEALTHY: Final = 'hs = {}\nhs.status = "Healthy"\nreturn hs\n'
 
 
@@ -321,17 +324,36 @@ def unknown_objects(
     gone = {_key(obj, namespace) for obj in removed}
     left_out = {_kind_and_name(obj) for obj in unused}
     needed = {key: None for obj in desired for key in _referenced_by(obj, namespace)}
-    names: dict[str, list[str]] = {}
-    for kind, _, name in sorted({*present, *(_key(other, namespace) for other in others)}):
-        names.setdefault(kind, []).append(name)
+    names: dict[str, set[str]] = {}
+    for kind, _, name in (*present, *(_key(other, namespace) for other in others)):
+        names.setdefault(kind, set()).add(name)
+    own = {(kind, name) for kind, _, name in present}  # in another namespace
     return [
         _placeholder(*key, desired, namespace)
         for key in sorted(needed)
         if key not in present
         and key not in gone
         and (key[0], key[2]) not in left_out
-        and not get_close_matches(key[2], names.get(key[0], []), 1, _NEAR)
+        and (key[0], key[2]) not in own
+        and not any(_is_misspelled(key[2], name) for name in names.get(key[0], ()))
     ]
+
+
+def _is_misspelled(name: str, other: str) -> bool:
+    """Do the names differ by their separators, or in one similar part? Another number is another name."""
+    parts, other_parts = _SEPARATORS.split(name), _SEPARATORS.split(other)
+    if name == other or SequenceMatcher(None, name, other).ratio() < _NEAR:
+        return False
+    if len(parts) != len(other_parts):
+        return "".join(parts) == "".join(other_parts)
+    pairs = [
+        (part, other_part) for part, other_part in zip(parts, other_parts, strict=True) if part != other_part
+    ]
+    return len(pairs) <= 1 and all(
+        part.rstrip("0123456789") != other_part.rstrip("0123456789")
+        and SequenceMatcher(None, part, other_part).ratio() >= _NEAR_PART
+        for part, other_part in pairs
+    )
 
 
 def undeclared_names(objects: Iterable[Object], namespace: str) -> set[tuple[str, str]]:
