@@ -32,11 +32,18 @@ from whysync.kubernetes.api.ref import Ref
 
 if TYPE_CHECKING:  # only large bundles need it
     from whysync.facts.bundle.encoded_objects import EncodedObjects
+    from whysync.facts.bundle.encoded_objects import Head as ObjectHead
 
 _MANY = 1_000
 """Objects that are handed on together, at most."""
 _OBJECTS_ONLY = ("applications", "projects", "settings", "desired", "live", "events")
 _HOW_TO_FIX = "fix the file, or export it again with kubectl … -o yaml"
+
+
+class _Kind(NamedTuple):
+    group: str
+    version: str
+    name: str
 
 
 class Added(NamedTuple):
@@ -79,6 +86,9 @@ class BundleBuilder:
         self.gaps: list[Gap] = []
         self.unknown: list[str] = []
         self._new = AddedObjects()
+        # Of many objects, equal texts are kept once.
+        self._kinds: dict[tuple[str, str, str], tuple[_Kind, tuple[Role, ...]]] = {}
+        self._namespaces: dict[str, str] = {}
 
     def added(self, *, at_least: int = 0) -> AddedObjects | None:
         """The objects that were added since the last call, once they have so many bytes."""
@@ -204,37 +214,40 @@ class BundleBuilder:
     def _add_encoded(self, encoded: EncodedObjects, path: BundlePath, name: str) -> None:
         """Objects whose bodies are decoded when they are needed."""
         origin, cluster = _origin(name), _cluster(path)
-        kinds: dict[tuple[str, str], tuple[Role, ...]] = {}
-        texts: dict[str, str] = {}  # equal names and kinds are kept once
         for number, (head, body) in enumerate(encoded.objects):
-            kind = head.api_version, head.kind
-            roles = kinds.get(kind)
-            if roles is None:
-                roles = roles_of(head.as_body, path)
-                if head.kind not in KINDS_WITH_ROLES_BY_NAME:
-                    kinds[kind] = roles
-            group, _, version = head.api_version.rpartition("/")
-            manifests = tuple(
-                Manifest.of_head(
-                    Ref(
-                        group=texts.setdefault(group, group),
-                        version=texts.setdefault(version, version),
-                        kind=texts.setdefault(head.kind, head.kind),
-                        namespace=texts.setdefault(head.namespace, head.namespace),
-                        name=head.name,
-                        cluster="" if role is Role.DESIRED else cluster,
-                    ),
+            namespace = head.namespace
+            kind, roles = self._kind_and_roles(head, path)
+            ref = Ref(
+                group=kind.group,
+                version=kind.version,
+                kind=kind.name,
+                namespace=self._namespaces.setdefault(namespace, namespace),
+                name=head.name,
+                cluster=cluster,
+            )
+            manifests: list[Manifest] = []
+            for role in roles:
+                manifest = Manifest.of_head(
+                    replace(ref, cluster="") if cluster and role is Role.DESIRED else ref,
                     role=role,
                     origin=origin(number),
                     owners=head.owners,
                     is_being_deleted=head.is_being_deleted,
                 )
-                for role in roles
-            )
-            for manifest in manifests:
+                manifests.append(manifest)
                 self._add_to_role(manifest, path)
-            self._new.add_encoded(manifests, body)
+            self._new.add_encoded(tuple(manifests), body)
         self._new.texts.update(encoded.texts)
+
+    def _kind_and_roles(self, head: ObjectHead, path: BundlePath) -> tuple[_Kind, tuple[Role, ...]]:
+        key = path.folder, head.api_version, head.kind
+        known = self._kinds.get(key)
+        if known is None:
+            group, _, version = head.api_version.rpartition("/")
+            known = _Kind(group, version, head.kind), roles_of(head.as_body, path)
+            if head.kind not in KINDS_WITH_ROLES_BY_NAME:
+                self._kinds[key] = known
+        return known
 
     def _add_desired(self, body: Object, path: BundlePath, origin: str) -> None:
         manifest = Manifest(body, role=Role.DESIRED, origin=origin)
