@@ -80,7 +80,7 @@ def _challenge(ref: Ref, live: Manifest | None, reason: str, *then: str, title_e
             ),
             with_comment(
                 f"curl -sI http://{quote(name)}/.well-known/acme-challenge/TOKEN",
-                "TOKEN: spec.token; a redirect or a catch-all rule must not answer it",
+                "TOKEN: spec.token of the Challenge; a redirect or a catch-all rule must not answer it",
             ),
             *issuer,
             *then,

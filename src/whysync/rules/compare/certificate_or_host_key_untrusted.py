@@ -58,8 +58,7 @@ def certificate_or_host_key_untrusted(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=PROBLEMS[failure.reason].format(host=host or _unknown_host(failure))
-            + (", so nothing can be compared" if case.app.status.sync.status == "Unknown" else ""),
+            verdict=PROBLEMS[failure.reason].format(host=host or _unknown_host(failure)),
             evidence=group.cited(says="why the connection failed"),
             fixes=(_fix(case, failure, _address(case, failure, host, source)),),
         )

@@ -50,7 +50,7 @@ def openapi_schema_unavailable(case: Case) -> Iterator[Finding]:
             confidence=Confidence.HIGH,
             verdict="the cluster's API discovery fails"
             + (f": {which} is not available" if which else "")
-            + ", so nothing of this cluster can be compared"
+            + ", which stops the comparison of all apps of this cluster"
             + _via(chain),
             root=both_ends(reason.text) if reason is not None else one_line(failure.detail) or None,
             evidence=(
@@ -94,8 +94,8 @@ def _not_listed(case: Case) -> Iterator[Finding]:
             explains=group.explains,
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            verdict=f"{kind} cannot be listed: {service_label} is not available, so nothing of this"
-            f" cluster can be compared{_via(chain)}",
+            verdict=f"{kind} cannot be listed: {service_label} is not available, which stops the"
+            f" comparison of all apps of this cluster{_via(chain)}",
             root=both_ends(reason.text) if reason is not None else None,
             evidence=(*group.cited(says="the kind that cannot be listed"), *chain_evidence(chain)),
             fixes=(
