@@ -37,6 +37,8 @@ from whysync.queries.drift import annotation_tracking, drift_finding
 from whysync.queries.named_objects import named_ref
 from whysync.queries.tracking import is_label_of_a_tool, other_app_of
 
+_UNKNOWN_ORIGIN = "written by a chart or tool, or by another Argo CD"
+
 
 @rule(cause="tracking-conflict", since="0.1")
 def tracking_id_mismatch(case: Case) -> Iterator[Finding]:
@@ -113,10 +115,8 @@ def _verdict(case: Case, drift: Drift) -> str:
         )
     if drift.only_live:
         return f"{drift.ref} has a {field} that Argo CD does not set: {drift.live_value}{by}"
-    return (
-        f"the {field} of {drift.ref} is {drift.live_value} instead of {drift.desired_value}:"
-        f" written by a chart or tool{by}, or by another Argo CD"
-    )
+    origin = f"{phrase(writer)} wrote it" if writer is not None and foreign else _UNKNOWN_ORIGIN
+    return f"the {field} of {drift.ref} is {drift.live_value} instead of {drift.desired_value}: {origin}"
 
 
 def _fixes(case: Case, drift: Drift) -> Iterator[Fix]:
