@@ -298,6 +298,19 @@ def test_a_secret_that_was_created_is_not_the_reason() -> None:
     assert (kinds, reason) == (["Database"], "cannot read the credentials")
 
 
+def test_a_budget_leads_to_the_pods_that_it_counts() -> None:
+    pods = [
+        thing("v1", "Pod", name, status=not_ready(f"{name} cannot start")) | {"metadata": meta}
+        for name, app in (("web-1", "web"), ("other-1", "other"))
+        for meta in ({"name": name, "namespace": "shop", "labels": {"app": app}},)
+    ]
+    budget = thing(
+        "policy/v1", "PodDisruptionBudget", "web", spec={"selector": {"matchLabels": {"app": "web"}}}
+    )
+    kinds, reason = walked(case_of(application(), budget, *pods), "policy", "PodDisruptionBudget", "web")
+    assert (kinds, reason) == (["PodDisruptionBudget", "Pod"], "web-1 cannot start")
+
+
 def test_an_error_that_wraps_another_says_more_than_a_summary() -> None:
     failed = not_ready("the autoscaler of this object could not be created")
     event: Object = {

@@ -24,6 +24,7 @@ from whysync.kubernetes.api.decode import decode
 from whysync.kubernetes.api.manifest import Manifest
 from whysync.kubernetes.api.pointer import join
 from whysync.kubernetes.api.ref import Ref
+from whysync.kubernetes.validation.selectors import matches
 from whysync.messages.benign import reports_progress
 from whysync.messages.patterns.pods import is_claim_unbound
 from whysync.queries.producers import producer_of
@@ -160,6 +161,7 @@ def _next(case: Case, manifest: Manifest) -> Iterator[_Step]:
         *_storage(case, manifest),
         *_behind_services(case, manifest),
         *_metrics(case, manifest),
+        *_counted(case, manifest),
         *_of_application(case, manifest),
     ):
         if step.manifest.ref.kind == "Application" or not is_ready(case, step.manifest):
@@ -332,6 +334,16 @@ def _metrics(case: Case, manifest: Manifest) -> Iterator[_Step]:
         group = text(service.spec.get("group")) or service.ref.name.partition(".")[2]
         if group in groups:
             yield _Step(manifest=service, how=f"serves metrics of {manifest.ref}")
+
+
+def _counted(case: Case, manifest: Manifest) -> Iterator[_Step]:
+    """From a budget to the Pods that it counts."""
+    if manifest.ref.kind != "PodDisruptionBudget":
+        return
+    selector = manifest.spec.get("selector")
+    for pod in case.live_of_kind("Pod"):
+        if pod.ref.namespace == manifest.ref.namespace and matches(selector, pod.labels):
+            yield _Step(manifest=pod, how=f"Pod counted by {manifest.ref}")
 
 
 # --- child Applications --------------------------------------------------------------------------

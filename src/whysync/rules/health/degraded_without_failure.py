@@ -41,7 +41,7 @@ from whysync.messages.failure import Failure
 from whysync.messages.parse import understand
 from whysync.messages.patterns.pods import BudgetWithoutDisruptions, DefinitionNotEstablished
 from whysync.queries.commands import comment, on_object, refresh, sync, with_comment
-from whysync.queries.reason_chain import reason_chain, symptoms_on
+from whysync.queries.reason_chain import fails_below, reason_chain, symptoms_on
 from whysync.queries.reasons import failing_conditions
 from whysync.queries.timestamps import instant
 
@@ -94,6 +94,8 @@ def degraded_without_failure(case: Case) -> Iterator[Finding]:
         if reading is None:
             continue
         chain = reason_chain(case, row.ref)
+        if fails_below(chain) or (is_builtin(row.ref) and len(chain) > 1):
+            continue  # another object fails: workload_degraded
         yield Finding(
             about=row.ref,
             explains=(symptom, *(id for id in symptoms_on(case, chain) if id != symptom)),

@@ -163,7 +163,7 @@ def _is_deeper(chain: tuple[Link, ...]) -> bool:
     reason = last_reason(chain)
     return (
         reason is not None
-        and reason.rank > 0
+        and (reason.rank > 0 or chain[0].reason is None)
         and (len(chain) > 1 or reason.is_nested or reason.evidence.source == Role.EVENT)
     )
 
