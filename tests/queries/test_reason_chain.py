@@ -299,15 +299,14 @@ def test_a_secret_that_was_created_is_not_the_reason() -> None:
 
 
 def test_a_budget_leads_to_the_pods_that_it_counts() -> None:
-    pods = [
-        thing("v1", "Pod", name, status=not_ready(f"{name} cannot start")) | {"metadata": meta}
-        for name, app in (("web-1", "web"), ("other-1", "other"))
-        for meta in ({"name": name, "namespace": "shop", "labels": {"app": app}},)
-    ]
+    counted = thing("v1", "Pod", "web-1", status=not_ready("web-1 cannot start"))
+    counted["metadata"] = {"name": "web-1", "namespace": "shop", "labels": {"app": "web"}}
+    other = thing("v1", "Pod", "other-1", status=not_ready("other-1 cannot start"))
     budget = thing(
         "policy/v1", "PodDisruptionBudget", "web", spec={"selector": {"matchLabels": {"app": "web"}}}
     )
-    kinds, reason = walked(case_of(application(), budget, *pods), "policy", "PodDisruptionBudget", "web")
+    case = case_of(application(), budget, counted, other)
+    kinds, reason = walked(case, "policy", "PodDisruptionBudget", "web")
     assert (kinds, reason) == (["PodDisruptionBudget", "Pod"], "web-1 cannot start")
 
 
