@@ -344,7 +344,7 @@ invalid_chart = fill(HelmRender, whole="detail")
 
 def not_installed(match: re.Match[str], context: Context) -> Answer:
     """`helm install` asks the cluster for each kind; a command of Argo CD only renders."""
-    inner = None if from_source(context) else context.read(match["why"].lstrip("["))
+    inner = None if from_source(context) else context.read(group_text(match, "why").lstrip("["))
     return inner if isinstance(inner, KindNotServed) else invalid_chart(match, context)
 
 
