@@ -48,10 +48,22 @@ def source_integrity_check_failed(case: Case) -> Iterator[Finding]:
                 ),
                 Fix.run(
                     "argocd gpg add --from KEY.asc",
-                    f"argocd proj add-signature-key {quote(case.app.project)} KEY_ID",
+                    *_allow_key(case),
                     hard_refresh(case),
                     title="Allow the key if you trust its owner",
                     risk="everything signed with this key can then be deployed",
                 ),
             ),
         )
+
+
+def _allow_key(case: Case) -> tuple[str, ...]:
+    """Since Argo CD 3.5, keys belong to policies of the project."""
+    project = quote(case.app.project)
+    if () < case.argocd_release < (3, 5):
+        return (f"argocd proj add-signature-key {project} KEY_ID",)
+    policies = "argocd proj source-integrity git policies"
+    return (
+        f"{policies} list {project}   # POLICY_ID of the one that refused",
+        f"{policies} update {project} POLICY_ID --add-gpg-key KEY_ID",
+    )
