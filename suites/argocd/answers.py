@@ -90,10 +90,14 @@ class Answers:
             raise NoAnswer(f"whysync {arguments[0]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
-    def _diagnosed(self, app: str, flags: list[str], *, later: bool = True) -> Answer:
+    def diagnosed(self, app: str, flags: list[str], *, later: bool = True) -> Object:
+        """The part of the report that is about this Application."""
         output = self.whysync(["diagnose", app, *flags, "-o", "json"], exits=(0, 1, 3), later=later)
         report = cast(Object, json.loads(output))
-        body = fields(items(report.get("apps"))[0])
+        return fields(items(report.get("apps"))[0])
+
+    def _diagnosed(self, app: str, flags: list[str], *, later: bool = True) -> Answer:
+        body = self.diagnosed(app, flags, later=later)
         finding = next(iter(items(body.get("findings"))), None)
         fix = next(iter(items(dig(finding, "fixes"))), None)
         return Answer(
