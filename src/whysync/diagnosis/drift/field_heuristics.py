@@ -78,6 +78,8 @@ _ALLOCATED = frozenset(
         "internalTrafficPolicy", "serviceAccount",
     }
 )  # fmt: skip
+# Those of which each object gets its own: in Git they would be wrong for the next object or cluster.
+_OWN_OF_THE_OBJECT = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
 
 
 # Fields that admission, the scheduler or a controller of the API server itself fills in.
@@ -104,6 +106,12 @@ def is_bookkeeping(name: str) -> bool:
     """Is a label or annotation of this name some program's own record, not a setting that people make?"""
     prefix, _, rest = name.rpartition("/")
     return prefix.endswith(_RECORDING) or bool(_RECORD.search(rest))
+
+
+def is_allocated(drift: Drift) -> bool:
+    """Does the API server give each object a value of its own here?"""
+    keys = drift.pointer.split("/")
+    return drift.ref.kind == "Service" and not _OWN_OF_THE_OBJECT.isdisjoint(keys)
 
 
 def is_ca_bundle(drift: Drift) -> bool:
