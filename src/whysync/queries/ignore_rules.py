@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
 
 RESPECT = "RespectIgnoreDifferences=true"
+NOT_APPLIED = "later commits that change this field are not applied, and drift in it is not reported"
+"""The risk of ignoring a field that Git declares, if a sync respects the rule."""
 _RELEASED = frozenset({"image", "env", "envFrom", "args", "command", "template"})
 # The suffix that the API server generates for `generateName`: without vowels and 0, 1, 3; with a digit.
 _GENERATED_NAME = re.compile(
@@ -108,7 +110,7 @@ def _risk(case: Case, ref: Ref, pointers: Sequence[str]) -> str:
         not isinstance(desired.at(pointer), Missing) for pointer in pointers
     )
     if declared:
-        return "later commits that change this field are not applied, and drift in it is not reported"
+        return NOT_APPLIED
     risk = "drift in this field is no longer reported"
     around = next((found for pointer in pointers if (found := _list_around(pointer))), "")
     if around and not is_builtin(ref):

@@ -44,7 +44,7 @@ from whysync.queries.generated_values import (
     is_content,
     values_and_objects,
 )
-from whysync.queries.ignore_rules import ignore_together
+from whysync.queries.ignore_rules import NOT_APPLIED, ignore_together
 from whysync.queries.local_rendering import render_twice
 
 _TIME = re.compile(r"1\d{9}(\d{3})?|\d{4}-\d\d-\d\d[T _-]?\d\d.{0,40}")
@@ -155,11 +155,12 @@ def _keep(case: Case, drifts: Sequence[Drift], counterparts: tuple[ResourceRow, 
     }
     values |= {row.ref: GENERATED_FIELDS[row.kind] for row in counterparts}
     restarts = "" if any("/template/" in drift.pointer for drift in drifts) else _checksummed(case, drifts)
-    risks = ["a change of the value is no longer shown"]
+    risks = [NOT_APPLIED]
     if len(values) > 1:
         title = f"Keep the live values of these {len(values)} objects together, also during a sync"
         risks = [
-            "changes of these values are no longer shown; they fit each other: never ignore only some of them"
+            "later commits that change these values are not applied, and drift in them is not reported; they"
+            " fit each other: never ignore only some of them"
         ]
     else:
         title = f"Keep the live value: ignore {field_names(drifts)} of this object, also during a sync"
