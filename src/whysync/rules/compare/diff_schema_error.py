@@ -76,7 +76,7 @@ def diff_schema_error(case: Case) -> Iterator[Finding]:
         is_removed = failure.side is DiffSide.CONFIG and manifest is None and bool(case.desired)
         yield Finding(
             about=case.application.ref if server_side or is_removed else ref,
-            field=None if server_side or is_removed or is_unnamed(case, ref) else pointer or COMPARE,
+            field=None if server_side or is_removed or is_unnamed(case, ref) else pointer,
             explains=group.explains,
             because=group.explains if failure.inner is not None else (),
             severity=Severity.CRITICAL,
