@@ -149,7 +149,7 @@ def _with_key_fix(case: Case, finding: Finding, missing: DependencyMissing) -> F
     finding = replace(
         finding,
         field=pointer or None,
-        evidence=(*_existing_keys(source), *finding.evidence),
+        evidence=(*finding.evidence, *_existing_keys(source)),
         fixes=fixes,
     )
     return finding if similar and pointer else with_revert(case, finding)
@@ -170,4 +170,5 @@ def _existing_keys(source: Manifest | None) -> Iterator[Evidence]:
     """The names of its keys, without values."""
     if source is not None:
         names = ", ".join(keys_of(source)[:10]) or "none"
-        yield cite(source, "/metadata/name", says=f"its keys: {names}")
+        keys = cite(source, "/data", says=f"keys of {source.ref}")
+        yield replace(keys, value=names)
