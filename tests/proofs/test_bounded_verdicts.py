@@ -253,6 +253,24 @@ def test_a_passing_failure_may_be_tried_again(retries: int, expected: str) -> No
     assert pinned.reasons[0].text.endswith("nothing shows that the cause is fixed")
 
 
+def test_a_hook_that_failed_for_an_unknown_reason_may_fail_again() -> None:
+    """Only another run shows the reason, so the verdict does not say that it fails again."""
+    run = Fix.run("argocd app sync shop --async", "kubectl logs -f job/migrate", title="Run it again")
+    failed = replace(reported(kind=SymptomKind.RESULT), rule="hook_failed", fixes=(run,))
+    fails = verdict(ReasonKind.SYNC_FAILS, ReasonKind.RUNS_HOOKS, outcome=SyncOutcome.FAILS)
+    safety = bounded(fails, known(), [failed])
+    assert (safety.sync, safety.outcome) == (SyncSafety.SAFE, SyncOutcome.UNKNOWN)
+    assert kinds_of(safety) == [ReasonKind.MAY_PASS, ReasonKind.RUNS_HOOKS]
+    assert reason_texts(safety)[0].startswith("it may fail again: the facts do not show why")
+    assert kinds_of(bounded(verdict(UPDATES), known(), [failed])) == [ReasonKind.MAY_PASS, UPDATES]
+    without = case_of(bundle(), synced(row("ConfigMap", "settings")))
+    assert bounded(verdict(UPDATES), without, [failed]).sync is SyncSafety.UNKNOWN
+    blocked = verdict(ReasonKind.SYNC_HANGS, outcome=SyncOutcome.FAILS)
+    assert bounded(blocked, known(), [failed]) is blocked
+    kept = Fix.run("kubectl delete job migrate", "argocd app sync shop", title="Delete it, then sync")
+    assert bounded(fails, known(), [replace(failed, fixes=(kept,))]) is fails
+
+
 def test_a_sync_that_changes_nothing_does_not_help_against_a_problem() -> None:
     simulated = verdict(ReasonKind.CHANGES_NOTHING, ReasonKind.RUNS_HOOKS)
     safety = bounded(simulated, known(), [OTHER])

@@ -29,11 +29,14 @@ from whysync.queries.commands import is_sync
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
+_FAILS: Final = ReasonKind.SYNC_FAILS
 _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
 _PASSING: Final = frozenset({"api_server_failing", "object_modified_conflict"})
 """Rules about failures that often end by themselves: their fix is to try again."""
+_RUN_AGAIN: Final = frozenset({"hook_failed"})
+"""Rules about failures whose cause the facts may not show: only another run does."""
 _REPEATED: Final = _REPLACED | {ReasonKind.FACTS_MISSING}
 _WINDOW: Final = "sync-window"
 _EMPTY_SOURCE: Final = "autosync-empty-refused"
@@ -221,6 +224,8 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
         why = "what it would change is not known until Argo CD can compare the app again"
         return Safety.unknown(ReasonKind.NOT_COMPARED, why, safety.outcome if _fails(safety) else _UNKNOWN)
     failed = next((root for root in critical if _explains_failed_sync(root, case)), None)
+    if failed is not None and _is_to_run_again(failed) and (not _fails(safety) or _FAILS in kinds):
+        return _may_fail_again(safety, case, failed)
     if failed is not None and not _fails(safety):
         return _failed_before(safety, case, failed, is_headline=failed is findings[0])
     if safety.sync is SyncSafety.SAFE and not _lasts(safety, roots):
@@ -293,6 +298,21 @@ def _failed_before(safety: Safety, case: Case, failed: Finding, *, is_headline: 
 
 def _may_pass(failed: Finding) -> bool:
     return failed.rule in _PASSING and failed.fixes[:1] != () and failed.fixes[0].kind is FixKind.COMMAND
+
+
+def _is_to_run_again(failed: Finding) -> bool:
+    """Is the first fix to run it again, with nothing to correct before?"""
+    commands = failed.fixes[0].commands if failed.fixes else ()
+    return failed.rule in _RUN_AGAIN and any(is_sync(command) for command in commands[:1])
+
+
+def _may_fail_again(safety: Safety, case: Case, failed: Finding) -> Safety:
+    """The verdict if the facts do not show why it failed, so that it is not known whether it does again."""
+    words = f"it may fail again: the facts do not show why {failed.about} failed"
+    reason = Reason(kind=ReasonKind.MAY_PASS, text=words, refs=(failed.about,))
+    changes = tuple(reason for reason in safety.reasons if reason.kind not in {*_REPLACED, _FAILS})
+    sync = safety.sync if case.desired else SyncSafety.UNKNOWN
+    return Safety(sync=sync, outcome=_UNKNOWN, reasons=(reason, *changes))
 
 
 def _repeats(safety: Safety, case: Case) -> bool:
