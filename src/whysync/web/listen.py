@@ -14,8 +14,6 @@ from whysync.web.asgi import Application
 from whysync.web.site import Site
 
 _STOP_SECONDS = 5.0
-_SWITCH_SECONDS = 0.001
-"""How long a thread that computes keeps the interpreter from one that answers a request (Python: 0.005)."""
 _THREADS = 64
 """Requests that are answered at once; most of them wait for the same page."""
 _SWITCH_SECONDS = 0.001

@@ -7,8 +7,6 @@ compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from whysync.json_tree import Json, Missing, Object, dig, fields, integer, items, text
 from whysync.kubernetes.validation import metadata, names
 from whysync.kubernetes.validation.crd_schemas import shared_schema, validate_schema
@@ -36,10 +34,9 @@ def validate_custom_resource_definition(obj: Object) -> Problems:
     spec = fields(obj.get("spec"))
     expected = f"{text(dig(spec, 'names', 'plural'))}.{text(spec.get('group'))}"
 
-    def form(name: str) -> Iterator[str]:
-        yield from names.dns_subdomain(name)
-        if name != expected:
-            yield 'must be spec.names.plural+"."+spec.group'
+    def form(name: str) -> tuple[str, ...]:
+        errors = names.dns_subdomain(name)
+        return errors if name == expected else (*errors, 'must be spec.names.plural+"."+spec.group')
 
     yield from metadata.validate_object_meta_accessor(obj, form)
     yield from _validate_custom_resource_definition_spec(spec)
@@ -75,11 +72,11 @@ def validate_api_service(obj: Object) -> Problems:
     spec = fields(obj.get("spec"))
     group, version = text(spec.get("group")), text(spec.get("version"))
 
-    def form(name: str) -> Iterator[str]:
+    def form(name: str) -> tuple[str, ...]:
         errors = tuple(names.path_segment(name))
-        yield from errors
-        if not errors and name != f"{version}.{group}":
-            yield f'must be `spec.version+"."+spec.group`: "{version}.{group}"'
+        if errors or name == f"{version}.{group}":
+            return errors
+        return (f'must be `spec.version+"."+spec.group`: "{version}.{group}"',)
 
     yield from metadata.validate_object_meta_accessor(obj, form)
     if group:
