@@ -130,6 +130,7 @@ def _foot() -> Iterator[str]:
     for name in ("startup", "read_bundle", "compare", "lint", "plan", "proofs", "sync"):
         yield f"    .venv/bin/python -m benchmarks.{name}"
     yield "    .venv/bin/python -m benchmarks.serve 1000 600      # apps, seconds"
+    yield "    .venv/bin/python -m benchmarks.real_fleet 1000     # a real Argo CD, as for make test-argocd"
 
 
 if __name__ == "__main__":
