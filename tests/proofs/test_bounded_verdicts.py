@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tests.proofs.worlds import bundle, in_git, settings, synced, there
+from tests.proofs.worlds import NOW, bundle, in_git, settings, synced, there
 from tests.situations import application, case_of, row
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.finding import AlreadyFixed, Confidence, Finding, Severity
@@ -269,6 +269,26 @@ def test_a_hook_that_failed_for_an_unknown_reason_may_fail_again() -> None:
     assert bounded(blocked, known(), [failed]) is blocked
     kept = Fix.run("kubectl delete job migrate", "argocd app sync shop", title="Delete it, then sync")
     assert bounded(fails, known(), [replace(failed, fixes=(kept,))]) is fails
+
+
+def test_an_empty_source_decides_without_manifests() -> None:
+    """The finding says what there is to apply: nothing."""
+    empty = reported(cause="autosync-empty-refused", kind=SymptomKind.CONDITION)
+    missing = verdict(ReasonKind.FACTS_MISSING, sync=SyncSafety.UNKNOWN)
+    safety = bounded(missing, known(), [empty])
+    assert (safety.sync, kinds_of(safety)) == (SyncSafety.SAFE, [ReasonKind.DOES_NOT_HELP])
+    assert "without --prune it deletes nothing; with --prune" in safety.reasons[0].text
+    simulated = verdict(ReasonKind.LEAVES_UNPRUNED)
+    assert ReasonKind.LEAVES_UNPRUNED in kinds_of(bounded(simulated, known(), [empty]))
+
+
+def test_a_deletion_that_failed_refuses_syncs() -> None:
+    """Argo CD sets the condition only on an Application that is being deleted."""
+    condition: Object = {"type": "DeletionError", "message": "no such host", "lastTransitionTime": NOW}
+    app = synced(row("ConfigMap", "settings"), conditions=[condition])
+    safety = safety_of(known(app=app))
+    assert kinds_of(safety) == [ReasonKind.REFUSED]
+    assert reason_texts(safety)[0].endswith("the Application is being deleted")
 
 
 def test_a_sync_that_changes_nothing_does_not_help_against_a_problem() -> None:

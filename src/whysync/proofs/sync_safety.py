@@ -26,10 +26,12 @@ from whysync.messages.patterns.projects import ArgocdDenied
 from whysync.proofs.scope import has_ignored_difference, has_replace_option
 from whysync.queries.attempts import CHANCE, attempts, pending_retry
 from whysync.queries.commands import is_sync
+from whysync.queries.gone_cluster import is_in_deletion
 
 log = logging.getLogger(__name__)
 _UNKNOWN: Final = SyncOutcome.UNKNOWN
 _FAILS: Final = ReasonKind.SYNC_FAILS
+_NO_FACTS: Final = ReasonKind.FACTS_MISSING
 _NOTHING_DIFFERS: Final = "nothing differs, so it changes nothing"
 _SYNC_SYMPTOMS: Final = frozenset({SymptomKind.OPERATION, SymptomKind.RESULT})
 _REPLACED: Final = frozenset({ReasonKind.CHANGES_NOTHING, ReasonKind.FAILED_BEFORE})
@@ -40,6 +42,7 @@ _RUN_AGAIN: Final = frozenset({"hook_failed"})
 _REPEATED: Final = _REPLACED | {ReasonKind.FACTS_MISSING}
 _WINDOW: Final = "sync-window"
 _EMPTY_SOURCE: Final = "autosync-empty-refused"
+_EMPTY: Final = "without --prune it deletes nothing; with --prune it deletes every resource of the app"
 _NO_CONTROLLER: Final = "controller-stale"
 _ARGOCD_RBAC: Final = "argocd-rbac"
 _NONDETERMINISTIC: Final = "nondeterministic"
@@ -127,7 +130,7 @@ def _with_failure_risk(fix: Fix) -> Fix:
 def _safety_from_facts(case: Case) -> Safety | None:
     """The verdict without a simulation; `None` if it needs one."""
     status = case.app.status.sync.status
-    if case.app.metadata.deletion_timestamp is not None:
+    if is_in_deletion(case):
         return Safety.refused("the Application is being deleted")
     if skips_reconcile(case):
         return Safety.unknown(ReasonKind.SYNC_HANGS, _SKIPPED, SyncOutcome.FAILS)
@@ -209,10 +212,12 @@ def bounded(safety: Safety, case: Case, findings: Sequence[Finding]) -> Safety:
     blocked = next((root for root in roots if root.cause == _WINDOW and case.project_manifest is None), None)
     if blocked is not None:
         return Safety.refused("a sync window blocks it" if blocked is findings[0] else blocked.verdict)
-    if any(reason.kind is ReasonKind.FACTS_MISSING for reason in safety.reasons):
+    if _NO_FACTS in kinds:
         closed = _closed_window(case)
         if closed:
             return Safety.refused(closed)
+    if any(root.cause == _EMPTY_SOURCE for root in roots) and _NO_FACTS in kinds:
+        return Safety(sync=SyncSafety.SAFE, reasons=(_does_not_help(_EMPTY),))
     if any(root.cause == _NO_CONTROLLER for root in roots):
         why = "it would stay pending until a controller reconciles the app again"
         return Safety.unknown(ReasonKind.SYNC_HANGS, why, SyncOutcome.FAILS)

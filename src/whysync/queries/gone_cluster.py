@@ -27,15 +27,16 @@ def is_own_cluster(case: Case) -> bool:
     return destination.server.rstrip("/") == IN_CLUSTER or destination.name == OWN_NAME
 
 
-def delete_without_resources(case: Case) -> Iterator[Fix]:
+def delete_without_resources(case: Case, *, elsewhere: bool = False) -> Iterator[Fix]:
     """Argo CD's API removes the resources finalizer with `--cascade=false`, also during a deletion.
 
     Mirrors `Server.Delete` in Argo CD 3.2 (server/application/application.go). It leaves the finalizers of
-    PreDelete and PostDelete hooks, which cannot run without the cluster.
+    PreDelete and PostDelete hooks, which cannot run without the cluster. `elsewhere`: the address that
+    does not answer is not that of Argo CD's own cluster, whatever the destination says.
     """
     if not is_in_deletion(case):
         return
-    own = is_own_cluster(case)
+    own = is_own_cluster(case) and not elsewhere
     hooks = _waits_for_hooks(case)
     yield Fix.run(
         on_object("patch", case.application.ref, "--type=merge", "-p", REMOVE_FINALIZERS)

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from shlex import quote
 from urllib.parse import urlsplit
 
+from whysync.argocd.app_controller.destination import IN_CLUSTER
 from whysync.diagnosis import Case, Confidence, Finding, Fix, Severity, cite, cite_if, rule
 from whysync.diagnosis.symptom import SymptomKind
 from whysync.messages.network import Network
@@ -77,9 +78,15 @@ def destination_cluster_unreachable(case: Case) -> Iterator[Finding]:
                 )
                 if not _is_loopback(server)
                 else _register_reachable(case),
-                *delete_without_resources(case),
+                *delete_without_resources(case, elsewhere=_is_elsewhere(failure)),
             ),
         )
+
+
+def _is_elsewhere(failure: ClusterUnreachable) -> bool:
+    """Is it a name that does not exist? Argo CD's own cluster answers as long as Argo CD runs."""
+    is_other = bool(failure.server) and not failure.server.startswith(IN_CLUSTER)
+    return is_other and failure.reason is Network.DNS
 
 
 def _is_loopback(server: str) -> bool:
