@@ -34,7 +34,7 @@ from whysync.queries.application_set_state import APPLICATION_SET, SetReport, ro
 from whysync.queries.attempts import pending_retry
 from whysync.queries.check_commands import checks_for, side_checks, unhealthy_checks, writer_checks
 from whysync.queries.commands import app_argument, is_read_only, is_sync, words_of
-from whysync.queries.hidden_drift import unreported_differences
+from whysync.queries.hidden_drift import UnreportedDifference, unreported_differences
 from whysync.queries.recent_changes import Change, recent_changes
 from whysync.queries.sources import is_commit, is_pinned
 from whysync.reports import output
@@ -59,6 +59,8 @@ _HIDDEN_WORDS = {
     HiddenBy.FAILED_COMPARISON: "Argo CD could not compare the resource",
     HiddenBy.REPORTED_SYNCED: "Argo CD reports the resource as Synced",
 }
+_NOT_SHOWN_HERE = frozenset({HiddenBy.NORMALIZATION, HiddenBy.FAILED_COMPARISON})
+"""The comparison of whysync does not show it; that of Argo CD may."""
 _STEPS = {
     LayerKind.LOAD_TARGET_STATE: "reading the desired state",
     LayerKind.SOURCE_N_OF_M: "generating the manifests",
@@ -225,8 +227,17 @@ def _app(
 
 
 def _hidden(report: AppReport, terminal: Terminal) -> Iterator[str]:
-    """Differences that Argo CD does not report, and the reason for each."""
-    for number, difference in enumerate(unreported_differences(report.case)):
+    """Differences that Argo CD does not report, and the reason for each.
+
+    Not those with which a finding explains the resource: the comparison of whysync does not show them, but
+    Argo CD may have seen them.
+    """
+    hidden = [
+        difference
+        for difference in unreported_differences(report.case)
+        if difference.hidden_by not in _NOT_SHOWN_HERE or not _is_blamed(difference, report.findings)
+    ]
+    for number, difference in enumerate(hidden):
         yield from ([""] if number == 0 else [])
         desired, live = (
             None if isinstance(value, Missing) else value for value in (difference.desired, difference.live)
@@ -234,6 +245,15 @@ def _hidden(report: AppReport, terminal: Terminal) -> Iterator[str]:
         rule = f" ({difference.ignore_rule})" if difference.ignore_rule else ""
         text = f"{difference.ref} {difference.pointer}: {_both_sides(desired, live, terminal)}"
         yield from terminal.labeled("hidden", f"{text}; {_HIDDEN_WORDS[difference.hidden_by]}{rule}")
+
+
+def _is_blamed(difference: UnreportedDifference, findings: Sequence[Finding]) -> bool:
+    place = (difference.ref.key, difference.pointer)
+    return any(
+        place == (finding.about.key, finding.field)
+        or any(place == (evidence.ref.key, evidence.pointer) for evidence in finding.evidence)
+        for finding in findings
+    )
 
 
 def _recent_changes(report: AppReport, terminal: Terminal) -> Iterator[str]:
@@ -477,16 +497,18 @@ def _finding(
 
 
 def _chain(finding: Finding, terminal: Terminal, *, wide: bool) -> Iterator[str]:
-    """From what Argo CD shows down to the root cause."""
+    """From what Argo CD shows down to the root cause; that of a consequence is another finding."""
     supporting = [item for item in finding.evidence if _is_supporting(item)]
     steps = [item for item in finding.evidence if item not in supporting]
     visible = steps if wide else _explaining(steps)[-_LONGEST_CHAIN:]
     for depth, evidence in enumerate(visible):
         yield from terminal.wrap(evidence_text(evidence, finding, wide=wide), **_step(depth, terminal))
-    mark = f"{terminal.mark('left')} root cause"
+    mark = "" if finding.caused_by else f"{terminal.mark('left')} root cause"
     *lines, last = terminal.wrap(one_line(finding.root or ""), **_step(len(visible), terminal))
     yield from (terminal.paint(line, "bold") for line in lines)
-    if len(last) + 3 + len(mark) <= terminal.width:
+    if not mark:
+        yield terminal.paint(last, "bold")
+    elif len(last) + 3 + len(mark) <= terminal.width:
         yield f"{terminal.paint(last, 'bold')}   {terminal.paint(mark, 'red')}"
     else:
         yield terminal.paint(last, "bold")
