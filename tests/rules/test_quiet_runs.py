@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -200,6 +200,7 @@ def _copied(snapshot: Snapshot) -> Snapshot:
     ready_seconds=st.sampled_from([1, 20, 70]),
     step=st.sampled_from([7, 13]),
 )
+@example(names={"account", "migration", "volume"}, automated={}, ready_seconds=1, step=13)
 def test_nothing_alarming_is_said_of_an_app_that_is_well(
     names: set[str], automated: Object, ready_seconds: int, step: int
 ) -> None:

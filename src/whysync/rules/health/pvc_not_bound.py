@@ -73,7 +73,8 @@ def pvc_not_bound(case: Case) -> Iterator[Finding]:
         wait = wait_of(case)
         blocks_sync = wait is not None and wait.ref.key == claim.ref.key
         is_young = _age(case, claim) < _PROVISIONING and not first_use
-        is_normal = not evidence and (is_young or (case.synced_recently and not blocks_sync))
+        is_silent = not evidence or _waits_for_provisioner(case, claim, evidence)
+        is_normal = is_silent and (is_young or (case.synced_recently and not blocks_sync))
         if claim.manifest is None and not evidence and not _waits_for_volume(case, claim.ref):
             continue
         yield Finding(
@@ -169,9 +170,7 @@ def _run_provisioner(case: Case, claim: _Claim) -> Iterator[Fix]:
     """Where nothing reports an error, the provisioner most likely does not run."""
     if claim.manifest is None or warning_of(case, claim.ref) is not None:
         return
-    name = text(claim.manifest.at(CLASS))
-    used = next((m for m in case.live_of_kind("StorageClass") if m.ref.name == name), None)
-    provisioner = _provisioner(claim.manifest, used)
+    provisioner = _provisioner(claim.manifest, _class(case, claim.manifest))
     if provisioner is not None:
         yield Fix.run(
             with_comment("kubectl get csidrivers,csinodes", f"is {provisioner.value} registered?"),
@@ -341,6 +340,21 @@ def _unprovisioned(case: Case, claim: Manifest, used: Manifest | None) -> tuple[
     if provisioner is None:
         return "", ()
     return f"it waits for a volume from provisioner {provisioner.value}", (provisioner,)
+
+
+def _waits_for_provisioner(case: Case, claim: _Claim, evidence: tuple[Evidence, ...]) -> bool:
+    """Is all that is known who has to create the volume? Nothing reports a failure then."""
+    if claim.manifest is None:
+        return False
+    provisioner = _provisioner(claim.manifest, _class(case, claim.manifest))
+    return provisioner is not None and evidence == (provisioner,)
+
+
+def _class(case: Case, claim: Manifest) -> Manifest | None:
+    name = text(claim.at(CLASS))
+    return next(
+        (manifest for manifest in case.live_of_kind("StorageClass") if manifest.ref.name == name), None
+    )
 
 
 def _provisioner(claim: Manifest, used: Manifest | None) -> Evidence | None:
