@@ -43,16 +43,20 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
         if live is None or desired is None or _has_masked_values(desired, live):
             continue
         written_at = _written_since(case, live)
+        overdue = None if written_at else _overdue(case, live)
+        changed = f"it was last written {age_text(age_at(case, live, written_at))} ago"
         yield Finding(
             about=row.ref,
             explains=(symptom,),
-            confidence=Confidence.MEDIUM if written_at else Confidence.LOW,
-            verdict=f"{row.ref} is reported as OutOfSync, but nothing differs:"
+            confidence=Confidence.MEDIUM if written_at or overdue else Confidence.LOW,
+            verdict=f"{row.ref} is reported as OutOfSync, but nothing differs: "
             + (
-                f" it was last written {age_text(age_at(case, live, written_at))} ago,"
-                " after Argo CD compared it"
+                f"{changed}, after Argo CD compared it"
                 if written_at
-                else " the comparison is stale, or this Argo CD compares differently"
+                else "it was written at an unknown time,"
+                f" and Argo CD last compared it {age_text(overdue)} ago"
+                if overdue
+                else "the comparison is stale, or this Argo CD compares differently"
             ),
             evidence=(
                 case.cited_row(row, says="Argo CD's status"),
@@ -60,7 +64,7 @@ def stale_out_of_sync(case: Case) -> Iterator[Finding]:
                 *cite_if(live, written_at, says="when it was last written"),
             ),
             fixes=(
-                *_check_controller(case, live, written_at),
+                *_check_controller(case, live, written_at, overdue),
                 Fix.run(
                     refresh(case),
                     f"argocd app diff {app_argument(case)}",
@@ -81,24 +85,43 @@ def _has_masked_values(desired: Manifest, live: Manifest) -> bool:
 def _written_since(case: Case, live: Manifest) -> str:
     """The time of the last write after Argo CD compared, as a pointer into managedFields; empty if none."""
     compared = case.app.status.reconciled_at
-    pointers = [
-        f"/metadata/managedFields/{index}/time"
-        for index, _ in enumerate(items(live.meta.get("managedFields")))
-    ]
+    pointers = [f"{entry}/time" for entry in _writes(live)]
     times = [(time, pointer) for pointer in pointers if (time := instant(live.at(pointer))) is not None]
     last, pointer = max(times, default=(None, ""))
     return pointer if compared is not None and last is not None and last > compared else ""
 
 
-def _check_controller(case: Case, live: Manifest, written_at: str) -> Iterator[Fix]:
+def _writes(live: Manifest) -> list[str]:
+    """The entries of managedFields about fields that Git can declare: controllers keep writing the status."""
+    return [
+        f"/metadata/managedFields/{index}"
+        for index, entry in enumerate(items(live.meta.get("managedFields")))
+        if fields(entry).get("subresource") != "status"
+    ]
+
+
+def _overdue(case: Case, live: Manifest) -> timedelta | None:
+    """How long ago Argo CD compared, if that is too long and a write has no time.
+
+    The API server records none for a write through the scale subresource.
+    """
+    age = case.age(case.app.status.reconciled_at)
+    has_undated = any(instant(live.at(f"{entry}/time")) is None for entry in _writes(live))
+    return age if has_undated and age is not None and age > _COMPARED_WITHIN else None
+
+
+def _check_controller(
+    case: Case, live: Manifest, written_at: str, overdue: timedelta | None
+) -> Iterator[Fix]:
     """Argo CD compares seconds after a change in the cluster. If it has not, no refresh is answered, too."""
-    age = age_at(case, live, written_at) if written_at else None
+    age = age_at(case, live, written_at) if written_at else overdue
     if age is None or age < _COMPARED_WITHIN:
         return
     namespace = argocd_namespace(case)
     selector = "app.kubernetes.io/name=argocd-application-controller"
+    since = f"since the change {age_text(age)} ago" if written_at else f"for {age_text(age)}"
     yield Fix.run(
         with_comment(kubectl("get", "pods", "-l", selector, namespace=namespace), "do they run?"),
         with_comment(kubectl("logs", "-l", selector, "--tail=50", namespace=namespace), "what it does"),
-        title=f"Check the application controller: it has not compared since the change {age_text(age)} ago",
+        title=f"Check the application controller: it has not compared {since}",
     )
