@@ -11,6 +11,7 @@ from whysync.diagnosis.report import ReasonKind
 from whysync.diagnosis.symptom import Side
 from whysync.json_tree import Json, Object, fields
 from whysync.kubernetes.api.ref import Ref
+from whysync.proofs.observations import failed_resources
 from whysync.proofs.simulated_case import SimulatedCase, simulated
 from whysync.proofs.sync_effects import DriftAfterSync, Effects
 from whysync.proofs.sync_reasons import RankedReason, outcome, side_effect_reasons
@@ -222,3 +223,18 @@ def test_prune_would_delete_everything_that_the_app_has() -> None:
 def test_prune_false_keeps_all_of_it() -> None:
     (text,) = unpruned(KEPT, old(), options=("Prune=false",), prune=True)
     assert text == "it leaves ConfigMap shop/old in the cluster"
+
+
+@pytest.mark.parametrize("reported", ["", "shop"])
+def test_a_cluster_scoped_failure_is_the_reported_one(reported: str) -> None:
+    """The sync adds the destination's namespace; not each version of Argo CD reports it."""
+    crd: Object = {
+        **row("CustomResourceDefinition", "tenants.acme.io", "SyncFailed"),
+        "group": "apiextensions.k8s.io",
+        "message": "field is immutable",
+    }
+    before: Object = {"syncResult": {"resources": [{**crd, "namespace": reported}]}}
+    world = ended("Failed", "failed", {**crd, "namespace": "shop"}, before=before)
+    (symptom,) = failed_resources(world)
+    assert symptom.key is not None
+    assert symptom.key.namespace == reported

@@ -88,13 +88,22 @@ def _operation_symptoms(world: SimulatedCase) -> Iterator[SymptomId]:
 
 
 def failed_resources(world: SimulatedCase) -> dict[SymptomId, str]:
-    """Resources that failed to sync, each with the message of its result."""
+    """Resources that failed to sync, each with the message of its result.
+
+    Argo CD gives a cluster-scoped resource the destination's namespace, but not each version reports it.
+    """
     failures: dict[SymptomId, str] = {}
     for raw in items(dig(world.operation, "syncResult", "resources")):
         result = fields(raw)
         if result.get("status") == "SyncFailed" or result.get("hookPhase") in FAILED_PHASES:
-            failures[SymptomId.result(key_of(result))] = text(result.get("message"))
+            failures[SymptomId.result(_reported_key(world, key_of(result)))] = text(result.get("message"))
     return failures
+
+
+def _reported_key(world: SimulatedCase, key: Key) -> Key:
+    reported = {result.key for result in world.case.results}
+    bare = key._replace(namespace="")
+    return bare if key not in reported and bare in reported else key
 
 
 def key_of(row: Object) -> Key:
