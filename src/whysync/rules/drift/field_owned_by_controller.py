@@ -46,7 +46,7 @@ def field_owned_by_controller(case: Case) -> Iterator[Finding]:
     for drifts in _groups(case):
         drift, writer = drifts[0], drifts[0].writer
         autoscaler = _own_autoscaler(case, drift) if writer is None else ""
-        who = phrase(writer) if writer else autoscaler or "a controller in the cluster"
+        who = phrase(writer) if writer else autoscaler or _unnamed(drift)
         elements = "an element" if len(drifts) == 1 else f"{len(drifts)} elements"
         yield drift_finding(
             *drifts,
@@ -112,6 +112,11 @@ def _own_autoscaler(case: Case, drift: Drift) -> str:
     kind, namespace = f"{drift.ref.kind}Autoscaler", drift.ref.namespace
     rows = [row.ref for row in case.app.status.resources if (row.kind, row.namespace) == (kind, namespace)]
     return str(rows[0]) if len(rows) == 1 else ""
+
+
+def _unnamed(drift: Drift) -> str:
+    """Who writes it, if nothing records that: people scale, too."""
+    return f"{'most likely ' if drift.last_key == 'replicas' else ''}a controller in the cluster"
 
 
 def _commit(*drifts: Drift) -> Fix:
