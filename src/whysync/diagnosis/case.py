@@ -286,6 +286,10 @@ class Case:
         result = self.operation.sync_result if self.operation else None
         return result.resources if result else ()
 
+    @cached_property
+    def result_keys(self) -> frozenset[Key]:
+        return frozenset(result.key for result in self.results)
+
     @property
     def is_automated(self) -> bool:
         automated = self.app.spec.sync_policy.automated

@@ -101,7 +101,7 @@ def failed_resources(world: SimulatedCase) -> dict[SymptomId, str]:
 
 
 def _reported_key(world: SimulatedCase, key: Key) -> Key:
-    reported = {result.key for result in world.case.results}
+    reported = world.case.result_keys
     bare = key._replace(namespace="")
     return bare if key not in reported and bare in reported else key
 
