@@ -18,6 +18,7 @@ from whysync.errors import SourceError, Unreadable
 from whysync.facts.bundle import read_bundle
 from whysync.history.history import History, IncidentFilter
 from whysync.history.model import AppKey
+from whysync.kubernetes.apiserver import managed_fields
 from whysync.watch.demo import LabSource, VirtualClock
 from whysync.watch.fleet import ChangeKind, Fleet, FleetChange
 from whysync.watch.looks import look_of
@@ -189,6 +190,7 @@ def test_proofs_follow_and_stay_while_the_findings_are_the_same(tmp_path: Path) 
     [state] = fleet.apps()
     assert state.proven
     assert any(fix.proof.status == "proven" for fix in state.report.findings[0].fixes)
+    assert managed_fields.cached_count() == 0, "what a simulation leaves behind would grow with each proof"
     (folder / "bundle.yaml").touch()
     watcher.step()
     [state] = fleet.apps()

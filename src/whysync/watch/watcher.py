@@ -18,6 +18,7 @@ from whysync.diagnosis.finding import Finding
 from whysync.errors import WhysyncError
 from whysync.history.history import History
 from whysync.history.model import AppKey, Look, Retention
+from whysync.kubernetes.apiserver.managed_fields import forget_cached
 from whysync.watch.fleet import AppState, Fleet, SourceHealth, WithoutDetails, state_of
 from whysync.watch.looks import look_of
 from whysync.watch.sources import Poll, Source, key_of
@@ -195,6 +196,7 @@ class Watcher:
         state = self._fleet.app(key)
         if state is not None and state.broken and self._prove:
             proven = self._diagnosed(state.report.case, proven=True)
+            forget_cached()
             gc.collect(1)  # simulations have cycles, which would grow old and stay for long
             self._proven_at[key] = state.seen_at
             if self._fleet.app(key) is state:

@@ -71,10 +71,19 @@ _FIELDS_V1: Final[dict[int, tuple[FieldSet, Object]]] = {}
 
 def _cache(tree: Object, owned: FieldSet) -> None:
     if len(_FIELD_SETS) > _MAX_CACHED:
-        _FIELD_SETS.clear()
-        _FIELDS_V1.clear()
+        forget_cached()
     _FIELD_SETS[id(tree)] = (tree, owned)
     _FIELDS_V1[id(owned)] = (owned, tree)
+
+
+def forget_cached() -> None:
+    """Free what is kept of the objects of simulations that have ended."""
+    _FIELD_SETS.clear()
+    _FIELDS_V1.clear()
+
+
+def cached_count() -> int:
+    return len(_FIELD_SETS)
 
 
 def decode_managed(obj: Object) -> Managed:
