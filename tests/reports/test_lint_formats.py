@@ -131,6 +131,11 @@ def test_nothing_found() -> None:
     assert github.render(lint_rows(Outcome())) == ""
 
 
+def test_nothing_to_check_has_no_green_mark() -> None:
+    assert lint_text.render(Outcome(files=1), Terminal()) == "· nothing to check: 0 objects in 1 file\n"
+    assert "✅" not in lint_markdown.render(Outcome(files=1))
+
+
 def test_json_is_version_1() -> None:
     document = json.loads(lint_json.render(OUTCOME))
     assert document["version"] == 1

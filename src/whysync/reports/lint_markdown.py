@@ -44,7 +44,9 @@ def render(outcome: Outcome) -> Safe:
 
 def _verdict(outcome: Outcome) -> Iterator[Md]:
     checked = f"{outcome.objects:,} objects in {outcome.files:,} files"
-    if not outcome.findings:
+    if not outcome.findings and not outcome.objects:
+        yield md("## whysync lint: nothing to check")
+    elif not outcome.findings:
         yield md("## ✅ whysync lint: nothing found")
     else:
         worst = max((finding.severity for finding in outcome.findings), key=lambda severity: severity.weight)

@@ -38,6 +38,8 @@ def verdict(outcome: Outcome, terminal: Terminal) -> str:
     hidden = [f"{len(outcome.suppressed)} ignored on purpose"] if outcome.suppressed else []
     hidden += [f"{outcome.in_baseline} in the baseline"] if outcome.in_baseline else []
     hidden_note = f" ({', '.join(hidden)})" if hidden else ""
+    if not outcome.findings and not outcome.objects:
+        return f"{terminal.mark('dot')} nothing to check: {checked}{hidden_note}"
     if not outcome.findings:
         good_mark = terminal.paint(terminal.mark("good"), "green")
         return f"{good_mark} nothing found: {checked}{hidden_note}"
