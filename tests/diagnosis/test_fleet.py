@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.diagnose import write
 from whysync import app
@@ -14,6 +15,7 @@ from whysync.diagnosis import fleet
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Report
 from whysync.facts.bundle import reader
+from whysync.facts.snapshot import Gap, GapKind
 from whysync.processes.forked import forked
 from whysync.reports import diagnose_json, list_view
 from whysync.reports.json_yaml import as_json
@@ -48,6 +50,17 @@ def test_several_processes_give_the_bytes_of_one(
     one = texts(app.diagnose(cases(folder), prove=prove))
     monkeypatch.setattr(fleet, "_cores", lambda: 3)
     assert texts(app.diagnose(cases(folder), prove=prove)) == one
+
+
+def test_gaps_of_findings_come_from_other_processes(folder: Path) -> None:
+    own = Gap(kind=GapKind.NOT_COLLECTED, what="ResourceQuota", why="something was rejected before")
+
+    def with_gap(case: Case) -> AppReport:
+        report = app.diagnose((case,), prove=False).apps[0]
+        return replace(report, gaps=(*report.gaps, own))
+
+    reports, _ = fleet.diagnosed(cases(folder), with_gap, processes=2)
+    assert all(report.gaps == (*report.case.gaps, own) for report in reports)
 
 
 def test_the_table_and_the_exit_code_need_no_body(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

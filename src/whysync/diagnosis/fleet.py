@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from whysync.diagnosis.case import Case
 from whysync.diagnosis.report import AppReport, Skipped
+from whysync.facts.snapshot import Gap
 
 Progress: TypeAlias = Callable[[str, int], None]
 Diagnose: TypeAlias = Callable[[Case], AppReport]
@@ -92,14 +93,18 @@ class _Fleet:
         return report
 
     def parts(self, at: int) -> _Parts:
-        """A report without what the other process has."""
+        """A report without what the other process has, and the gaps that only its findings have."""
         report = self.report(at)
+        known = dict.fromkeys(self._cases[at].gaps)
         self._cases[at].forget()
-        return tuple(getattr(report, field) for field in _SENT)
+        own_gaps = tuple(gap for gap in report.gaps if gap not in known)
+        return (own_gaps, *(getattr(report, field) for field in _SENT))
 
     def whole(self, at: int, parts: _Parts) -> AppReport:
-        values = dict(zip(_SENT, parts, strict=True))
+        own_gaps, *sent = parts
+        values = dict(zip(_SENT, sent, strict=True))
         skipped = cast("tuple[Skipped, ...]", values["skipped"])
         values["skipped"] = self._skipped.setdefault(skipped, skipped)  # the same for most apps
         case = self._cases[at]
-        return AppReport(case=case, gaps=case.gaps, **values)  # pyright: ignore[reportArgumentType]  (by name)
+        gaps = tuple(dict.fromkeys((*case.gaps, *cast("tuple[Gap, ...]", own_gaps))))
+        return AppReport(case=case, gaps=gaps, **values)  # pyright: ignore[reportArgumentType]  (by name)

@@ -136,7 +136,7 @@ class AppReport(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[Gap, ...]
     skipped: tuple[Skipped, ...]
     crashed: tuple[Crashed, ...]
-    unread: tuple[Symptom, ...] = ()
+    unread: tuple[Symptom, ...]
     """The symptoms with words that no message of whysync knows."""
 
     @property
