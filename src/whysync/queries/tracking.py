@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whysync.argocd.hooks import SYNC_OPTIONS
+from whysync.argocd.hooks import SYNC_OPTIONS, has_option
 from whysync.argocd.tracking.method import TRACKING_ID, TRACKING_ID_POINTER
 from whysync.diagnosis.drift.mechanism import Mechanism
 from whysync.diagnosis.fix import Fix
+from whysync.json_tree import text
 from whysync.kubernetes.api.ref import Ref
 from whysync.kubernetes.field_writers import WriterKind
-from whysync.queries.commands import on_object, with_comment
+from whysync.queries.commands import comment, on_object, with_comment
 
 if TYPE_CHECKING:
     from whysync.diagnosis.case import Case
     from whysync.diagnosis.drift import Drift
+
+_KEPT = "Prune=false"
 
 
 def other_app_of(case: Case, drift: Drift) -> str:
@@ -66,11 +69,17 @@ def kept_from_prune(case: Case, ref: Ref) -> tuple[tuple[str, ...], tuple[str, .
     That app prunes it unless the live object says `Prune=false`; a sync of another app does not remove that.
     """
     live = case.live_of(ref.key)
-    if live is None or SYNC_OPTIONS in live.annotations:
+    if live is None:
         return (), ()
-    keep = on_object("annotate", live.ref, f"{SYNC_OPTIONS}=Prune=false")
-    release = on_object("annotate", live.ref, f"{SYNC_OPTIONS}-")
-    return (with_comment(keep, "no app prunes it now"),), (release,)
+    why, options = "no app prunes it now", text(live.annotations.get(SYNC_OPTIONS))
+    if has_option(live.body, SYNC_OPTIONS, _KEPT):
+        return (comment(f"{ref} has {_KEPT}: {why}"),), ()
+    if not options:
+        keep = on_object("annotate", live.ref, f"{SYNC_OPTIONS}={_KEPT}")
+        return (with_comment(keep, why),), (on_object("annotate", live.ref, f"{SYNC_OPTIONS}-"),)
+    keep = on_object("annotate", live.ref, f"{SYNC_OPTIONS}={options},{_KEPT}", "--overwrite")
+    release = on_object("annotate", live.ref, f"{SYNC_OPTIONS}={options}", "--overwrite")
+    return (with_comment(keep, why),), (release,)
 
 
 def unmarked(case: Case, ref: Ref) -> tuple[str, ...]:
